@@ -1,9 +1,9 @@
-//! Memory for frames: used again once nobody holds the frame any more.
+//! Buffers for frames, which are reused once no frame refers to them.
 //!
-//! A frame of any size up to a super-packet's has to be expected at each read, but an agent that
-//! keeps a frame of 1500 octets must not keep 64 KB alive with it. So a read scatters into a small
-//! piece and a large one, and what came is handed out in the smallest of a few sizes that holds it:
-//! as it lies where it is small or large, copied in between.
+//! Each read may return a frame of any size up to that of a super-packet, but an agent that keeps a
+//! frame of 1500 octets must not keep 64 KB alive. So a read scatters into a small and a large buffer,
+//! and the frame is returned in the smallest of a few sizes that holds it: in place if that is the small
+//! or the large one, otherwise as a copy.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
@@ -12,40 +12,40 @@ use bytes::{Bytes, BytesMut};
 pub(crate) use lasthop_packet::buffer::LARGEST;
 use lasthop_packet::buffer::SIZES;
 
-/// What is read first: an ordinary frame.
+/// The size of the small buffer, for an ordinary frame.
 const SMALL: usize = 2048;
-/// What is read behind it.
+/// The number of further octets read into the large buffer.
 const LARGE: usize = 65_536;
-/// Where `SIZES` has the small piece.
+/// The index of the small buffer in `SIZES`.
 const SMALL_CLASS: usize = 1;
 const _: () = assert!(SIZES[SMALL_CLASS] == SMALL && LARGEST == SMALL + LARGE);
-/// Where it has the large one.
+/// The index of the large buffer.
 const LARGEST_CLASS: usize = SIZES.len() - 1;
-/// How much memory each size remembers, for use again: more than agents hold of a few fast
-/// connections, because a new large buffer costs as much as a copy of one.
+/// The memory that each size keeps for reuse: more than agents hold for a few fast connections, because
+/// the allocation of a large buffer costs as much as a copy.
 const KEPT_OCTETS: usize = 4 << 20;
-/// How many buffers it keeps at most: as many frames as are read from a port in a row.
+/// The maximum number of buffers that each size keeps: the number of frames read from a port in a row.
 pub(crate) const KEPT_BUFFERS: usize = 1024;
 
 /// Buffers for frames.
 #[derive(Debug)]
 pub struct Buffers {
     classes: [Class; SIZES.len()],
-    /// What the next read goes to.
+    /// The buffers for the next read.
     small: BytesMut,
     large: BytesMut,
 }
 
 impl Buffers {
-    /// Buffers of which none is in use.
+    /// Creates buffers.
     pub fn new() -> Self {
         let mut classes = SIZES.map(Class::new);
         let (small, large) = (classes[SMALL_CLASS].take(), classes[LARGEST_CLASS].take());
         Self { classes, small, large }
     }
 
-    /// Has `read` fill two pieces of memory, one behind the other; it returns how many octets it
-    /// put there. Returns them as one.
+    /// Has `read` fill two buffers, one after the other; it returns the number of octets read. Returns
+    /// these octets as one buffer.
     pub fn read_with(
         &mut self,
         read: impl FnOnce([IoSliceMut<'_>; 2]) -> io::Result<usize>,
@@ -85,15 +85,15 @@ impl Default for Buffers {
 #[derive(Debug)]
 struct Class {
     size: usize,
-    /// What was handed out, whole, oldest first but for those that were looked at since. Where ours
-    /// is the only reference left, it can be used again.
+    /// The complete buffers that were handed out, oldest first except for those checked since. A buffer
+    /// can be reused if this is the only remaining reference.
     lent: VecDeque<Bytes>,
-    /// How many of those are remembered.
+    /// The maximum length of `lent`.
     kept: usize,
 }
 
-/// How many of the oldest are looked at for one that is free.
-const LOOKED_AT: usize = 4;
+/// The number of oldest buffers that are checked for a free one.
+const OLDEST_CHECKED: usize = 4;
 
 impl Class {
     fn new(size: usize) -> Self {
@@ -101,26 +101,25 @@ impl Class {
         Self { size, lent: VecDeque::with_capacity(kept), kept }
     }
 
-    /// A buffer of this size with anything in it.
+    /// A buffer of this size with arbitrary content.
     fn take(&mut self) -> BytesMut {
-        // Of frames that go on at once, the newest buffer is the one that the processor has at
-        // hand.
+        // If frames are forwarded at once, the newest buffer is free, and in the processor's cache.
         if let Some(newest) = self.lent.pop_back() {
             match newest.try_into_mut() {
                 Ok(free) => return free,
                 Err(held) => self.lent.push_back(held),
             }
         }
-        // Of frames that agents hold, the oldest is the first that they let go of.
-        for _ in 0..LOOKED_AT.min(self.lent.len()) {
+        // If agents hold frames, they release the oldest first.
+        for _ in 0..OLDEST_CHECKED.min(self.lent.len()) {
             let Some(oldest) = self.lent.pop_front() else { break };
             match oldest.try_into_mut() {
                 Ok(free) => return free,
                 Err(held) => self.lent.push_back(held),
             }
         }
-        // One octet is split off so that the buffer is a counted one from the start, which costs no
-        // allocation at each loan.
+        // Splitting off one octet makes the buffer reference-counted from the start, so that handing it
+        // out needs no allocation.
         let mut new = BytesMut::zeroed(self.size + 1);
         drop(new.split_off(self.size));
         new
@@ -131,7 +130,8 @@ impl Class {
         let whole = buffer.freeze();
         let part = whole.slice(..len);
         if self.lent.len() >= self.kept {
-            // Somebody keeps many. The oldest is theirs alone from now on.
+            // The oldest buffer is not tracked any more: it is freed with the last frame that refers to
+            // it.
             self.lent.pop_front();
         }
         self.lent.push_back(whole);
@@ -148,17 +148,17 @@ mod tests {
     }
 
     fn read(buffers: &mut Buffers, octets: &[u8]) -> Bytes {
-        let came = buffers.read_with(|[mut head, mut tail]| {
+        let octets = buffers.read_with(|[mut head, mut tail]| {
             let cut = octets.len().min(head.len());
             head[..cut].copy_from_slice(&octets[..cut]);
             tail[..octets.len() - cut].copy_from_slice(&octets[cut..]);
             Ok(octets.len())
         });
-        came.expect("nothing fails")
+        octets.expect("nothing fails")
     }
 
     #[test]
-    fn octets_of_any_length_come_as_one_and_what_is_held_stays_as_it_is() {
+    fn frames_of_any_length_are_contiguous_and_unchanged_while_they_are_held() {
         let mut buffers = Buffers::new();
         let lengths = [0, 1, 66, 256, 257, 1514, 2048, 2049, 8192, 8193, 32_768, 32_769, 65_549, LARGEST];
         let held = lengths.map(|len| read(&mut buffers, &counting_from(7, len)));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_kept_keeps_little_more_than_its_octets() {
+    fn a_held_frame_keeps_little_more_memory_than_its_octets() {
         let mut buffers = Buffers::new();
         let mut kept = Vec::new();
         let allocated = allocation_counter::measure(|| {

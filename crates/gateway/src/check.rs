@@ -1,6 +1,6 @@
-//! Whether a gateway with this configuration could start on this machine, and whether traffic would
-//! reach it: what `lasthop gateway --check` reports. Looking changes nothing. A problem here is
-//! something for which a start is refused; a warning lets it start.
+//! The report of `lasthop gateway --check`: whether a gateway with this configuration could start on
+//! this machine, and whether traffic would reach it. The checks change nothing. A problem prevents a
+//! start; a warning does not.
 
 mod backends;
 mod bypasses;
@@ -21,23 +21,23 @@ use rights::Rights;
 
 pub use finding::{Finding, Grade};
 
-/// What was found on this machine.
+/// The results of all checks on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
-    /// `true` if all checks were made and none found a problem, `false` if one found a problem; `None`
-    /// if none did, but some could not be made.
+    /// `true` if all checks were made without a problem, `false` if one found a problem; `None` if none
+    /// did, but some could not be made.
     pub could_start: Option<bool>,
-    /// The backend that a start would use; `None` if that is not known, or there would be no start.
+    /// The backend that a start would use; `None` if it is unknown, or a start would fail.
     pub backend: Option<&'static str>,
     /// The interfaces to the wireless hop that a start would use.
     pub radio: Vec<String>,
-    /// The interfaces to the wired network that it would use: with the backend tun only.
+    /// The interfaces to the wired network that a start would use; only with the backend tun.
     pub core: Vec<String>,
-    /// What each check found, in the order in which to read it.
+    /// The findings, in reading order.
     pub checks: Vec<Finding>,
 }
 
-/// The checks of the calling thread's network namespace.
+/// Checks the calling thread's network namespace.
 pub fn machine(config: &Config) -> MachineCheck {
     let mut found = Findings(Vec::new());
     for note in config.notes() {

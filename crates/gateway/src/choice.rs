@@ -1,21 +1,21 @@
-//! Which backend a gateway uses, and why: one rule for starting and for `--check`.
+//! The choice of a backend, with the reason. A start and `--check` share it.
 
 use super::config::Backend;
 use super::translation::Translation;
 use crate::io::divert::{DivertError, ProgramError};
 
-/// A backend, and notes for the operator; each a sentence.
+/// A backend, and notes for the operator, one sentence each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) backend: Backend,
     pub(super) notes: Vec<String>,
 }
 
-/// What `tun` cannot do on any machine.
+/// The limits of `tun` on every machine.
 const LIMITS: &str = "it sees routed TCP, not bridged TCP, and this TCP is lost while the gateway hangs";
 
-/// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether
-/// addresses are translated. The error says why no backend can be used.
+/// Chooses a backend. `tried` tests whether tc-bpf works on this machine; `translation` determines
+/// whether addresses are translated. The error is the reason why no backend can be used.
 pub(super) fn choose(
     wanted: Backend,
     tried: impl FnOnce() -> Result<(), DivertError>,
@@ -33,7 +33,7 @@ pub(super) fn choose(
         })),
         Backend::Auto => match tried() {
             Ok(()) => Ok(by_tc()),
-            Err(error) if !is_for_want_of_something(&error) => Err(error.to_string()),
+            Err(error) if !is_missing_feature(&error) => Err(error.to_string()),
             Err(error) => match translation() {
                 Translation::None => Ok(by_tun(vec![format!(
                     "tc-bpf does not work here: {error}. The backend is therefore tun: {LIMITS}"
@@ -49,9 +49,9 @@ pub(super) fn choose(
     }
 }
 
-/// Whether the kernel or an interface lacks what tc-bpf needs. Any other error has to be fixed by
-/// the operator; a fallback would hide it.
-fn is_for_want_of_something(error: &DivertError) -> bool {
+/// Whether the kernel or an interface lacks a feature that tc-bpf needs. The operator has to fix any
+/// other error; a fallback would hide it.
+fn is_missing_feature(error: &DivertError) -> bool {
     matches!(
         error,
         DivertError::NotEthernet { .. }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn where_tc_works_nothing_else_is_asked() {
+    fn where_tc_works_translation_is_not_checked() {
         for wanted in [Backend::Auto, Backend::TcBpf] {
             let choice = choose(wanted, || Ok(()), || panic!("must not be asked"));
             assert_eq!(choice, Ok(Choice { backend: Backend::TcBpf, notes: Vec::new() }));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_falls_back_only_where_no_address_is_translated_and_says_so() {
+    fn auto_falls_back_with_a_note_only_without_address_translation() {
         let choice = choose(Backend::Auto, LACK, || Translation::None).expect("tun");
         assert_eq!(choice.backend, Backend::Tun);
         assert!(choice.notes[0].contains("ppp0") && choice.notes[0].contains("bridge"), "{choice:?}");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_does_not_evade_another_gateway() {
+    fn auto_does_not_fall_back_because_of_another_gateway() {
         let taken = || {
             let (name, holder) = ("wlan0".into(), "process 7".into());
             Err(DivertError::Claim(ClaimError::Taken { name, holder }))
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn tc_alone_falls_back_nowhere_and_tun_warns_of_what_it_breaks() {
+    fn tc_bpf_does_not_fall_back_and_tun_warns_of_address_translation() {
         assert!(choose(Backend::TcBpf, LACK, || Translation::None).is_err());
         let choice = choose(Backend::Tun, || panic!("must not be asked"), found).expect("it was asked for");
         assert!(choice.notes[0].contains("do not work with the backend tun"), "{choice:?}");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_falls_back_nowhere_where_the_trial_frame_is_lost() {
+    fn auto_does_not_fall_back_if_the_test_frame_is_lost() {
         let lost = || Err(DivertError::Lost("frames received by the interface did not reach the gateway"));
         let refused =
             choose(Backend::Auto, lost, || Translation::None).expect_err("the kernel lacks nothing");

@@ -1,4 +1,4 @@
-//! The daemon's configuration file: TOML, read into what is ready to run.
+//! The daemon's configuration file: TOML, parsed into a configuration that is ready to run.
 
 mod entries;
 mod reader;
@@ -29,32 +29,32 @@ pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
 /// The example file: every key with its default and a description.
 pub const DEFAULT_FILE: &str = include_str!("../../../packaging/gateway.toml");
 
-const MOST_RULES: usize = 64;
-/// Of the agents' randomness.
+const MAX_RULES: usize = 64;
+/// The seed of the agents' randomness.
 const SEED: u64 = 1;
 
-/// A configuration that was read and checked.
+/// A configuration that was parsed and checked.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// How frames are taken out of the kernel's path.
     pub backend: Backend,
-    /// Interfaces to the wired network; `None` to find them.
+    /// Interfaces to the wired network; `None` to detect them.
     pub core: Option<Vec<String>>,
-    /// Interfaces to the wireless hop; `None` to find them.
+    /// Interfaces to the wireless hop; `None` to detect them.
     pub radio: Option<Vec<String>>,
-    /// What the engine does.
+    /// The plan of the engine.
     pub plan: Plan,
-    /// The address for Prometheus; `None` if there is none.
+    /// The address for Prometheus, if any.
     pub metrics: Option<SocketAddr>,
-    /// The control socket; `None` if there is none.
+    /// The control socket, if any.
     pub control: Option<PathBuf>,
     /// The number of packet threads, 1 to 16.
     pub threads: usize,
-    /// Whether the packet loop asks for real-time scheduling and locked memory.
+    /// Whether the packet loop requests real-time scheduling and locked memory.
     pub realtime: bool,
     /// The lowest level that is logged.
     pub log_level: LogLevel,
-    /// How it is logged.
+    /// The format of the log.
     pub log_format: LogFormat,
 }
 
@@ -70,8 +70,8 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     let file: GatewayFile = document.deserialize()?;
     let reader = Reader { document: &document, surroundings: surroundings.into() };
     let rules = file.rule.len();
-    if !(1..=MOST_RULES).contains(&rules) {
-        return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MOST_RULES}")));
+    if !(1..=MAX_RULES).contains(&rules) {
+        return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MAX_RULES}")));
     }
     reader.check_ports(&file.ports)?;
     let (threads, flows) = (file.process.threads, file.bounds.flows);
@@ -93,18 +93,18 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(GatewayFile).to_value()
 }
 
-/// Octets that the state of a connection takes, at least, in most schemes.
-const LEAST_STATE: usize = 1024;
+/// The minimum size of a connection's state in most schemes, in octets.
+const MIN_STATE: usize = 1024;
 
 impl Config {
-    /// The configuration of an empty file, but with these rules for all traffic, no control socket
-    /// and no metrics page.
+    /// The configuration of an empty file, except for these rules, and without control socket and
+    /// metrics page.
     pub fn with_rules(rules: Vec<RulePlan>) -> Self {
         Self::of(GatewayFile::default(), Selector::default(), rules)
     }
 
-    /// What a file means, without control socket and metrics page; its selectors and rules have
-    /// been read.
+    /// The configuration of a file whose selectors and rules have been parsed, without control socket
+    /// and metrics page.
     fn of(file: GatewayFile, traffic: Selector, rules: Vec<RulePlan>) -> Self {
         let plan = Plan {
             traffic,
@@ -130,9 +130,9 @@ impl Config {
         }
     }
 
-    /// The keys that differ from those of `other`, the file at start, and that a running gateway
-    /// does not take over. It takes over all of `[traffic]` except connections that the kernel does
-    /// not pass to the gateway.
+    /// The keys that differ from those of `other`, the file at start, and that take effect only after a
+    /// restart. A running gateway adopts all of `[traffic]`, except for connections that the kernel does
+    /// not divert to it.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("backend", self.backend != other.backend),
@@ -159,7 +159,7 @@ impl Config {
             notes.push(format!(
                 "{whose}bounds.octets-in-all is 0: agents cannot keep packets or the state of connections, and all packets pass untouched"
             ));
-        } else if octets_per_flow < LEAST_STATE {
+        } else if octets_per_flow < MIN_STATE {
             notes.push(format!(
                 "bounds.octets-per-flow is {per_flow}: most schemes need more than 1 KiB for a connection's state, and without it all \
                  packets pass untouched"
@@ -168,7 +168,7 @@ impl Config {
             notes.push(format!(
                 "bounds.octets-per-flow ({per_flow}) is more than {whose}bounds.octets-in-all ({in_all}), the limit for all connections together"
             ));
-        } else if flows > octets_in_all / LEAST_STATE {
+        } else if flows > octets_in_all / MIN_STATE {
             notes.push(format!(
                 "{whose}bounds.octets-in-all ({in_all}) is less than 1 KiB for each connection of bounds.flows; most schemes need more than \
                  that for a connection's state, and when the memory is used up, new connections pass untouched"

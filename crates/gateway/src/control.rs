@@ -1,8 +1,8 @@
-//! The control socket: a JSON document a line, one question and one answer. Both ends use the types
-//! here.
+//! The control socket: one request and one answer, each a line with a JSON document. Client and gateway
+//! share the types here.
 //!
-//! A command with a key that the gateway does not know is refused, and nothing is done: it might
-//! mean less than was asked. A client leaves out what it does not know of an answer.
+//! The gateway refuses a command with an unknown key, because without the key it would not do what was
+//! requested. A client ignores unknown keys of an answer.
 
 mod ask;
 #[cfg(test)]
@@ -24,45 +24,46 @@ use crate::io::Port;
 pub use ask::{AskError, ask};
 pub use lasthop_linux::answer::Answer;
 
-/// A question is never longer, in octets.
+/// The maximum length of a request, in octets.
 const LONGEST_QUESTION: usize = 4096;
 
-/// What can be asked of a running gateway.
+/// A command to a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
-    /// Ports, rules, counters: a [`Status`].
+    /// Return ports, rules and counters: a [`Status`].
     Status,
-    /// The connections: a [`FlowReport`](super::engine::FlowReport) each, in an array. Those that the query
-    /// asks for, in its order if it has a limit of at most 1,000, otherwise in any.
+    /// Return the connections that the query selects: an array with one
+    /// [`FlowReport`](super::engine::FlowReport) each. They have the query's order if it has a limit of at
+    /// most 1,000, otherwise any order.
     Flows(Query),
-    /// The clients, in the order that the query asks for: a
-    /// [`ClientReport`](super::clients::ClientReport) each, in an array.
+    /// Return the clients in the query's order: an array with one
+    /// [`ClientReport`](super::clients::ClientReport) each.
     Clients(Query),
     /// Read the configuration file again: [`Reloaded`].
     Reload,
-    /// Have the agents send on what they hold; then pass everything on untouched, until the next
+    /// Have the agents send the packets that they hold; then forward all traffic unchanged until the next
     /// reload: [`Drained`].
     Drain,
     /// Set a connection aside: [`SetAside`].
     Aside {
-        /// One end and the other, such as `192.0.2.1:443-10.0.0.7:50000`, in either order.
+        /// Both endpoints, such as `192.0.2.1:443-10.0.0.7:50000`, in either order.
         flow: String,
     },
 }
 
-/// How a gateway is.
+/// The status of a gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Its version.
     pub version: String,
     /// The path of its configuration file; `None` for a gateway without one.
     pub file: Option<String>,
-    /// How it takes frames out of the kernel's path, by the name that this has in files.
+    /// Its backend, by the name used in files.
     pub backend: String,
     /// Its ports.
     pub ports: Vec<PortStatus>,
-    /// What its packet loop did.
+    /// The report of its packet loops.
     pub report: LoopReport,
 }
 
@@ -75,36 +76,36 @@ pub struct PortStatus {
     pub side: String,
 }
 
-/// The configuration file was read again and is in force.
+/// The answer after the configuration file was read again and is in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reloaded {
-    /// What takes a restart; each a sentence.
+    /// The changes that require a restart, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// The agents have sent on what they held.
+/// The answer after the agents have sent the packets that they held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Drained {
-    /// Packets that they hold even so.
+    /// Packets that they still hold.
     pub held: u64,
-    /// Connections that they still owe something of, and serve until they do not.
+    /// Connections with obligations, which the agents serve until these are met.
     pub owed_connections: u64,
-    /// Octets of these at risk.
+    /// The octets at risk of these connections.
     pub octets_at_risk: u64,
 }
 
-/// A connection was there, and is set aside.
+/// The answer after a connection was set aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetAside {}
 
 impl Status {
-    /// Of a gateway of this version.
+    /// Creates the status of a gateway of this version.
     pub(super) fn new(file: Option<&Path>, backend: Backend, ports: &[Port], report: LoopReport) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            // A path need not be UTF-8, and JSON has to be.
+            // JSON must be UTF-8, but a path need not be.
             file: file.map(|file| file.display().to_string()),
             backend: backend.name().to_owned(),
             ports: PortStatus::of_interfaces(ports),
@@ -114,8 +115,8 @@ impl Status {
 }
 
 impl PortStatus {
-    /// The interfaces of a gateway, each once: with tc-bpf a radio interface is a port of either side,
-    /// and more.
+    /// The interfaces of a gateway, each once: with tc-bpf a radio interface has several ports, of both
+    /// sides.
     pub fn of_interfaces(ports: &[Port]) -> Vec<Self> {
         let mut interfaces: Vec<Self> = Vec::new();
         for Port { name, side, .. } in ports {
@@ -133,37 +134,37 @@ impl PortStatus {
     }
 }
 
-/// Whether a question is whole, or longer than any.
+/// Whether a request is complete, or has the maximum length.
 pub(super) fn is_whole(question: &[u8]) -> bool {
     question.contains(&b'\n') || question.len() >= LONGEST_QUESTION
 }
 
-/// Reads a question: the first line.
+/// Parses a request: the first line.
 pub fn read_question(question: &[u8]) -> Result<Command, String> {
     let line = question.split(|octet| *octet == b'\n').next().unwrap_or_default();
     let wrong = |error: serde_json::Error| {
         format!("{error}; expected a line such as {}", json!({ "command": "status" }))
     };
     let command: Command = serde_json::from_slice(line).map_err(&wrong)?;
-    // What a command without parameters does not know is not refused by reading it alone.
-    let asked: Map<String, Value> = serde_json::from_slice(line).map_err(&wrong)?;
+    // Deserialization does not refuse unknown keys of a command without parameters.
+    let keys: Map<String, Value> = serde_json::from_slice(line).map_err(&wrong)?;
     let known = serde_json::to_value(&command).map_err(&wrong)?;
-    match asked.keys().find(|key| known.get(key.as_str()).is_none()) {
+    match keys.keys().find(|key| known.get(key.as_str()).is_none()) {
         Some(unknown) => Err(wrong(serde::de::Error::custom(format!("unknown key {unknown:?}")))),
         None => Ok(command),
     }
 }
 
-/// An answer that is a list, as it is sent part by part.
+/// The state of an answer that is a list, sent in parts.
 #[derive(Debug, Default)]
 pub(super) struct List {
-    /// Whether anything was sent.
+    /// Whether a part was sent.
     pub(super) has_begun: bool,
     has_items: bool,
 }
 
 impl List {
-    /// The part of it that has these items, and the end of the list or not.
+    /// The part with these items, and with the end of the list if `is_end`.
     pub(super) fn part<T: Serialize>(&mut self, items: &[T], is_end: bool) -> Vec<u8> {
         let mut octets = Vec::new();
         if !self.has_begun {
@@ -184,8 +185,8 @@ impl List {
     }
 }
 
-/// Reads a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`; `udp:` before it
-/// means the datagrams between these ports.
+/// Parses a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`; the prefix `udp:`
+/// denotes the datagrams between these ports.
 pub fn parse_flow(text: &str) -> Result<FlowKey, String> {
     let wrong = || {
         let shown: String = text.chars().take(100).collect();

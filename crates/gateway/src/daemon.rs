@@ -1,5 +1,4 @@
-//! A gateway from its start to its end: each packet loop on a thread of its own, housekeeping on
-//! another.
+//! The life cycle of a gateway: each packet loop runs on a thread of its own, housekeeping on another.
 
 use std::fmt;
 use std::os::unix::net::UnixStream;
@@ -27,18 +26,18 @@ use super::workers::{self, Ready};
 use crate::io::Port;
 use lasthop_linux::namespace::Namespace;
 
-/// What starts a gateway.
+/// The parameters of a gateway's start.
 pub struct Start {
-    /// What it is to do.
+    /// The configuration.
     pub config: Config,
     /// The file to read again on a reload; `None` for a gateway without one.
     pub file: Option<PathBuf>,
-    /// Whether it obeys SIGTERM, SIGINT and SIGHUP, and speaks to systemd: for a process that is
-    /// nothing but a gateway.
+    /// Whether the gateway handles SIGTERM, SIGINT and SIGHUP, and notifies systemd: for a process whose
+    /// only task is a gateway.
     pub owns_process: bool,
 }
 
-/// A gateway that runs on threads of its own. Dropping it stops it.
+/// A running gateway, with threads of its own. Dropping it stops the gateway.
 pub struct Gateway {
     requests: Requests,
     ports: Vec<Port>,
@@ -48,13 +47,12 @@ pub struct Gateway {
 }
 
 impl Start {
-    /// Starts a gateway over the ports that the configuration names, in the network namespace that
-    /// the caller is in.
+    /// Starts a gateway with the ports that the configuration names, in the caller's network namespace.
     pub fn here(self) -> Result<Gateway, GatewayError> {
         self.run(ports::claim)
     }
 
-    /// Starts a gateway over the ports that the configuration names, in another network namespace.
+    /// Starts a gateway with the ports that the configuration names, in another network namespace.
     pub fn inside(self, namespace: &Namespace) -> Result<Gateway, GatewayError> {
         let namespace = namespace.try_clone().map_err(GatewayError::Listeners)?;
         self.run(move |config| {
@@ -63,10 +61,10 @@ impl Start {
         })
     }
 
-    /// Starts a gateway over the ports that `claim` makes ours, and that what it returns opens.
-    /// Both run on the first packet loop's thread, which may first enter another namespace: ports
-    /// belong to the namespace of the thread that opened them. Returns once the loops are running.
-    /// After an error nothing is left.
+    /// Starts a gateway with the ports that `claim` claims, and that the function it returns opens. Both
+    /// run on the first packet loop's thread, which may first enter another namespace: ports belong to
+    /// the namespace of the thread that opened them. Returns once the loops are running. After an error,
+    /// everything is closed.
     pub fn run<Open>(
         self,
         claim: impl FnOnce(&Config) -> Result<Open, GatewayError> + Send + 'static,
@@ -77,16 +75,16 @@ impl Start {
         let Self { config, file, owns_process } = self;
         if owns_process {
             descriptors::raise_the_limit();
-            allocator::give_back_large_tables();
+            allocator::return_large_tables();
         }
         let (opened, all_open) = channel();
         let (go, gate) = channel();
         let (ended, end) = UnixStream::pair().map_err(GatewayError::Listeners)?;
         let in_force = config.clone();
         let packets = thread::Builder::new().name("packets".into()).spawn(move || {
-            let _tell_housekeeping_at_the_end = end;
-            // Sockets, too, belong to the namespace that the thread is in once it has claimed its
-            // ports.
+            let _ends_housekeeping_when_dropped = end;
+            // Sockets, like ports, belong to the namespace of the thread, which it has entered once it
+            // has claimed its ports.
             let open = || {
                 let open_ports = claim(&config)?;
                 let listeners =
@@ -94,18 +92,19 @@ impl Start {
                         .map_err(GatewayError::Listeners)?;
                 Ok((listeners, open_ports()?))
             };
-            // Before all that takes descriptors: a service manager that hears nothing would wait for ever.
+            // Before anything else that needs descriptors: without the notifier, the service manager would
+            // wait forever.
             let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
             let (listeners, ports) = open()?;
             workers::run(ports, &config, notifier, |ready| {
                 let _ = opened.send((listeners, ready));
-                // The first heartbeat, and the word to the service manager, are for when nothing can
-                // fail any more.
+                // The first heartbeat and the notification of the service manager wait until the start
+                // can no longer fail.
                 gate.recv().is_ok()
             })
         });
         let packets = packets.map_err(GatewayError::Thread)?;
-        // From here on its thread is waited for, whatever happens.
+        // From here on, every path joins the thread.
         let Ok((listeners, ready)) = all_open.recv() else {
             let outcome = packets.join().map_err(|_| GatewayError::Ended)?;
             return Err(outcome.err().unwrap_or(GatewayError::Ended));
@@ -125,7 +124,7 @@ impl Start {
             thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run());
         match housekeeping {
             Ok(housekeeping) => {
-                // A loop that is gone already says why when it is waited for.
+                // A loop that has already ended returns its error when it is joined.
                 let _ = go.send(());
                 let housekeeping = Some(housekeeping);
                 let packets = Some(packets);
@@ -141,23 +140,22 @@ impl Start {
 }
 
 impl Gateway {
-    /// Its ports.
+    /// The gateway's ports.
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
 
-    /// How it takes frames out of the kernel's path: never [`Backend::Auto`], but for ports in
-    /// memory.
+    /// The backend in use: never [`Backend::Auto`], except for ports in memory.
     pub const fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// What it has counted, its processor time among it.
+    /// The gateway's counters and processor time.
     pub fn report(&self) -> Result<LoopReport, GatewayError> {
         self.requests.report().map_err(unanswered)
     }
 
-    /// Its connections, at most so many.
+    /// The gateway's connections, at most `most`.
     pub fn flows(&self, most: usize) -> Result<Vec<FlowReport>, GatewayError> {
         let (mut flows, mut next) = (Vec::new(), Some(0));
         while let Some(from) = next.filter(|_| flows.len() < most) {
@@ -169,38 +167,38 @@ impl Gateway {
         Ok(flows)
     }
 
-    /// Has it follow another plan.
+    /// Applies another plan.
     pub fn reload(&self, plan: &Plan) -> Result<(), GatewayError> {
         self.requests.reload(plan).map(drop).map_err(unanswered)
     }
 
-    /// Has the agents send on what they hold, and from then on everything pass untouched.
+    /// Has the agents send the packets that they hold, and all later traffic pass unchanged.
     pub fn drain(&self) -> Result<EngineReport, GatewayError> {
         self.requests.drain().map_err(unanswered)
     }
 
-    /// Sets a connection aside. `false` if there is none.
+    /// Sets a connection aside. `false` if it is unknown.
     pub fn set_aside(&self, flow: FlowKey) -> Result<bool, GatewayError> {
         self.requests.set_aside(flow).map_err(unanswered)
     }
 
-    /// For a link layer in this process that tells what becomes of the frames that the gateway's
-    /// host transmits on its radio ports. At most `room` events wait for a packet loop; further
-    /// ones are lost, and counted. The last link layer that asked is the one that is heard.
+    /// Attaches a link layer in this process, which reports the fate of frames that the gateway's host
+    /// transmits on its radio ports. At most `room` events wait for a packet loop; further events are
+    /// lost and counted. A link layer replaces the one attached before.
     ///
-    /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock,
-    /// as of a frame: whatever clock the link layer has, the times that events carry are durations.
+    /// Agents receive an event at the time at which the packet loop does, on the gateway's clock, as they
+    /// receive a frame. Events carry durations, not times of the link layer's clock.
     pub fn link_layer(&self, room: usize) -> Result<LinkReporter, GatewayError> {
         self.requests.link_reporter(room).map_err(unanswered)
     }
 
-    /// Drains it, closes its ports, and returns what it counted.
+    /// Drains the gateway, closes its ports, and returns its counters.
     pub fn stop(mut self) -> Result<LoopReport, GatewayError> {
         self.requests.stop();
         self.join().inspect(|_| info!("ended"))
     }
 
-    /// Waits until it ends: by a signal, or because its ports broke.
+    /// Waits until the gateway ends, by a signal or because of a port error.
     pub fn wait(mut self) -> Result<LoopReport, GatewayError> {
         self.join().inspect(|_| info!("ended"))
     }
@@ -215,7 +213,7 @@ impl Gateway {
     }
 }
 
-/// Whoever asks can do no more about a loop that does not answer than about one that has ended.
+/// For the caller, a loop that does not answer is no different from one that has ended.
 const fn unanswered(why: Unanswered) -> GatewayError {
     match why {
         Unanswered::Pending => GatewayError::Pending,

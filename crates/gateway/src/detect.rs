@@ -1,4 +1,4 @@
-//! Which interfaces are which, where the file does not say.
+//! Detection of the interfaces that the file does not name.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use thiserror::Error;
 
-/// Why interfaces could not be found.
+/// Why interfaces could not be detected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DetectError {
-    /// None is wireless.
+    /// No interface is wireless.
     #[error(
         "no wireless interface found (interfaces: {found}); name the radio side in the configuration file: [ports] radio = [\"wlan0\"]"
     )]
@@ -17,7 +17,7 @@ pub enum DetectError {
         /// The interfaces there are.
         found: String,
     },
-    /// What the kernel says of wireless interfaces is not to be had.
+    /// It is unknown which interfaces are wireless.
     #[error(
         "which interface is wireless is not known, because /sys shows another network namespace (interfaces here: {found}); \
          name the radio side in the configuration file: [ports] radio = [\"wlan0\"]"
@@ -26,7 +26,7 @@ pub enum DetectError {
         /// The interfaces there are.
         found: String,
     },
-    /// None leads to the wired network.
+    /// No interface leads to the wired network.
     #[error(
         "no wired interface with a default route found (interfaces: {found}); with the backend tun, name it in the configuration file: \
          [ports] core = [\"eth0\"]"
@@ -37,7 +37,7 @@ pub enum DetectError {
     },
 }
 
-/// The directories that interfaces are found in.
+/// The directories from which interfaces are detected.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<'a> {
     /// `/sys/class/net`.
@@ -47,20 +47,20 @@ pub struct Kernel<'a> {
 }
 
 impl Kernel<'_> {
-    /// Whether `sys` shows the interfaces of this network namespace. It shows those of the namespace
-    /// in which it was mounted: after `unshare -n` others than `proc`.
+    /// Whether `sys` shows the interfaces of this network namespace. It shows those of the namespace in
+    /// which it was mounted, which differs from that of `proc` after `unshare -n`.
     pub fn is_whole(&self) -> bool {
         let Some(ours) = self.devices() else { return true };
         let shown = names(self.sys).into_iter().filter(|name| self.sys.join(name).is_dir());
         shown.collect::<BTreeSet<_>>() == ours
     }
 
-    /// Whether this interface is a bridge; no, where that is not known.
+    /// Whether this interface is known to be a bridge.
     pub fn is_bridge(&self, name: &str) -> bool {
         self.is_whole() && self.sys.join(name).join("brif").is_dir()
     }
 
-    /// Whether a default route leads out by this interface.
+    /// Whether a default route uses this interface.
     pub fn has_default_route(&self, name: &str) -> bool {
         default_routes(self.proc).contains(name)
     }
@@ -75,13 +75,13 @@ impl Kernel<'_> {
         }
     }
 
-    /// The interfaces to the wired network, none of which is one of `radio`.
+    /// The interfaces to the wired network, except for those in `radio`.
     pub fn core(&self, radio: &[String]) -> Result<Vec<String>, DetectError> {
         let mut core = BTreeSet::new();
         for name in default_routes(self.proc) {
             let members =
                 if self.is_bridge(&name) { names(&self.sys.join(&name).join("brif")) } else { Vec::new() };
-            // Frames are taken where they come in: at a bridge's members, not at the bridge.
+            // Frames are taken at ingress: at a bridge's members, not at the bridge.
             core.extend(if members.is_empty() { vec![name] } else { members });
         }
         core.retain(|name| !radio.contains(name) && !self.is_wireless(name));
@@ -91,12 +91,12 @@ impl Kernel<'_> {
         Ok(core.into_iter().collect())
     }
 
-    /// Whether this interface is wireless; no, where that is not known.
+    /// Whether this interface is known to be wireless.
     pub fn is_wireless(&self, name: &str) -> bool {
         self.is_whole() && ["wireless", "phy80211"].iter().any(|sign| self.sys.join(name).join(sign).exists())
     }
 
-    /// The interfaces of this network namespace; `None` if the kernel does not tell.
+    /// The interfaces of this network namespace; `None` if they are unknown.
     fn devices(&self) -> Option<BTreeSet<String>> {
         let table = fs::read_to_string(self.proc.join("dev")).ok()?;
         // The header has no colon.
@@ -109,7 +109,7 @@ impl Kernel<'_> {
     }
 }
 
-/// The names in a directory, in order. A directory that is not there has none.
+/// The sorted names in a directory; none if it does not exist.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -134,7 +134,7 @@ fn default_routes(proc: &Path) -> BTreeSet<String> {
     }
     for line in lines("ipv6_route").lines() {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        // Unreachable default routes hang on the loopback device.
+        // Unreachable default routes use the loopback device.
         if let [destination, "00", .., name] = fields[..]
             && zeros(destination)
             && name != "lo"
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn wireless_ones_are_radio_and_those_with_a_default_route_are_core() {
+    fn wireless_interfaces_are_radio_and_those_with_a_default_route_are_core() {
         let machine = Machine::new(&["lo", "eth0", "eth1", "wlan0/wireless", "wlan1/phy80211"]);
         machine.with("route", "eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
         machine.with("route", "eth1\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bridge_is_known_by_its_members() {
+    fn an_interface_with_members_is_a_bridge() {
         let machine = Machine::new(&["br-lan/brif/eth0", "eth0"]);
         let kernel = Kernel { sys: &machine.0.path().join("sys"), proc: machine.0.path() };
         assert_eq!(["br-lan", "eth0"].map(|name| kernel.is_bridge(name)), [true, false]);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sys_shows_of_another_network_namespace_is_not_taken_for_ours() {
+    fn interfaces_of_another_network_namespace_in_sys_are_not_used() {
         let machine = Machine::new(&["lo", "wlan0/wireless", "br-lan/brif/eth0"]);
         machine.with("dev", "Inter-|   Receive\n face |bytes\n    lo: 0 0\n  wlan0: 0 0\nbr-lan: 0 0\n");
         fs::write(machine.0.path().join("sys/bonding_masters"), "").expect("a file");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_is_asked_for() {
+    fn an_error_names_the_key_to_set() {
         let machine = Machine::new(&["eth0", "lo"]);
         let error = machine.radio().expect_err("nothing is wireless").to_string();
         assert!(error.contains("interfaces: eth0, lo") && error.contains("radio = [\"wlan0\"]"), "{error}");

@@ -1,4 +1,4 @@
-//! TUN and TAP devices that take and give [`Frame`]s, super-packets and all.
+//! TUN and TAP devices that read and write [`Frame`]s, including super-packets.
 
 mod offload;
 
@@ -14,19 +14,18 @@ use crate::buffer::Buffers;
 use crate::frame::{Frame, Sent};
 use offload::Offload;
 
-/// A device before whose frames stands what the kernel says about them.
+/// A device whose frames have an offload header.
 #[derive(Debug)]
 pub struct FrameDevice(Device);
 
 impl FrameDevice {
-    /// Makes a device; a `%d` in the name becomes a number that is free. It is down still, and has
-    /// no addresses.
+    /// Creates a device, which is down and has no addresses. A `%d` in the name is replaced by a free
+    /// number.
     pub fn new(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         Device::with_offloads(name, kind, offload::LEN as u8).map(Self)
     }
 
-    /// Reads one frame; `None` if there is none now. A frame with an offload header that makes no
-    /// sense is passed over.
+    /// Reads one frame; `None` if none is available. Skips frames with an invalid offload header.
     pub(crate) fn read(&self, buffers: &mut Buffers) -> io::Result<Option<Frame>> {
         loop {
             let mut header = [0; offload::LEN];
@@ -50,7 +49,7 @@ impl FrameDevice {
     pub(crate) fn write(&self, frame: &Frame) -> io::Result<Sent> {
         match self.try_write(frame) {
             Ok(sent) => Ok(sent),
-            // No room, not a frame that the kernel takes, or the device is down or gone.
+            // No room, an invalid frame, or a device that is down or was removed.
             Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::INVAL | Errno::IO | Errno::BADFD) => {
                 Ok(Sent::Lost)
             }
@@ -58,7 +57,7 @@ impl FrameDevice {
         }
     }
 
-    /// The same; the kernel's refusal is an error.
+    /// As [`FrameDevice::write`], but a refusal by the kernel is an error.
     pub(crate) fn try_write(&self, frame: &Frame) -> Result<Sent, Errno> {
         let Some(header) = Offload::header(frame, self.kind() == Kind::Tap) else { return Ok(Sent::Lost) };
         loop {

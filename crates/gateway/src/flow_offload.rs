@@ -1,4 +1,4 @@
-//! Flow offload: connections that nftables forwards past the usual path, in the kernel or in the
+//! Flow offload: connections that nftables forwards outside the usual path, in the kernel or in the
 //! network card.
 
 use std::io;
@@ -9,13 +9,13 @@ use lasthop_linux::netlink::{Attribute, attributes, text};
 /// A flowtable of nftables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flowtable {
-    /// Its table and its name, such as `inet fw4 ft`.
+    /// The names of its table and of itself, such as `fw4` and `ft`.
     pub(super) table: String,
     pub(super) name: String,
     /// The interfaces between which it forwards.
     pub(super) interfaces: Vec<String>,
-    /// Whether the network card is to forward (`flags offload`), so that no frame of an offloaded
-    /// connection reaches the kernel.
+    /// Whether the network card forwards (`flags offload`), so that frames of an offloaded connection do
+    /// not reach the kernel.
     pub(super) is_hardware: bool,
 }
 
@@ -72,7 +72,7 @@ mod tests {
     use lasthop_linux::netlink::written;
 
     #[test]
-    fn a_flowtable_has_its_interfaces_and_says_whether_the_card_forwards() {
+    fn a_flowtable_has_its_names_interfaces_and_hardware_flag() {
         let name = |number, name: &str| written(number, &[name.as_bytes(), &[0]].concat());
         let list = [name(INTERFACE, "wlan0"), name(INTERFACE, "eth0")].concat();
         let hook = [written(1, &[0; 4]), written(HOOK_INTERFACES, &list)].concat();
@@ -83,7 +83,7 @@ mod tests {
         let hardware = flowtable(&described(1));
         assert_eq!((&*hardware.table, &*hardware.name), ("fw4", "ft"));
         assert_eq!(hardware.interfaces, ["wlan0", "eth0"]);
-        // Bit 1 asks for counters.
+        // Bit 1 requests counters.
         assert_eq!((hardware.is_hardware, flowtable(&described(2)).is_hardware), (true, false));
     }
 

@@ -1,5 +1,4 @@
-//! What crosses a port: the octets of a frame, and what the kernel says about them that is not in
-//! the octets.
+//! Frames: their octets, and the kernel's metadata about them.
 
 mod link_header;
 #[cfg(test)]
@@ -18,80 +17,79 @@ use thiserror::Error;
 
 pub use link_header::LinkHeader;
 
-/// A frame as it came from a port, or as it is to leave by one.
+/// A frame received from a port, or to be sent through one.
 ///
-/// A frame that nobody edited leaves with exactly these octets and this meta data, so that a
-/// super-packet stays one and a checksum that the network card is to fill in stays undone.
+/// A frame that is not edited is sent with exactly these octets and metadata, so that a super-packet
+/// stays one, and a checksum that the network card is to complete stays incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The link header (Ethernet with VLAN tags; nothing on a TUN device) and the IP packet behind
-    /// it.
+    /// The link header (Ethernet with VLAN tags; empty on a TUN device), followed by the IP packet.
     pub octets: Bytes,
-    /// How far the transport checksum is.
+    /// The state of the transport checksum.
     pub checksum: Checksum,
-    /// Payload octets of each segment, for a super-packet of TCP.
+    /// The payload size of each segment in octets, for a super-packet of TCP.
     pub segment_size: Option<NonZeroU16>,
-    /// The super-packet has CWR set in its first segment only (`VIRTIO_NET_HDR_GSO_ECN`).
+    /// Whether the super-packet has CWR set in its first segment only (`VIRTIO_NET_HDR_GSO_ECN`).
     pub first_segment_cwr: bool,
 }
 
-/// The headers of a frame that went on in the kernel.
+/// The headers of a frame that the kernel forwarded.
 #[derive(Clone, Copy, Debug)]
 pub struct Headers<'a> {
     /// The link header, the IP header and the transport header.
     pub octets: &'a [u8],
-    /// Octets of the whole frame.
+    /// The length of the frame, in octets.
     pub len: usize,
-    /// Payload octets of each segment, for a super-packet of TCP.
+    /// The payload size of each segment in octets, for a super-packet of TCP.
     pub segment_size: Option<NonZeroU16>,
 }
 
 impl Headers<'_> {
-    /// Reads them. No checksum can be verified without the payload: the kernel passed the frame on
-    /// as it was, and the receiver looks.
+    /// Parses the headers. No checksum can be verified without the payload: the kernel forwarded the
+    /// frame unchanged, and the receiver verifies it.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), NotForAgents> {
         let link = link_header(self.octets, ethernet)?;
-        let behind_link = self.octets.get(link.len()..).unwrap_or_default();
-        let mut packet = parse_headers(behind_link, self.len.saturating_sub(link.len()))?;
+        let ip_octets = self.octets.get(link.len()..).unwrap_or_default();
+        let mut packet = parse_headers(ip_octets, self.len.saturating_sub(link.len()))?;
         packet.set_segment_size(self.segment_size);
         Ok((link, packet))
     }
 }
 
-/// What the kernel says of a transport checksum.
+/// The state of a transport checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// Nothing: it stands in the octets and has to be checked by whoever relies on it.
+    /// The checksum is complete and not verified.
     Unchecked,
-    /// Somebody checked it: it is right.
+    /// The checksum was verified and is right.
     Right,
-    /// Only the pseudo header is summed so far; the rest is left to whoever sends it on
+    /// The checksum covers only the pseudo-header; the sender completes it
     /// (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
     Partial {
-        /// Where summing starts: the offset of the transport header in the octets.
+        /// The offset in the octets at which summing starts: that of the transport header.
         start: u16,
-        /// Where the sum belongs, from `start`.
+        /// The offset of the checksum field from `start`.
         offset: u16,
     },
 }
 
-/// Why a frame is not for agents. It is sent on as it came.
+/// Why a frame is not for agents. It is forwarded unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotForAgents {
     /// Another protocol, or more VLAN tags than two.
     #[error("no IP packet follows the link header")]
     NotIp,
-    /// The octets of the IP packet are not whole, or it is above 65,535 octets.
+    /// The IP packet is incomplete, or longer than 65,535 octets.
     #[error(transparent)]
     Malformed(#[from] ParseError),
-    /// [`Transport::Opaque`].
+    /// A packet with [`Transport::Opaque`].
     #[error("no agent understands this kind of packet")]
     Opaque,
-    /// An edit would hide the damage from the receiver.
+    /// A checksum is wrong: an edit would hide the damage from the receiver.
     #[error("a checksum is wrong")]
     WrongChecksum,
-    /// The kernel wants a checksum or segments in a place that is not the packet's own: a tunnel,
-    /// or a super-packet of UDP.
+    /// The kernel expects a checksum or segmentation at a position other than the packet's own transport
+    /// header (a tunnel), or the frame is a super-packet of UDP.
     #[error("the packet has offloads other than those of plain TCP or UDP")]
     UnsupportedOffload,
 }
@@ -99,41 +97,41 @@ pub enum NotForAgents {
 /// Why a packet cannot become a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unsendable {
-    /// An agent joined too much.
+    /// The packet is longer than IP allows.
     #[error("a packet of {len} octets does not fit in the length field of IP")]
     TooLarge {
-        /// Octets of the packet.
+        /// The length of the packet, in octets.
         len: usize,
     },
-    /// Only the headers of its payload's packet were ever here.
+    /// The payload is from a packet of which only the headers were seen.
     #[error("the payload of the packet is unknown")]
     Unseen,
 }
 
-/// What became of a frame given to the kernel.
+/// The result of giving a frame to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Sent {
-    /// It went on.
+    /// The kernel accepted it.
     Whole,
-    /// The kernel had no room for it, or did not take it.
+    /// The kernel had no room for it, or refused it.
     Lost,
 }
 
-/// Where the TCP checksum stands in its header.
+/// The offset of the checksum in the TCP header.
 const TCP_CHECKSUM: u16 = 16;
-/// Where the UDP checksum stands in its header.
+/// The offset of the checksum in the UDP header.
 const UDP_CHECKSUM: u16 = 6;
 
 impl Frame {
-    /// A frame of these octets about which nobody said anything.
+    /// Creates a frame of these octets, without metadata.
     pub const fn plain(octets: Bytes) -> Self {
         Self { octets, checksum: Checksum::Unchecked, segment_size: None, first_segment_cwr: false }
     }
 
-    /// Finds the IP packet, behind an Ethernet header if the port has one. The packet shares the
-    /// octets' memory. Checksums that nobody vouches for are verified here, so that an edited
-    /// packet may leave with a right one.
+    /// Parses the IP packet, after an Ethernet header if the port has one. The packet shares the octets'
+    /// memory. Checksums that the kernel has not verified are verified here, so that an edited packet may
+    /// be sent with a new one.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), NotForAgents> {
         let link = link_header(&self.octets, ethernet)?;
         let mut packet = parse(self.octets.slice(link.len()..))?;
@@ -157,7 +155,7 @@ impl Frame {
                 true
             }
         };
-        // The stack looks at the IP header only behind us, whatever the network card checked.
+        // The stack verifies the IP header only after the gateway, whatever the network card has verified.
         if !is_right || !header_checksum_is_right(&packet) {
             return Err(NotForAgents::WrongChecksum);
         }
@@ -166,19 +164,19 @@ impl Frame {
         Ok((link, packet))
     }
 
-    /// Whose frame it is, if it is what it looks like: nothing is checked.
+    /// The flow key of the frame, without any validation.
     pub fn peek_flow_key(&self, ethernet: bool) -> Option<FlowKey> {
         let link = if ethernet { LinkHeader::ethernet(&self.octets)?.len() } else { 0 };
         peek_flow_key(self.octets.get(link..)?)
     }
 
-    /// The frame of a packet behind a link header. `original` is the frame that the packet was
-    /// parsed from, if it is at hand.
+    /// Creates the frame of a packet after a link header. `original` is the frame from which the packet
+    /// was parsed, if it is available.
     ///
-    /// A packet that nobody edited is its original frame again, padding and all. Every other TCP
-    /// segment gets new octets with a right IPv4 header checksum and a TCP checksum that the kernel
-    /// or a network card completes, and leaves as a super-packet if its payload is more than one
-    /// segment. Other packets get complete checksums.
+    /// A packet that was not edited returns its original frame, including padding. Every other TCP
+    /// segment gets new octets, with a complete IPv4 header checksum and a TCP checksum that the kernel
+    /// or a network card completes, and becomes a super-packet if its payload exceeds one segment. Other
+    /// packets get complete checksums.
     pub fn of(packet: &Packet, link: &LinkHeader, original: Option<&Self>) -> Result<Self, Unsendable> {
         if let Some(frame) = original
             && frame.is_of(packet, link)
@@ -212,16 +210,16 @@ impl Frame {
         })
     }
 
-    /// Whether the packet was parsed from this frame, behind this link header, and not edited.
+    /// Whether the packet was parsed from this frame, after this link header, and not edited.
     fn is_of(&self, packet: &Packet, link: &LinkHeader) -> bool {
-        let behind_link = self.octets.get(link.len()..).unwrap_or_default();
-        packet.original().is_some_and(|octets| octets.as_ptr() == behind_link.as_ptr())
+        let ip_octets = self.octets.get(link.len()..).unwrap_or_default();
+        packet.original().is_some_and(|octets| octets.as_ptr() == ip_octets.as_ptr())
             && packet.segment_size() == self.segment_size
             && self.octets.starts_with(link.octets())
     }
 }
 
-/// What is before the IP packet in a frame of a port with Ethernet headers, or without.
+/// The link header of a frame from a port with or without Ethernet headers.
 fn link_header(octets: &[u8], ethernet: bool) -> Result<LinkHeader, NotForAgents> {
     if ethernet { LinkHeader::ethernet(octets).ok_or(NotForAgents::NotIp) } else { Ok(LinkHeader::NONE) }
 }

@@ -357,12 +357,12 @@ impl FlowsAnswer {
 
     /// Adds a page. Returns the octets to be sent now.
     fn take(&mut self, mut page: Vec<FlowReport>, is_last: bool) -> Vec<u8> {
-        let Some(picked) = self.selection.picked() else {
+        let Some(limit) = self.selection.sorted_limit() else {
             page.retain(|flow| self.selection.keeps(flow));
             return self.list.part(&page, is_last);
         };
         self.first.extend(page.into_iter().filter(|flow| self.selection.keeps(flow)));
-        if is_last || self.first.len() > 2 * picked {
+        if is_last || self.first.len() > 2 * limit {
             self.first = self.selection.pick(std::mem::take(&mut self.first), |flow| flow);
         }
         if is_last { self.list.part(&self.first, true) } else { Vec::new() }

@@ -1,21 +1,21 @@
-//! As much of HTTP as a scraper needs: `GET` of a fixed page, and nothing else.
+//! The subset of HTTP that a scraper needs: `GET` of a fixed page.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A request is never longer, in octets: a line, and headers, of which only `Host` is read.
+/// The maximum length of a request in octets: a line, and headers, of which only `Host` is read.
 const LONGEST_REQUEST: usize = 8192;
 
-/// Whom a request may take us for, by its `Host`.
+/// The values of `Host` that a listener accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// This machine: `localhost`, or an address. Of a listener that only this machine reaches: a page of
-    /// another site, whose name has come to lead here (DNS rebinding), must not read it.
+    /// `localhost` or an address, for a listener that only this machine can reach: a page of another
+    /// site, whose name resolves to this machine (DNS rebinding), must not read it.
     Local,
-    /// Any name: of a listener that others reach by one.
+    /// Any name, for a listener that others reach by a name.
     Any,
 }
 
-/// The answer to a request, as it is sent. `page` gives the body for a path, or nothing.
+/// The answer to a request, as it is sent. `page` returns the body for a path, if there is one.
 pub fn answer(request: &[u8], host: Host, page: impl FnOnce(&str) -> Option<String>) -> Vec<u8> {
     let (status, body) = status_and_body(request, host, page);
     let head = format!(
@@ -25,7 +25,7 @@ pub fn answer(request: &[u8], host: Host, page: impl FnOnce(&str) -> Option<Stri
     (head + &body).into_bytes()
 }
 
-/// Whether a request is whole, or longer than any.
+/// Whether a request is complete, or too long.
 pub fn is_whole(request: &[u8]) -> bool {
     ends(request) || request.len() > LONGEST_REQUEST
 }
@@ -63,7 +63,7 @@ fn status_and_body(
     }
 }
 
-/// What a request takes us for, in each of its headers that say so (RFC 9110, section 7.2).
+/// The values of all `Host` headers of a request (RFC 9110, section 7.2).
 fn hosts(request: &[u8]) -> impl Iterator<Item = &[u8]> {
     let headers =
         request.split(|octet| *octet == b'\n').skip(1).take_while(|line| !line.trim_ascii().is_empty());
@@ -73,7 +73,7 @@ fn hosts(request: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether a host, with a port or without, is this machine by its own name, or an address.
+/// Whether a host, with or without a port, is `localhost` or an address.
 fn is_local(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     let without_port = match host.rsplit_once(':') {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_of_another_site_does_not_read_what_only_this_machine_may() {
+    fn a_local_listener_refuses_requests_for_other_hosts() {
         let status = |host: Host, headers: &str| {
             let request = format!("GET /metrics HTTP/1.1\r\n{headers}\r\n");
             let answer = String::from_utf8(answer(request.as_bytes(), host, |_| Some(String::new())));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_method_and_what_it_gets() {
+    fn only_get_of_a_known_page_succeeds() {
         let answer = ask(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert!(
             answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nfigures\n"),

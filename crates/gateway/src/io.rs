@@ -1,4 +1,4 @@
-//! Ports: where frames come from and go to.
+//! Ports: the input and output of frames.
 
 pub mod claim;
 mod devices;
@@ -22,112 +22,112 @@ use crate::frame::{Frame, Headers};
 pub use crate::frame::Sent;
 pub use selection::{FIRST_USER_PORT, Selection};
 
-/// A port by its place in the configuration.
+/// A port by its index in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u16);
 
-/// A way that frames come: into the gateway by a network interface, or, for the tc backend, out of
-/// it.
+/// A direction of a network interface in which frames are taken: ingress, or, with the tc backend, also
+/// egress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// The interface's name.
     pub name: String,
-    /// Which side of the agents its frames come from. With the tc backend what *leaves* by a radio
-    /// interface comes from the core's side.
+    /// The side of the agents from which its frames come. With the tc backend, frames that *leave*
+    /// through a radio interface come from the core side.
     pub side: Side,
     /// Whether frames on it start with an Ethernet header.
     pub ethernet: bool,
-    /// Of a port for copies: where the kernel let pass what they are copies of, from the core's
-    /// side and from the radio's. Nothing is sent by it.
+    /// For a port that receives copies: the ports, of the core side and of the radio side, whose frames
+    /// the kernel forwarded. No frame is sent through a port for copies.
     pub copies_of: Option<[PortId; 2]>,
 }
 
 /// Takes frames out of the kernel's path and puts frames into it.
 ///
-/// A frame that is received from a port was taken out of the kernel's path there, and the kernel
-/// has let go of it. A frame that is sent with a port *goes on as if it had come that way*, from
-/// the very place where the port's frames are taken: one that came in is then routed, bridged or
-/// translated as ever, and one that was on its way out by a radio interface goes to that
-/// interface's queue. So a frame that an agent forwards is sent with the port that it was received
-/// from, and a copy that an agent makes with the port that the flow's own frames come by.
+/// A frame received from a port was taken out of the kernel's path there; the kernel no longer has it.
+/// A frame sent with a port *continues as if it had arrived on that port*, at the point where the port's
+/// frames are taken: an incoming frame is then routed, bridged or translated as usual, and a frame that
+/// was leaving through a radio interface enters that interface's queue. So a frame that an agent
+/// forwards is sent with the port from which it was received, and a frame that an agent generates with
+/// the port on which the flow's own frames arrive.
 pub trait PacketIo {
     /// The ports; a [`PortId`] is an index.
     fn ports(&self) -> &[Port];
 
-    /// Takes what is there, at most some tens of frames, into `frames`; copies come before what may
+    /// Moves the available frames into `frames`, up to a bound; copies come before frames that may
     /// answer or follow them. Does not wait.
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
 
-    /// Hands in what passed without asking, by its headers, in the order in which it passed: the port
-    /// where, the time when, and the headers. Call it after [`PacketIo::receive`], and handle what it
-    /// gives before the received frames: whatever those answer or follow is among it.
+    /// Calls `take` for each packet that the kernel forwarded, in order, with its port, time and
+    /// headers. To be called after [`PacketIo::receive`]; these packets are to be handled before the
+    /// received frames, which may answer or follow them.
     fn passed(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
         let _ = take;
     }
 
-    /// Sends a frame on as if it had come by `port`. One that the kernel has no room for is lost,
-    /// as on any link, and the return value says so.
+    /// Sends a frame as if it had arrived on `port`. A frame for which the kernel has no room is lost,
+    /// as on any link; the return value indicates this.
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent>;
 
-    /// Waits until a frame is there, `until` comes, or somebody calls; at most for as long as the
-    /// backend's heartbeat allows.
+    /// Waits until a frame is available, until `until`, or until another thread wakes it; at most as
+    /// long as the backend's heartbeat allows.
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()>;
 
-    /// What ends a wait from another thread: the one that is going on, or the next one.
+    /// A function that ends the current wait, or the next one, from another thread.
     fn waker(&self) -> Wake;
 
-    /// Tells the kernel side that the loop is alive. Called each time around the loop; where it
-    /// stays away for 60 ms, frames go past us.
+    /// Indicates to the kernel side that the loop is alive. To be called in each turn of the loop; after
+    /// 60 ms without a heartbeat, frames bypass the gateway.
     fn heartbeat(&mut self, now: Instant);
 
-    /// Looks after the ports: tries whether frames get through them, and mends what it can. Called each
-    /// turn of the loop. What is wrong with them now; a backend without any way to find out knows of
-    /// nothing.
+    /// Tests whether frames get through the ports, and repairs them where possible. To be called in each
+    /// turn of the loop. Returns the current faults; a backend that cannot detect faults returns none.
     fn faults(&mut self, now: Instant) -> &[Fault] {
         let _ = now;
         &[]
     }
 
-    /// Whether frames bypass a loop that does not run or has stepped out. With other backends they wait for
-    /// the loop.
+    /// Whether frames bypass a loop that does not run or has stepped out. With other backends, they wait
+    /// for the loop.
     fn can_step_out(&self) -> bool {
         false
     }
 
-    /// Has frames go past us at once, until the next heartbeat. A backend that cannot goes on.
+    /// Has frames bypass the gateway from now on, until the next heartbeat. A backend without bypass
+    /// ignores this.
     fn step_out(&mut self) {}
 
-    /// Says what an agent lets pass without asking, as soon as everything that was sent before has
-    /// gone on. A backend that can does so, and hands in copies.
+    /// Allows packets of a flow to bypass the engine, after all frames sent before. A backend with
+    /// bypass forwards them in the kernel and delivers copies or headers; others ignore this.
     fn allow_bypass(&mut self, bypass: Bypass) {
         let _ = bypass;
     }
 
-    /// Says that agents have no more use for this connection. A backend that can lets both
-    /// directions pass from now on, until a new connection opens between the same addresses and
-    /// ports. Frames of it that are on their way still come.
+    /// Sets a connection aside because agents have no use for it. A backend with bypass then forwards
+    /// both directions in the kernel, until a new connection opens between the same addresses and ports.
+    /// Frames of it in transit are still received.
     fn set_aside(&mut self, flow: FlowKey) {
         let _ = flow;
     }
 
-    /// Says that a connection that was set aside is to come here again, in both directions.
-    fn restore(&mut self, flow: FlowKey) {
+    /// Diverts both directions of a connection again that was set aside.
+    fn divert_again(&mut self, flow: FlowKey) {
         let _ = flow;
     }
 }
 
-/// What is wrong with ports.
+/// A fault of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// In words, such as `the device lasthop0 is down`.
+    /// The description, such as `the device lasthop0 is down`.
     pub what: String,
-    /// Whether frames that come to us may be lost by it, so that none should.
+    /// Whether diverted frames may be lost, so that the loop must step out.
     pub loses_frames: bool,
 }
 
-/// Ends a wait of the [`PacketIo`] that it comes from.
+/// Ends a wait of the [`PacketIo`] that created it.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// The longest that [`PacketIo::wait`] waits: a third of what it takes for the heartbeat to go
+/// The maximum time for which [`PacketIo::wait`] waits: a third of the time after which the heartbeat is
 /// stale.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(20);

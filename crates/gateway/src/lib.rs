@@ -1,30 +1,30 @@
-//! The gateway, agents on a Linux access point's own traffic.
+//! The gateway: agents for the traffic of a Linux access point.
 //!
-//! | module | what is in it |
+//! | module | content |
 //! |---|---|
-//! | [`frame`], [`buffer`] | what crosses a port: an Ethernet or IP frame with what the kernel says about it; its octets |
-//! | [`io`], [`device`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends; their devices |
+//! | [`frame`], [`buffer`] | an Ethernet or IP frame with the kernel's metadata; its memory |
+//! | [`io`], [`device`] | [`io::PacketIo`]: input and output of frames, and its backends; their devices |
 //! | [`engine`] | [`Engine`]: frames in, agents, frames out; no clock, no device |
 //! | [`config`] | [`Config`]: the daemon's configuration file |
-//! | [`plan`] | [`Plan`]: what the engine is to do |
-//! | [`selector`] | [`Selector`]: which connections, by port and prefix |
-//! | [`connection`], [`table`] | what is remembered of each connection, and for how long |
+//! | [`plan`] | [`Plan`]: the rules and bounds of the engine |
+//! | [`selector`] | [`Selector`]: a selection of connections, by port and prefix |
+//! | [`connection`], [`table`] | the state of each connection, and its lifetime |
 //! | [`reaction`] | whether a sender slows down on loss |
-//! | [`rule`], [`counters`] | a rule with its agent; what is counted |
-//! | [`clients`], [`hop_rtt`], [`hop_watch`] | what is counted of clients, and measured of the hop |
+//! | [`rule`], [`counters`] | a rule with its agent; the counters |
+//! | [`clients`], [`hop_rtt`], [`hop_watch`] | counters of clients, and measurements of the hop |
 //! | [`listing`] | lists of connections and clients: columns, filters, order |
-//! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
-//! | `handover` | what it leaves to the one that takes its place |
-//! | [`link`] | what a link layer in this process tells it |
+//! | [`daemon`] | [`Gateway`]: a running gateway, on threads of its own |
+//! | `handover` | the state saved for the next gateway |
+//! | [`link`] | events of a link layer in this process |
 //! | `workers`, [`packet_loop`] | the packet loops, each on a thread of its own |
-//! | `requests`, `together` | questions to all packet loops, and one report of all of them |
+//! | `requests`, `together` | requests to all packet loops, and the merged report |
 //! | `listeners`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
-//! | [`punctuality`], `presence`, `trouble` | whether the loop was there when it should have been, whether it takes traffic, and what the log says of it |
-//! | `descriptors`, `allocator` | open files and large tables of the whole process |
-//! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
-//! | [`check`], `flow_offload`, `nftables` | whether it could start on this machine, and what would bypass it |
+//! | [`punctuality`], `presence`, `trouble` | the lateness of the loop, whether it takes traffic, and the rate limit of log messages |
+//! | `descriptors`, `allocator` | open files and large tables of the process |
+//! | [`ports`], [`detect`], `choice`, `translation` | the interfaces, and the backend that takes frames from them |
+//! | [`check`], `flow_offload`, `nftables` | whether a gateway could start on this machine, and what would bypass it |
 //!
-//! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
+//! To read the code, start with [`engine::Engine::on_frame`]; to run a gateway, with [`daemon::Start`].
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-gateway speaks to a Linux kernel");

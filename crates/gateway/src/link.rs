@@ -1,8 +1,7 @@
-//! What a link layer in this process tells a gateway: a bounded queue to the packet loop, and a
-//! call that ends its wait.
+//! Events of a link layer in this process: a bounded queue to the packet loop, and a wake-up.
 //!
-//! Without a [`LinkReporter`] the packet loop has no queue to look at. One that tells too fast, or a
-//! loop that is held up, loses events and counts them; a link layer never waits for its listener.
+//! Without a [`LinkReporter`] the packet loop has no queue to poll. If the link layer is too fast, or the
+//! loop is delayed, events are lost and counted; a link layer never waits for the packet loop.
 
 #[cfg(test)]
 mod tests;
@@ -22,9 +21,9 @@ use crate::io::steering::worker_of;
 use lasthop_linux::clock;
 use lasthop_linux::lateness::{Lateness, LatenessSummary};
 
-/// Tells a gateway what a link layer saw, from the link layer's own thread.
+/// Reports link-layer events to a gateway, from the link layer's own thread.
 pub struct LinkReporter {
-    /// To each packet loop.
+    /// One queue per packet loop.
     queues: Vec<LinkQueue>,
 }
 
@@ -35,40 +34,40 @@ pub(super) struct LinkQueue {
     wake: Wake,
 }
 
-/// The packet loop's end of it.
+/// The packet loop's end of the queue.
 #[derive(Debug)]
 pub(super) struct LinkInbox {
     queue: Receiver<Queued>,
     shared: Arc<Shared>,
     room: usize,
-    heard: u64,
+    received: u64,
     delays: Lateness,
 }
 
-/// What the packet loop heard of a link layer.
+/// The counters of link-layer events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LinkReport {
-    /// Events that came to the packet loop.
+    /// Events received by the packet loop.
     pub heard: u64,
-    /// Events that found the queue full and were lost.
+    /// Events lost because the queue was full.
     pub lost: u64,
-    /// From the link layer's word to the packet loop's turn; its `count` is `heard`.
+    /// The delay from the report of an event to the packet loop's turn; its `count` is `heard`.
     pub delay: LatenessSummary,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Somebody has called since the loop last looked: one call is enough for all that comes until
+    /// Whether the loop was woken since it last read the queue: one wake-up is enough for all events until
     /// then.
-    is_called: AtomicBool,
+    is_woken: AtomicBool,
     lost: AtomicU64,
 }
 
 /// A [`LinkEvent`] that can be sent.
 #[derive(Debug)]
 struct Queued {
-    /// On the gateway's clock.
+    /// The time of the report, on the gateway's clock.
     at: Instant,
     packet: Packet,
     fate: Fate,
@@ -78,32 +77,32 @@ struct Queued {
     air_time: Duration,
 }
 
-/// A queue for so many events, at least one.
+/// Creates a queue for this number of events, at least one.
 pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkQueue) {
     let room = room.max(1);
     let (sender, queue) = sync_channel(room);
     let shared = Arc::new(Shared::default());
-    let told = Arc::clone(&shared);
-    let inbox = LinkInbox { queue, shared, room, heard: 0, delays: Lateness::new() };
-    (inbox, move |wake| LinkQueue { to: sender, shared: told, wake })
+    let of_sender = Arc::clone(&shared);
+    let inbox = LinkInbox { queue, shared, room, received: 0, delays: Lateness::new() };
+    (inbox, move |wake| LinkQueue { to: sender, shared: of_sender, wake })
 }
 
 impl LinkReporter {
-    /// What is told: other events are not.
+    /// The events that are reported; others are ignored.
     pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE;
 
-    /// By these queues to the packet loops, in the order of the workers.
+    /// Creates a reporter with these queues to the packet loops, in the order of the workers.
     pub(super) const fn to(queues: Vec<LinkQueue>) -> Self {
         Self { queues }
     }
 
-    /// Tells of a frame's fate, at the time of this call; other events are not told. Does not wait:
-    /// where the queue is full or the gateway has ended, the event is lost.
+    /// Reports a frame's fate, at the time of this call; ignores other events. Does not wait: if the
+    /// queue is full or the gateway has ended, the event is lost.
     pub fn report(&self, event: &LinkEvent<'_>) {
         let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event else {
             return;
         };
-        // What this node transmits is for the client.
+        // The destination of a packet that this node transmits is the client.
         let worker = worker_of(packet.ip().destination, self.queues.len());
         let Some(queue) = self.queues.get(worker) else { return };
         let packet = packet.clone();
@@ -111,20 +110,20 @@ impl LinkReporter {
         if queue.to.try_send(queued).is_err() {
             queue.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
-        if !queue.shared.is_called.swap(true, Ordering::AcqRel) {
+        if !queue.shared.is_woken.swap(true, Ordering::AcqRel) {
             (queue.wake)();
         }
     }
 }
 
 impl LinkInbox {
-    /// Gives `on_event` all that was told, in order; at most as many as the queue has room for, so that
-    /// a turn's work is bounded.
+    /// Calls `on_event` for the queued events in order, at most as many as the queue holds, so that a
+    /// turn's work is bounded.
     pub(super) fn receive(&mut self, now: Instant, mut on_event: impl FnMut(&LinkEvent<'_>)) {
-        // First this: what is told from here on calls anew.
-        self.shared.is_called.swap(false, Ordering::AcqRel);
+        // Before the queue is read, so that each later event wakes the loop again.
+        self.shared.is_woken.swap(false, Ordering::AcqRel);
         for queued in self.queue.try_iter().take(self.room) {
-            self.heard += 1;
+            self.received += 1;
             self.delays.record(now.since(queued.at));
             on_event(&LinkEvent::Frame {
                 packet: &queued.packet,
@@ -139,6 +138,6 @@ impl LinkInbox {
 
     pub(super) fn report(&self) -> LinkReport {
         let lost = self.shared.lost.load(Ordering::Relaxed);
-        LinkReport { heard: self.heard, lost, delay: self.delays.summary() }
+        LinkReport { heard: self.received, lost, delay: self.delays.summary() }
     }
 }

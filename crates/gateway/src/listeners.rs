@@ -21,14 +21,14 @@ pub(super) struct Listeners {
     pub(super) ended: UnixStream,
 }
 
-/// Signals, as octets to read.
+/// Streams from which an octet can be read for each signal.
 pub(super) struct Signals {
     pub(super) reload: UnixStream,
     pub(super) stop: UnixStream,
 }
 
 impl Listeners {
-    /// Opens these; a failure closes those that were open already.
+    /// Opens the listeners; a failure closes those already open.
     pub(super) fn open(
         control: Option<&Path>,
         metrics: Option<SocketAddr>,
@@ -54,13 +54,12 @@ impl Listeners {
     }
 }
 
-/// Whether something else than a socket is at this path, so that no control socket can be opened
-/// there.
+/// Whether a file other than a socket exists at this path, which prevents a control socket.
 pub(super) fn is_no_socket(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.file_type().is_socket())
 }
 
-/// Whether the metrics address could be listened on now. Nothing stays open.
+/// Tests whether a listener can be opened at the metrics address, and closes it again.
 pub(super) fn may_listen(at: SocketAddr) -> io::Result<()> {
     TcpListener::bind(at).map(drop)
 }
@@ -79,7 +78,7 @@ impl Signals {
     }
 }
 
-/// Reads what there is. Whether there was anything.
+/// Reads the pending octets. Returns whether there were any.
 pub(super) fn empty(mut stream: &UnixStream) -> bool {
     matches!(stream.read(&mut [0; 64]), Ok(len) if len > 0)
 }

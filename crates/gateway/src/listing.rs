@@ -1,6 +1,6 @@
-//! Lists of connections and of clients: their columns, and which rows are asked for, in which order.
-//! Both ends of the control socket use this: the gateway so that few of many rows cross it, the
-//! command for whatever crosses it.
+//! Lists of connections and of clients: their columns, and the selection and order of rows. The gateway
+//! uses this module to send only the selected rows over the control socket, and the command to select
+//! among the rows that it receives.
 
 use std::cmp::Ordering;
 use std::net::{IpAddr, SocketAddr};
@@ -9,48 +9,49 @@ use lasthop_config::words::did_you_mean;
 use lasthop_packet::{Prefix, PrefixError};
 use serde::{Deserialize, Serialize};
 
-/// The gateway itself picks at most this many rows of a list, and sends them in order. Where more are
-/// wanted, it sends all that pass the filters, in any order.
-const MOST_PICKED: usize = 1000;
+/// The maximum number of rows that the gateway itself sorts and limits. For a larger limit, or none, it
+/// sends all rows that pass the filters, in any order.
+const MAX_SORTED: usize = 1000;
 
-/// Which rows of a list are wanted, in which order. The default: all, those first that carried most.
+/// The selection and order of a list's rows. By default all rows, by traffic in descending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Query {
-    /// Only rows that pass each of these filters; [`Selection::of`] says what there is.
+    /// Only rows that pass all these filters, which [`Selection::of`] describes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<String>,
-    /// The column to sort by: the largest number first, texts and addresses in ascending order.
+    /// The column to sort by: numbers in descending order, texts and addresses in ascending order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort: Option<String>,
-    /// The other way round.
+    /// Whether the order is reversed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reverse: bool,
-    /// The largest number of rows: the first in that order.
+    /// The maximum number of rows, the first in that order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
 
 /// A row of a list.
 pub trait Row: Sized + 'static {
-    /// Its columns, in the order of CSV.
+    /// The columns, in the order of CSV.
     const COLUMNS: &'static [Column<Self>];
-    /// Octets that it carried, in both directions.
+    /// The traffic in octets, in both directions.
     fn octets(&self) -> u64;
 
-    /// The addresses of its ends that are known.
+    /// The known addresses of its endpoints.
     fn addresses(&self) -> impl Iterator<Item = IpAddr>;
 
-    /// Whether one of its ends has this port.
+    /// Whether one of its endpoints has this port.
     fn has_port(&self, port: u16) -> bool;
 
-    /// Whether this word is said of it.
+    /// Whether this word describes the row.
     fn is(&self, word: &str) -> bool;
 
-    /// The words that can be said of such rows, without the names of rules.
+    /// The words that can describe rows, without the names of rules.
     fn words() -> Vec<&'static str>;
 
-    /// What is said of ports and words where a filter is wrong; `None` if rows have neither.
+    /// The description of ports and words for the error of an invalid filter; `None` if rows have
+    /// neither.
     fn ports_and_words() -> Option<String>;
 }
 
@@ -59,20 +60,20 @@ pub trait Row: Sized + 'static {
 pub struct Column<R> {
     /// Its name in JSON, CSV, filters and `--sort`.
     pub key: &'static str,
-    /// A shorter one for filters and `--sort`; may be empty.
+    /// A shorter name for filters and `--sort`; may be empty.
     pub short: &'static str,
-    /// What it has.
+    /// The values of the column.
     pub of: Of<R>,
 }
 
-/// What a column has of a row.
+/// The value of a column for a row.
 #[derive(Debug)]
 pub enum Of<R> {
-    /// A number; `None` where it is not known.
+    /// A number; `None` if it is unknown.
     Number(fn(&R) -> Option<f64>),
     /// A text.
     Text(fn(&R) -> &str),
-    /// The address of an end, with its port; `None` where it stands for several.
+    /// The address and port of an endpoint; `None` if the row represents several.
     End(fn(&R) -> Option<SocketAddr>),
 }
 
@@ -96,13 +97,13 @@ impl<R> Column<R> {
         self.key == name || (self.short == name && !name.is_empty())
     }
 
-    /// What comes first: the larger number, the lesser text or address, and last what is not known.
+    /// The order of two rows: numbers descending, texts and addresses ascending, unknown values last.
     fn order(&self, one: &R, other: &R, reverse: bool) -> Ordering {
-        let turned = |order: Ordering| if reverse { order.reverse() } else { order };
+        let directed = |order: Ordering| if reverse { order.reverse() } else { order };
         match self.of {
-            Of::Number(of) => known_first(of(one), of(other), |one, other| turned(other.total_cmp(&one))),
-            Of::Text(of) => turned(of(one).cmp(of(other))),
-            Of::End(of) => known_first(of(one), of(other), |one, other| turned(one.cmp(&other))),
+            Of::Number(of) => known_first(of(one), of(other), |one, other| directed(other.total_cmp(&one))),
+            Of::Text(of) => directed(of(one).cmp(of(other))),
+            Of::End(of) => known_first(of(one), of(other), |one, other| directed(one.cmp(&other))),
         }
     }
 }
@@ -114,7 +115,7 @@ fn known_first<T>(one: Option<T>, other: Option<T>, order: impl FnOnce(T, T) -> 
     }
 }
 
-/// A [`Query`] that has been read.
+/// A parsed [`Query`].
 #[derive(Debug)]
 pub struct Selection<R: 'static> {
     filters: Vec<Filter<R>>,
@@ -125,7 +126,7 @@ pub struct Selection<R: 'static> {
 
 #[derive(Debug)]
 enum Filter<R: 'static> {
-    /// One of its ends is there.
+    /// An endpoint is in this prefix.
     At(Prefix),
     Port(u16),
     Word(String),
@@ -134,7 +135,7 @@ enum Filter<R: 'static> {
     End(fn(&R) -> Option<SocketAddr>, bool, Place),
 }
 
-/// Where an end is.
+/// The location of an endpoint.
 #[derive(Debug)]
 enum Place {
     At(Prefix),
@@ -151,7 +152,7 @@ enum Relation {
     More,
 }
 
-/// In an order in which none begins with one before it.
+/// The signs of the relations, in an order in which none begins with an earlier one.
 const RELATIONS: [(&str, Relation); 6] = [
     ("<=", Relation::AtMost),
     (">=", Relation::AtLeast),
@@ -176,10 +177,10 @@ impl Relation {
 }
 
 impl<R: Row> Selection<R> {
-    /// Reads a query. A filter is an address or a prefix (`10.0.0.7`, `2001:db8::/32`), a column with a
-    /// value (`lost_down_percent>2`, `state=established`), or, of connections, a port (`443`), a
-    /// protocol, a state, the name of a rule, or a reason to be aside (`no-use`). The error says what
-    /// is wrong.
+    /// Parses a query. A filter is an address or a prefix (`10.0.0.7`, `2001:db8::/32`), a column with a
+    /// value (`lost_down_percent>2`, `state=established`), or, for connections, a port (`443`), a
+    /// protocol, a state, the name of a rule, or a reason to be aside (`no-use`). The error describes the
+    /// invalid part.
     pub fn of(query: &Query) -> Result<Self, String> {
         Ok(Self {
             filters: query.filter.iter().map(|text| filter(text)).collect::<Result<_, _>>()?,
@@ -189,8 +190,8 @@ impl<R: Row> Selection<R> {
         })
     }
 
-    /// Checks the words of the filters, such as `established` or `rule=snoop`: each is one that can be said
-    /// of such rows, or one of `rules`. The error names the first that is neither.
+    /// Checks the words of the filters, such as `established` or `rule=snoop`: each must be one of
+    /// [`Row::words`] or of `rules`. The error names the first that is neither.
     pub fn check_words<'a>(&self, rules: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
         let mut words =
             self.filters.iter().filter_map(Filter::word).filter(|word| !word.is_empty()).peekable();
@@ -210,7 +211,7 @@ impl<R: Row> Selection<R> {
         self.filters.iter().all(|filter| filter.keeps(row))
     }
 
-    /// The rows that are wanted, in their order. `of` has the row of an item.
+    /// The selected rows, in the query's order. `of` returns the row of an item.
     #[must_use]
     pub fn pick<T>(&self, mut items: Vec<T>, of: impl Fn(&T) -> &R) -> Vec<T> {
         items.retain(|item| self.keeps(of(item)));
@@ -219,9 +220,9 @@ impl<R: Row> Selection<R> {
         items
     }
 
-    /// How many rows the gateway picks itself; `None` if it sends all that pass.
-    pub(super) fn picked(&self) -> Option<usize> {
-        self.limit.filter(|limit| *limit <= MOST_PICKED)
+    /// The limit, if the gateway itself sorts and limits the rows; `None` if it sends all that pass.
+    pub(super) fn sorted_limit(&self) -> Option<usize> {
+        self.limit.filter(|limit| *limit <= MAX_SORTED)
     }
 
     fn order(&self, one: &R, other: &R) -> Ordering {
@@ -254,7 +255,7 @@ fn filter<R: Row>(text: &str) -> Result<Filter<R>, String> {
     }
     match text.parse() {
         Ok(prefix) => return Ok(Filter::At(prefix)),
-        // It says which prefix may be meant.
+        // These errors suggest a valid prefix.
         Err(error @ (PrefixError::HostBits { .. } | PrefixError::Length { .. })) => {
             return Err(error.to_string());
         }
@@ -297,7 +298,7 @@ fn wrong<R: Row>(text: &str) -> String {
     )
 }
 
-/// What a message repeats of a text.
+/// The part of a text that a message quotes.
 fn shown(text: &str) -> String {
     text.chars().take(60).collect()
 }
@@ -315,7 +316,7 @@ impl<R: Row> Filter<R> {
             Self::At(prefix) => row.addresses().any(|address| prefix.contains(address)),
             Self::Port(port) => row.has_port(*port),
             Self::Word(word) => row.is(word),
-            // What is not known is neither more nor less than anything.
+            // An unknown number meets no condition.
             Self::Number(of, relation, limit) => of(row).is_some_and(|number| relation.holds(number, *limit)),
             Self::Text(of, is_equal, text) => (of(row) == text) == *is_equal,
             Self::End(of, is_equal, place) => of(row).is_some_and(|end| place.has(end) == *is_equal),
@@ -367,7 +368,7 @@ mod tests {
         ]
     }
 
-    /// The last digits of the ports of the connections that are picked.
+    /// The last digits of the ports of the selected connections.
     fn picked(query: &Query) -> String {
         let selection = Selection::of(query).unwrap_or_else(|why| panic!("{query:?}: {why}"));
         let flows = selection.pick(flows(), |flow| flow);
@@ -404,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_numbers_and_the_least_texts_come_first_or_the_other_way_round() {
+    fn numbers_are_sorted_in_descending_and_texts_in_ascending_order_or_reversed() {
         let sorted = |sort: &str, reverse, limit| {
             picked(&Query { sort: Some(sort.to_owned()), reverse, limit, ..Query::default() })
         };
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_comes_last_and_is_neither_more_nor_less() {
+    fn unknown_values_come_last_and_meet_no_condition() {
         let client = |client: &str, octets_down| ClientReport {
             client: client.to_owned(),
             counters: ClientCounters {
@@ -439,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_query_says_what_is_expected() {
+    fn the_error_of_an_invalid_query_describes_what_is_expected() {
         let wrong = |query: &Query| Selection::<FlowReport>::of(query).expect_err("it is wrong");
         for (filter, expected) in [
             ("", "is no filter"),
@@ -469,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_no_connection_can_have_is_named() {
+    fn the_error_for_an_unknown_word_names_it() {
         let check = |filters: &[&str]| {
             let selection = Selection::<FlowReport>::of(&of(filters)).expect("it can be read");
             selection.check_words(["snoop", "my rule"])
@@ -492,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_the_keys_of_json_and_have_names_of_their_own() {
+    fn columns_have_unique_names_and_are_the_keys_of_the_json() {
         fn keys<R: Row + Serialize>(row: &R) {
             let row = serde_json::to_value(row).expect("it can be written");
             let mut keys: Vec<&str> =

@@ -1,6 +1,6 @@
-//! Figures for Prometheus, in its text format (version 0.0.4). Written by hand: the engine keeps
-//! plain counters on the packet loop's own thread, and a registry of shared atomic ones would make
-//! each packet pay for what is read every few seconds.
+//! Metrics for Prometheus, in its text format (version 0.0.4). There is no registry of shared atomic
+//! counters: the engine has plain counters on the packet loop's own thread, so that packets do not pay
+//! for values that are read every few seconds.
 
 #[cfg(test)]
 mod monitoring;
@@ -20,20 +20,20 @@ use super::hop_watch::HopCounters;
 use super::packet_loop::LoopReport;
 use super::punctuality::PunctualityReport;
 
-/// The page for these figures of a gateway with this backend, whose file asks for another. A table of
-/// `docs/src/gateway.md` documents each.
-pub fn page(backend: Backend, asked_for: Backend, report: &LoopReport) -> String {
+/// The page for the report of a gateway that uses `backend`, and whose file sets `configured`. A table in
+/// `docs/src/gateway.md` documents each metric.
+pub fn page(backend: Backend, configured: Backend, report: &LoopReport) -> String {
     let mut page = Page(String::new());
     // Writing into a string cannot fail.
-    let _ = write_build(&mut page, backend, asked_for).and_then(|()| write_page(&mut page, report));
+    let _ = write_build(&mut page, backend, configured).and_then(|()| write_page(&mut page, report));
     page.0
 }
 
-fn write_build(page: &mut Page, backend: Backend, asked_for: Backend) -> fmt::Result {
+fn write_build(page: &mut Page, backend: Backend, configured: Backend) -> fmt::Result {
     page.gauge(
         "backend_fallback",
         "1 if auto chose tun, because tc-bpf cannot run here.",
-        u8::from(asked_for == Backend::Auto && backend == Backend::Tun),
+        u8::from(configured == Backend::Auto && backend == Backend::Tun),
     )?;
     page.family("build_info", "gauge", "Always 1; the labels say which version runs with which backend.")?;
     let labels = [("version", env!("CARGO_PKG_VERSION")), ("backend", backend.name())];
@@ -152,7 +152,7 @@ fn write_hop_rtts(page: &mut Page, rtts: &HopRtts) -> fmt::Result {
     page.sample("hop_rtt_seconds_count", &[], connections)
 }
 
-/// What the clients' connections carried; the clients without counters of their own are `other`.
+/// The traffic of the clients; the clients without counters of their own are `other`.
 fn write_clients(page: &mut Page, clients: &ClientsReport) -> fmt::Result {
     type Count = fn(&ClientCounters) -> u64;
     type Time = fn(&ClientCounters) -> Option<f64>;
@@ -290,8 +290,8 @@ impl Page {
         self.sample(name, &[], value)
     }
 
-    /// What agents did; `of` names rules, or is empty for all together. A family for each counter
-    /// that any of them has.
+    /// The counters of agents; `of` contains the rules, or a single entry with an empty name for the sum.
+    /// Writes a family for each counter that any of them has.
     fn agents(&mut self, prefix: &str, of: &[(&str, &RuleCounters)]) -> fmt::Result {
         let mut families: Vec<&Counter> = PacketCounters::COUNTERS.to_vec();
         families.push(&DROPPED);
@@ -325,7 +325,7 @@ impl Page {
 static DROPPED: Counter =
     Counter::new("dropped_packets", "Of those, packets that agents dropped, by reason.");
 
-/// Why a connection was set aside, if a counter counts those.
+/// The reason for setting connections aside that a counter counts, if it does.
 fn aside_reason(counter: &Counter) -> Option<String> {
     counter.name.strip_prefix("connections_aside_").map(|reason| reason.replace('_', "-"))
 }

@@ -1,4 +1,4 @@
-//! Lists of what nftables has in the calling thread's network namespace.
+//! Lists the objects of nftables in the calling thread's network namespace.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use rustix::net::netlink;
 
 use lasthop_linux::netlink::{Asks, Request, ask};
 
-/// What can be listed (`linux/netfilter/nf_tables.h`).
+/// The kinds of objects (`linux/netfilter/nf_tables.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     /// `NFT_MSG_GETCHAIN`, answered by `NFT_MSG_NEWCHAIN`.
@@ -18,12 +18,11 @@ pub(super) enum Listed {
 
 /// `NFNL_SUBSYS_NFTABLES`, in the upper octet.
 const NFTABLES: u16 = 0x0a00;
-/// `struct nfgenmsg`; all zeros are all families.
+/// The length of `struct nfgenmsg`; all zeros select all families.
 const FAMILY: usize = 4;
 
-/// Has the kernel list all of a kind, and returns the first that `pick` takes, which gets the
-/// attributes of one after the other. A kernel without nftables has none. The kernel answers only
-/// processes with `CAP_NET_ADMIN`.
+/// Lists all objects of a kind, and returns the first result of `pick`, which is called with the
+/// attributes of each object. A kernel without nftables has none. The query requires `CAP_NET_ADMIN`.
 pub(super) fn dump<T>(what: Listed, mut pick: impl FnMut(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let request = Request {
         protocol: Some(netlink::NETFILTER),
@@ -34,7 +33,7 @@ pub(super) fn dump<T>(what: Listed, mut pick: impl FnMut(&[u8]) -> Option<T>) ->
     let found = ask(request, |kind, message| {
         message.get(FAMILY..).filter(|_| kind == what.response_type()).and_then(&mut pick)
     });
-    // A kernel without nftables knows no such protocol, or no such request.
+    // A kernel without nftables does not know the protocol, or the request.
     found.or_else(|error| match Errno::from_io_error(&error) {
         Some(Errno::PROTONOSUPPORT | Errno::INVAL) => Ok(None),
         _ => Err(error),
@@ -51,7 +50,7 @@ impl Listed {
     }
 
     const fn response_type(self) -> u16 {
-        // `NFT_MSG_NEW...` stands before `NFT_MSG_GET...`.
+        // `NFT_MSG_NEW...` precedes `NFT_MSG_GET...`.
         self.request_type() - 1
     }
 }

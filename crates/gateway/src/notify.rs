@@ -1,4 +1,4 @@
-//! What systemd wants to know: `sd_notify(3)`, which is one datagram a message.
+//! Notifications of systemd: `sd_notify(3)`, one datagram per message.
 
 use std::env;
 use std::ffi::OsStr;
@@ -12,24 +12,25 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use portable_atomic::AtomicU64;
 
-/// Tells the service manager how we are; where there is none, nobody.
+/// Notifies the service manager, if there is one.
 #[derive(Debug, Default)]
 pub struct Notifier {
     socket: Option<UnixDatagram>,
-    /// How often the watchdog wants to hear of us: half of what it waits.
+    /// The interval of notifications to the watchdog: half of its timeout.
     watchdog: Option<Duration>,
     last_kick: Instant,
-    /// The other loops: the watchdog hears from us only while all of them are alive.
+    /// The other loops: the watchdog is notified only while all of them are alive.
     others: Vec<Arc<Pulse>>,
     pulse: Option<Arc<Pulse>>,
 }
 
-/// When a loop that does not speak to the service manager was last alive, in nanoseconds.
+/// The time in nanoseconds at which a loop that does not itself notify the service manager was last
+/// alive.
 #[derive(Debug, Default)]
 struct Pulse(AtomicU64);
 
 impl Notifier {
-    /// The service manager that started this process, if one did.
+    /// Creates a notifier for the service manager that started this process, if one did.
     pub fn from_environment() -> Self {
         let watchdog = env::var("WATCHDOG_USEC").ok().and_then(|text| text.parse().ok());
         let is_ours = env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());
@@ -40,34 +41,37 @@ impl Notifier {
         }
     }
 
-    /// For another loop of this process: from now on the watchdog is told nothing while that loop hangs.
+    /// Creates a notifier for another loop of this process. From now on, the watchdog is not notified while
+    /// that loop hangs.
     pub fn for_another(&mut self, now: Instant) -> Self {
         let pulse = Arc::new(Pulse(AtomicU64::new(now.as_nanos())));
         self.others.push(Arc::clone(&pulse));
         Self { pulse: Some(pulse), ..Self::default() }
     }
 
-    /// It runs, and this is how, in a line for people.
+    /// Reports that the gateway is running, with a human-readable status line.
     pub fn ready(&self, status: &str) {
         self.send(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// How it is, in a line for people.
+    /// Reports a human-readable status line.
     pub fn status(&self, status: &str) {
         self.send(&format!("STATUS={status}"));
     }
 
-    /// It takes over a new file, and will be ready again. `now` is on the monotonic clock.
+    /// Reports the start of a reload, after which [`Notifier::ready`] is called again. `now` is on the
+    /// monotonic clock.
     pub fn reloading(&self, now: Instant) {
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_nanos() / 1000));
     }
 
-    /// It is about to end.
+    /// Reports that the gateway is about to end.
     pub fn stopping(&self) {
         self.send("STOPPING=1");
     }
 
-    /// It is alive. Called from each packet loop, so that a loop that hangs is noticed.
+    /// Reports that the calling loop is alive. To be called from each packet loop, so that a loop that
+    /// hangs is detected.
     pub fn alive(&mut self, now: Instant) {
         if let Some(pulse) = &self.pulse {
             pulse.0.store(now.as_nanos(), Ordering::Relaxed);
@@ -84,7 +88,7 @@ impl Notifier {
 
     fn send(&self, message: &str) {
         if let Some(socket) = &self.socket {
-            // A manager that does not listen is not our trouble.
+            // The gateway runs as well without a service manager that receives.
             let _ = socket.send(message.as_bytes());
         }
     }
@@ -106,10 +110,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_watchdog_hears_of_a_process_only_while_all_of_its_loops_are_alive() {
+    fn the_watchdog_is_notified_only_while_all_loops_are_alive() {
         let (ours, manager) = UnixDatagram::pair().expect("sockets");
         manager.set_nonblocking(true).expect("a socket");
-        let heard = || {
+        let received = || {
             let mut octets = [0; 32];
             manager.recv(&mut octets).map(|len| String::from_utf8_lossy(&octets[..len]).into_owned()).ok()
         };
@@ -120,13 +124,13 @@ mod tests {
             let now = Instant::from_secs(turn);
             second.alive(now);
             first.alive(now);
-            assert_eq!(heard().as_deref(), Some("WATCHDOG=1"));
+            assert_eq!(received().as_deref(), Some("WATCHDOG=1"));
         }
         first.alive(Instant::from_secs(4));
-        assert_eq!(heard(), None, "the second one hangs");
+        assert_eq!(received(), None, "the second one hangs");
         second.alive(Instant::from_secs(5));
-        assert_eq!(heard(), None, "it does not speak for all");
+        assert_eq!(received(), None, "it does not speak for all");
         first.alive(Instant::from_secs(5));
-        assert_eq!(heard().as_deref(), Some("WATCHDOG=1"));
+        assert_eq!(received().as_deref(), Some("WATCHDOG=1"));
     }
 }

@@ -341,7 +341,7 @@ impl<'a> PacketLoop<'a> {
             self.io.allow_bypass(bypass);
         }
         for flow in self.out.restored.drain(..) {
-            self.io.restore(flow);
+            self.io.divert_again(flow);
         }
         for flow in self.out.set_aside.drain(..) {
             debug!(from = ?flow.source, to = ?flow.destination, "set aside");

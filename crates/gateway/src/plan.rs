@@ -1,5 +1,4 @@
-//! What the engine is to do: a configuration with everything looked up and nothing left to go
-//! wrong.
+//! The plan of the engine: a configuration in which all names are resolved, and which cannot fail.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,67 +12,69 @@ use super::selector::Selector;
 use super::table::IdleTimes;
 use crate::io::Selection;
 
-/// What the engine is to do.
+/// The plan of the engine.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which traffic any rule is asked about; everything else passes untouched.
+    /// The traffic to which rules apply; all other traffic passes unchanged.
     pub traffic: Selector,
-    /// The rules; the first that matches counts.
+    /// The rules; the first match counts.
     pub rules: Vec<RulePlan>,
-    /// Connections are measured, and no rule applies: nothing is changed. A reload does not change it.
+    /// Whether connections are only measured: no rule applies, and nothing is changed. A reload does not
+    /// change this.
     pub passive: bool,
-    /// How many connections may be remembered, and how much memory all agents together may take.
+    /// The maximum number of connections, and the memory of all agents together.
     pub budget: Budget,
-    /// How long connections may be idle.
+    /// The maximum idle times of connections.
     pub idle: IdleTimes,
-    /// When connections are set aside.
+    /// The conditions for setting connections aside.
     pub stepping_aside: SteppingAside,
-    /// How many clients have counters of their own, the first ones that have a connection; `None` if
-    /// clients are not counted. Each of several workers has an equal share of these places.
+    /// The maximum number of clients with counters of their own, which the first clients with a
+    /// connection get; `None` if clients are not counted. Each of several workers has an equal share.
     pub most_clients: Option<usize>,
     /// The seed of the agents' randomness.
     pub seed: u64,
 }
 
-/// Which agent sees which traffic.
+/// A rule: the agent for a selection of traffic.
 #[derive(Clone)]
 pub struct RulePlan {
     /// Its name in tables and metrics.
     pub name: String,
     /// The traffic.
     pub traffic: Selector,
-    /// The schemes' names, from the core side to the radio side: between rules that say the same
-    /// here, connections' state can move.
+    /// The schemes' names, from the core side to the radio side. Connections' state can move between
+    /// rules with equal names.
     pub schemes: String,
-    /// Schemes and settings, written out: of two rules that say the same here, one can go on with
-    /// the other's agent.
+    /// The schemes and their settings as text. A rule can take over the agent of a rule with an equal
+    /// spec.
     pub spec: String,
-    /// Makes the agent; `None` for a rule that leaves its traffic alone.
+    /// Creates the agent; `None` for a rule that leaves its traffic alone.
     pub agent: Option<AgentMaker>,
 }
 
-/// Makes an agent; makes another after the first has panicked.
+/// Creates an agent, and another one after the first has panicked.
 pub type AgentMaker = Arc<dyn Fn() -> Box<dyn Agent> + Send + Sync>;
 
-/// When connections are set aside by themselves. Tables: `docs/src/gateway.md`.
+/// The conditions under which connections are set aside without a command. Tables:
+/// `docs/src/gateway.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteppingAside {
-    /// A connection of which only one direction came, for so many packets
+    /// A connection of which only one direction was seen is set aside after this number of packets
     pub one_way_packets: u64,
-    /// and so long, is set aside.
+    /// and this time.
     pub one_way_time: Duration,
-    /// A sender that did not slow down at so many losses ([`super::reaction`]) is set aside; `None`
-    /// for never.
+    /// A connection is set aside after this number of losses at which its sender did not slow down
+    /// ([`super::reaction`]); `None` for never.
     pub unresponsive_losses: Option<u8>,
 }
 
-/// The most connections that have a bypass in the kernel, of all workers together. Each takes a slot
-/// of 32 octets and two entries in hash maps.
+/// The maximum number of connections with a bypass in the kernel, for all workers together. Each takes a
+/// slot of 32 octets and two entries in hash maps.
 const MOST_IN_KERNEL: usize = 1 << 18;
 
 impl Plan {
-    /// The plan of one of several workers: each gets an equal share, to one connection, of the bounds that hold for the
-    /// whole gateway, and a seed of its own.
+    /// The plan of one of several workers: each has a seed of its own, and an equal share, to within one
+    /// connection, of the bounds of the gateway.
     #[must_use]
     pub fn share(&self, worker: usize, workers: usize) -> Self {
         let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
@@ -84,7 +85,7 @@ impl Plan {
         Self { budget, most_clients, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
     }
 
-    /// Which traffic the kernel's side diverts to us, for each of several workers.
+    /// The traffic that the kernel side diverts, for each of several workers.
     pub fn selection(&self, workers: usize) -> Selection {
         let connections = self.budget.flows.min(MOST_IN_KERNEL).div_ceil(workers) as u32;
         Selection {
@@ -95,12 +96,12 @@ impl Plan {
         }
     }
 
-    /// The rules that apply: none if it is passive.
+    /// The rules that apply: none if the plan is passive.
     pub fn rules_in_force(&self) -> &[RulePlan] {
         if self.passive { &[] } else { &self.rules }
     }
 
-    /// Whether one of its agents has a use for datagrams.
+    /// Whether one of its agents uses datagrams.
     pub fn takes_datagrams(&self) -> bool {
         self.rules_in_force()
             .iter()
@@ -108,7 +109,7 @@ impl Plan {
             .any(|make| make().takes_datagrams())
     }
 
-    /// What its agents need to see of the link layer.
+    /// The events of the link layer that its agents need.
     pub fn needs(&self) -> LinkSenses {
         let agents = self.rules_in_force().iter().filter_map(|rule| rule.agent.as_ref());
         agents.map(|make| make().needs()).collect()
@@ -118,24 +119,24 @@ impl Plan {
 /// Why a stack cannot run in a gateway.
 #[derive(Clone, Debug)]
 pub struct RuleError {
-    /// Which of its layers, from 0.
+    /// The index of the layer, from 0.
     pub layer: usize,
-    /// The scheme there.
+    /// The scheme of that layer.
     pub scheme: &'static str,
-    /// What is wrong.
+    /// The reason.
     pub problem: RuleProblem,
 }
 
-/// What is wrong with a scheme in a gateway.
+/// Why a scheme cannot run in a gateway.
 #[derive(Clone, Debug)]
 pub enum RuleProblem {
-    /// With its settings it has no agent there.
+    /// With its settings, it has no agent at the edge.
     NothingHere,
-    /// It needs to see more of the link layer than that shows.
+    /// It needs events that the link layer does not report.
     Blind {
-        /// What is missing.
+        /// The missing events.
         missing: LinkSenses,
-        /// The settings without which nothing would be; none where the scheme itself needs it.
+        /// The settings that need them; empty if the scheme needs them with any settings.
         settings: Vec<String>,
     },
 }
@@ -153,7 +154,7 @@ impl fmt::Display for RuleError {
                 if !settings.is_empty() {
                     write!(f, "with {} ", settings.join(" and "))?;
                 }
-                // One is enough to refuse it.
+                // One missing event is reason enough.
                 write!(f, "needs {}", missing.names().first().unwrap_or(&"nothing"))
             }
         }
@@ -161,7 +162,7 @@ impl fmt::Display for RuleError {
 }
 
 impl RulePlan {
-    /// A rule that runs this stack for this traffic, named by its schemes.
+    /// Creates a rule that runs this stack for this traffic, named by its schemes.
     pub fn new(
         stack: &SchemeStack,
         traffic: Selector,
@@ -185,25 +186,24 @@ impl RulePlan {
             }
         }
         let (schemes, spec, stack) = (stack.names(), stack.to_string(), stack.clone());
-        // It places one, and then it always does.
+        // If the stack has placed an agent once, it always does.
         let agent: AgentMaker =
             Arc::new(move || stack.agent(seat).unwrap_or_else(|| Box::new(Stack::default())));
         Ok(Self { name: schemes.clone(), traffic, schemes, spec, agent: places_any.then_some(agent) })
     }
 }
 
-/// Where a gateway is to run.
+/// The environment in which a gateway runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// What its link layer has to offer: a scheme that needs more is refused.
+    /// The events that its link layer reports. A scheme that needs others is refused.
     pub senses: LinkSenses,
-    /// The address from which its agents send messages of their own; unspecified where no scheme
-    /// sends any.
+    /// The source address of messages that its agents send; unspecified if no scheme sends any.
     pub address: IpAddr,
 }
 
 impl From<LinkSenses> for Surroundings {
-    /// Without an address: no scheme that works without link senses sends messages in its own name.
+    /// Without an address: no scheme that works without link senses sends messages from its own address.
     fn from(senses: LinkSenses) -> Self {
         Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
     }

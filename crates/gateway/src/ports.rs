@@ -1,4 +1,4 @@
-//! From a configuration to open ports.
+//! Opens the ports of a configuration.
 
 use std::path::Path;
 
@@ -16,27 +16,25 @@ use crate::io::policy::{self, Policy};
 use crate::io::{PacketIo, Port};
 use lasthop_linux::device::Interface;
 
-/// Ports that frames come from and go to.
+/// Open ports.
 pub struct OpenPorts {
-    /// The same ports for each worker; where there are several, a client's frames come to the worker
-    /// that has it ([`worker_of`](crate::io::steering::worker_of)).
+    /// The same ports for each worker. With several workers, a client's frames are diverted to its worker
+    /// ([`worker_of`](crate::io::steering::worker_of)).
     pub workers: Vec<Box<dyn PacketIo + Send>>,
-    /// How frames are taken out of the kernel's path: never [`Backend::Auto`], but for ports in
-    /// memory.
+    /// The backend in use: never [`Backend::Auto`], except for ports in memory.
     pub backend: Backend,
-    /// What the operator should know about that; each a sentence.
+    /// Notices to the operator about the backend, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// The calling thread's network: `/proc/net` is the process's, and this thread may be in another
-/// namespace.
+/// The directories of the calling thread's network namespace. `/proc/net` is that of the process, and
+/// this thread may be in another namespace.
 pub(super) fn kernel() -> Kernel<'static> {
     Kernel { sys: Path::new("/sys/class/net"), proc: Path::new("/proc/thread-self/net") }
 }
 
-/// Finds the ports that a configuration names or leaves to be found, in the calling thread's
-/// network namespace, and claims them, so that no other gateway touches them. What is returned
-/// opens them.
+/// Claims the ports that a configuration names, or the detected ones, in the calling thread's network
+/// namespace, so that no other gateway uses them. Returns a function that opens them.
 pub fn claim(
     config: &Config,
 ) -> Result<impl FnOnce() -> Result<OpenPorts, GatewayError> + use<>, GatewayError> {
@@ -48,7 +46,7 @@ pub fn claim(
     }
     let mut core = Vec::new();
     if backend == Backend::Tun {
-        // Frames are taken where they come in, so this one has to know both sides.
+        // Frames are taken at ingress only, so this backend needs the interfaces of both sides.
         core = found("core", config.core.as_ref(), || kernel().core(&radio))?;
         claims.add(&core).map_err(refused)?;
     }
@@ -71,8 +69,8 @@ pub fn claim(
     })
 }
 
-/// Which backend a start uses over these radio interfaces, and what the operator should know about
-/// it. `tried` tests whether tc-bpf works; the error says why no backend can be used.
+/// The backend that a start uses with these radio interfaces, with notices to the operator. `tried` tests
+/// whether tc-bpf works; the error is the reason why no backend can be used.
 pub(super) fn choice(
     config: &Config,
     radio: &[String],
@@ -107,14 +105,14 @@ pub(super) fn choice(
     Ok(choice)
 }
 
-/// Tests whether tc-bpf works over these radio interfaces. No traffic is affected.
+/// Tests whether tc-bpf works with these radio interfaces. No traffic is affected.
 pub(super) fn try_tc(radio: &[String]) -> Result<(), DivertError> {
     radio.iter().try_for_each(|name| is_ethernet(name))?;
     Divert::try_out()
 }
 
-/// What translates addresses in the calling thread's network namespace; `None` if nothing does, or
-/// it cannot be told.
+/// The address translation in the calling thread's network namespace; `None` if there is none, or it is
+/// unknown.
 pub(super) fn translation() -> Option<String> {
     match translation::look(kernel().proc) {
         Translation::Found(place) => Some(place.to_string()),
@@ -131,7 +129,7 @@ fn is_ethernet(name: &str) -> Result<(), DivertError> {
     }
 }
 
-/// The interfaces of a side that the file names, or else those that are found.
+/// The interfaces that the file names for a side, or otherwise the detected ones.
 fn found(
     side: &str,
     named: Option<&Vec<String>>,

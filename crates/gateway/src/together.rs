@@ -1,4 +1,4 @@
-//! What several packet loops report, as one report.
+//! Merges the reports of several packet loops.
 
 use super::clients::ClientsReport;
 use super::counters::Counters;
@@ -10,8 +10,8 @@ use lasthop_linux::lateness::LatenessSummary;
 use lasthop_linux::processor::KeptWaiting;
 
 impl LoopReport {
-    /// Of the loops of a gateway: what they counted is added, and of absences and turns the longest
-    /// is kept.
+    /// Merges the reports of a gateway's loops: the sum of the counters, and the maximum of absences and
+    /// turns.
     pub(super) fn of_all(reports: Vec<Self>) -> Self {
         reports.into_iter().reduce(Self::and).unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl PunctualityReport {
             steps_out: self.steps_out + other.steps_out,
             steps_out_by_ports: self.steps_out_by_ports + other.steps_out_by_ports,
             out_s: self.out_s.max(other.out_s),
-            // Of those that are out.
+            // That of the loops that are out.
             away_s: match (self.is_out, other.is_out) {
                 (true, false) => self.away_s,
                 (false, true) => other.away_s,
@@ -60,7 +60,7 @@ impl PunctualityReport {
 }
 
 impl LinkReport {
-    /// Each percentile is the larger of the two.
+    /// Each percentile is the larger one.
     fn and(self, other: Self) -> Self {
         Self {
             heard: self.heard + other.heard,
@@ -76,7 +76,7 @@ impl LinkReport {
 }
 
 impl EngineReport {
-    /// Of the engines of a gateway. Bounds are added, too: each engine has its share of them.
+    /// Merges the reports of a gateway's engines. Bounds are added as well: each engine has a share.
     pub(super) fn of_all(reports: Vec<Self>) -> Self {
         reports.into_iter().reduce(Self::and).unwrap_or_default()
     }
@@ -105,8 +105,8 @@ impl EngineReport {
     }
 }
 
-/// The rules of two engines: the plan's are the same in both, and each may have rules of earlier
-/// plans whose agents still owe something.
+/// Merges the rules of two engines. Both have the rules of the plan, and each may have rules of earlier
+/// plans whose agents still have obligations.
 fn rules_of_both(mut rules: Vec<RuleReport>, others: Vec<RuleReport>) -> Vec<RuleReport> {
     let mut is_taken = vec![false; rules.len()];
     for other in others {
@@ -129,7 +129,7 @@ fn rules_of_both(mut rules: Vec<RuleReport>, others: Vec<RuleReport>) -> Vec<Rul
     rules
 }
 
-/// All sentences, each once.
+/// The union of the sentences.
 fn distinct(mut sentences: Vec<String>, others: Vec<String>) -> Vec<String> {
     let new: Vec<String> = others.into_iter().filter(|other| !sentences.contains(other)).collect();
     sentences.extend(new);
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_are_joined_by_what_they_are_and_those_of_one_engine_stay() {
+    fn equal_rules_are_merged_and_rules_of_one_engine_are_kept() {
         let rule = |name: &str, retiring, held| RuleReport {
             name: name.to_owned(),
             retiring,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_add_up_the_worst_absence_counts_and_one_that_is_out_shows() {
+    fn counters_are_added_the_longest_turn_is_kept_and_one_loop_that_is_out_counts() {
         let report = |sent, longest_turn_s, is_out| LoopReport {
             sent,
             longest_turn_s,

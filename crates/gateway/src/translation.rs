@@ -1,5 +1,5 @@
-//! Whether address translation is set up on this machine. The kernel is asked directly: neither
-//! `nft` nor `iptables` has to be installed.
+//! Detects address translation on this machine. It queries the kernel directly: neither `nft` nor
+//! `iptables` has to be installed.
 
 use std::fmt;
 use std::fs;
@@ -9,28 +9,28 @@ use std::path::Path;
 use super::nftables::{self, Listed};
 use lasthop_linux::netlink::{Attribute, attributes, text};
 
-/// What is known of address translation in the network namespace of the calling thread.
+/// Address translation in the network namespace of the calling thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Translation {
-    /// There is none.
+    /// No address translation.
     None,
-    /// There is a chain or a table for it, whatever its rules are.
+    /// A chain or a table for it exists, whatever its rules are.
     Found(NatRule),
     /// It cannot be determined, for this reason.
     Unknown(String),
 }
 
-/// Where rules that translate addresses are.
+/// The place of rules that translate addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NatRule {
-    /// A chain of nftables, which is where `iptables-nft` puts its own.
+    /// A chain of nftables, which `iptables-nft` uses as well.
     Chain {
         /// Its table.
         table: String,
         /// Its name.
         chain: String,
     },
-    /// The table `nat` of the older iptables.
+    /// The table `nat` of iptables-legacy.
     Table,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for NatRule {
     }
 }
 
-/// Looks for address translation; `proc` is `/proc/thread-self/net`.
+/// Detects address translation; `proc` is `/proc/thread-self/net`.
 pub(super) fn look(proc: &Path) -> Translation {
     for names in ["ip_tables_names", "ip6_tables_names"] {
         match has_nat(&proc.join(names)) {
@@ -52,15 +52,15 @@ pub(super) fn look(proc: &Path) -> Translation {
             Err(error) => return Translation::Unknown(format!("cannot read {names}: {error}")),
         }
     }
-    match ask_nftables() {
+    match query_nftables() {
         Ok(Some(rule)) => Translation::Found(rule),
         Ok(None) => Translation::None,
         Err(error) => Translation::Unknown(format!("cannot query nftables: {error}")),
     }
 }
 
-/// Whether the older iptables have a table `nat` here. The kernel makes it when somebody uses it,
-/// and keeps it. A file that is not there belongs to a kernel without them.
+/// Whether iptables-legacy has a table `nat`. The kernel creates it at its first use, and keeps it. On a
+/// kernel without iptables-legacy the file does not exist.
 fn has_nat(names: &Path) -> io::Result<bool> {
     match fs::read_to_string(names) {
         Ok(names) => Ok(names.lines().any(|name| name == "nat")),
@@ -74,12 +74,12 @@ const TABLE: u16 = 1;
 const NAME: u16 = 3;
 const TYPE: u16 = 7;
 
-/// Has nftables list its chains; returns one that translates.
-fn ask_nftables() -> io::Result<Option<NatRule>> {
+/// Finds a chain of nftables that translates addresses.
+fn query_nftables() -> io::Result<Option<NatRule>> {
     nftables::dump(Listed::Chains, rule_of)
 }
 
-/// The chain that these attributes describe, if it translates.
+/// The chain with these attributes, if it translates addresses.
 fn rule_of(described: &[u8]) -> Option<NatRule> {
     let (mut table, mut chain, mut translates) = (String::new(), String::new(), false);
     for Attribute { number, value } in attributes(described) {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_the_older_iptables_is_found_by_name() {
+    fn a_nat_table_of_iptables_legacy_is_found_by_name() {
         let proc = tempfile::tempdir().expect("a directory");
         let write = |text| fs::write(proc.path().join("ip6_tables_names"), text).expect("a file");
         assert!(!has_nat(&proc.path().join("ip6_tables_names")).expect("it need not be there"));

@@ -1,37 +1,37 @@
-//! When the log tells of trouble that comes and goes: when it begins and when it ends, but of no more
-//! than one beginning a minute. Reads no clock.
+//! Rate limit for log messages about intermittent faults: their begin and end are logged, but at most one
+//! begin per minute. Reads no clock.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// After a beginning was told, no other is for so long. Trouble that lasts is told then.
+/// The minimum time between two reported begins. A fault that lasts longer is reported then.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// What was told of a kind of trouble.
+/// The state of a kind of fault, and of its reports.
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
-    /// Since when there is some.
+    /// The start of the current fault, if there is one.
     since: Option<Instant>,
-    /// Whether that was told.
+    /// Whether the current fault was reported.
     is_reported: bool,
     last_reported: Option<Instant>,
     unreported: u64,
 }
 
-/// What to tell.
+/// A message to log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// It began; before it, it came and went so many times unreported.
+    /// A fault began, after this number of unreported faults.
     Begin { unreported: u64 },
-    /// It is over, and took so long.
+    /// The fault ended after this time.
     End { lasted: Duration },
 }
 
 impl Trouble {
-    /// There is trouble now, or there is none. What to tell of that, if anything.
-    pub(super) fn is(&mut self, there: bool, now: Instant) -> Option<Notice> {
-        if !there {
+    /// Updates whether the fault is present. Returns the message to log, if any.
+    pub(super) fn is(&mut self, present: bool, now: Instant) -> Option<Notice> {
+        if !present {
             let lasted = now.since(self.since.take()?);
             if !std::mem::take(&mut self.is_reported) {
                 self.unreported += 1;
@@ -40,7 +40,7 @@ impl Trouble {
             return Some(Notice::End { lasted });
         }
         self.since.get_or_insert(now);
-        let may_report = self.last_reported.is_none_or(|told| now.since(told) >= QUIET);
+        let may_report = self.last_reported.is_none_or(|reported| now.since(reported) >= QUIET);
         if self.is_reported || !may_report {
             return None;
         }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_and_goes_is_told_once_a_minute_and_counted_meanwhile() {
+    fn an_intermittent_fault_is_reported_once_a_minute_and_counted_in_between() {
         let mut trouble = Trouble::default();
         let at = Instant::from_secs;
         assert_eq!(trouble.is(false, at(0)), None);

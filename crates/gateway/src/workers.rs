@@ -1,5 +1,5 @@
-//! The packet loops of a gateway, each on a thread with ports of its own. Which one has a client's
-//! packets: [`crate::io::steering`].
+//! The packet loops of a gateway, each on a thread with ports of its own. For the assignment of clients
+//! to loops see [`crate::io::steering`].
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,17 +23,17 @@ use crate::io::{PacketIo, Port};
 use lasthop_linux::clock;
 use lasthop_linux::realtime;
 
-/// Workers whose threads are there, and wait for the word to begin.
+/// Workers whose threads exist, and wait for the signal to start.
 pub(super) struct Ready {
     pub(super) requests: Requests,
-    /// The ports; each worker's are the same.
+    /// The ports, which are the same for each worker.
     pub(super) ports: Vec<Port>,
     pub(super) backend: Backend,
 }
 
 /// Runs the workers, the first on the calling thread, until all have ended; when one ends, all do.
-/// `begin` is called once all threads exist, and decides whether the loops start. If a thread cannot
-/// be started it is not called, and everything is closed.
+/// `begin` is called once all threads exist, and returns whether the loops are to start. If a thread
+/// cannot be started, `begin` is not called, and all ports are closed.
 pub(super) fn run(
     open: OpenPorts,
     config: &Config,
@@ -42,21 +42,21 @@ pub(super) fn run(
 ) -> Result<LoopReport, GatewayError> {
     let OpenPorts { workers, backend, notes } = open;
     let ports = workers.first().map(|io| io.ports().to_vec()).unwrap_or_default();
-    let (requests, workers) = recruit(workers, config, notifier);
+    let (requests, workers) = prepare(workers, config, notifier);
     let count = workers.len();
     let realtime = config.realtime;
     thread::scope(|scope| {
         let (mut workers, mut gates, mut threads) = (workers.into_iter(), Vec::new(), Vec::new());
         let first = workers.next().ok_or(GatewayError::Ended)?;
         for (worker, index) in workers.zip(1..) {
-            let (gate, word) = channel();
+            let (gate, start) = channel();
             let requests = requests.clone();
             let thread = thread::Builder::new().name(format!("packets {index}"));
             let thread = thread.spawn_scoped(scope, move || {
-                let connections = word.recv().ok()?;
-                // What the kernel refuses, it refuses the first thread, too, which tells.
-                be_on_time(realtime);
-                // Its ports are closed here and now: frames would wait in them for all others.
+                let connections = start.recv().ok()?;
+                // The kernel refuses the same requests of the first thread, which reports them.
+                request_realtime(realtime);
+                // The ports are closed at once: otherwise their frames would wait for the other workers.
                 Some(worker.run(connections, LoopReport { realtime, ..LoopReport::default() }, requests).0)
             });
             threads.push(thread.map_err(GatewayError::Thread)?);
@@ -69,10 +69,10 @@ pub(super) fn run(
         let mut shares = predecessors(state.as_deref(), &ports, count).into_iter();
         let first_share = shares.next().unwrap_or_default();
         for (gate, share) in gates.into_iter().zip(shares) {
-            // If the thread has ended, joining it tells why.
+            // If the thread has ended, joining it returns the reason.
             let _ = gate.send(share);
         }
-        let refusals = be_on_time(realtime);
+        let refusals = request_realtime(realtime);
         for refusal in &refusals {
             warn!("{refusal}");
         }
@@ -82,16 +82,16 @@ pub(super) fn run(
         let (first, io) = first.map_or_else(|panic| (Err(panic), None), |(ended, io)| (Ok(ended), Some(io)));
         let others = threads.into_iter().filter_map(|thread| thread.join().transpose());
         let ended = [first].into_iter().chain(others).collect();
-        let outcome = settle(ended, state.as_deref(), &ports);
-        // No other gateway reads that file while we hold the claim.
+        let outcome = finish(ended, state.as_deref(), &ports);
+        // Until here the ports are claimed, so that no other gateway reads the state file too early.
         drop(io);
         outcome
     })
 }
 
-/// Leaves the connections of all loops to the next gateway, those beside one that panicked, too, and
-/// puts their reports together.
-fn settle(
+/// Saves the connections of all loops that did not panic for the next gateway, and merges the loops'
+/// reports.
+fn finish(
     ended: Vec<thread::Result<Ended>>,
     state: Option<&Path>,
     ports: &[Port],
@@ -124,8 +124,8 @@ fn settle(
     }
 }
 
-/// Gives each worker its ports, its share of the plan, and a mailbox.
-fn recruit(
+/// Creates the workers, each with its ports, its share of the plan, and a mailbox.
+fn prepare(
     ports: Vec<Box<dyn PacketIo + Send>>,
     config: &Config,
     mut notifier: Notifier,
@@ -133,31 +133,31 @@ fn recruit(
     let others: Vec<Notifier> = ports.iter().skip(1).map(|_| notifier.for_another(clock::now())).collect();
     let notifiers = [notifier].into_iter().chain(others);
     let count = ports.len();
-    let recruits = ports.into_iter().zip(notifiers).enumerate().map(|(worker, (io, notifier))| {
+    let workers = ports.into_iter().zip(notifiers).enumerate().map(|(worker, (io, notifier))| {
         let (to, requests) = channel();
         let plan = config.plan.share(worker, count);
         (Mailbox { to, wake: io.waker() }, Worker { io, plan, requests, notifier })
     });
-    let (mailboxes, workers) = recruits.unzip();
+    let (mailboxes, workers) = workers.unzip();
     (Requests::new(mailboxes), workers)
 }
 
-/// The connections left by the previous gateway, divided among the workers.
+/// The connections saved by the previous gateway, divided among the workers.
 fn predecessors(state: Option<&Path>, ports: &[Port], workers: usize) -> Vec<Vec<SavedConnection>> {
-    let take = |state: &Path| {
+    let load = |state: &Path| {
         handover::load(state, ports, clock::now()).unwrap_or_else(|why| {
             warn!(file = %state.display(), %why, "the state of the previous gateway is not used");
             Vec::new()
         })
     };
     let mut shares = vec![Vec::new(); workers];
-    for connection in state.map(take).unwrap_or_default() {
+    for connection in state.map(load).unwrap_or_default() {
         shares[worker_of(connection.client(), workers)].push(connection);
     }
     shares
 }
 
-/// A packet loop before it begins.
+/// A packet loop before its start.
 struct Worker {
     io: Box<dyn PacketIo + Send>,
     plan: Plan,
@@ -165,7 +165,7 @@ struct Worker {
     notifier: Notifier,
 }
 
-/// What a packet loop leaves at its end.
+/// The results of a packet loop that has ended.
 struct Ended {
     report: LoopReport,
     connections: Vec<SavedConnection>,
@@ -173,8 +173,8 @@ struct Ended {
 }
 
 impl Worker {
-    /// Runs on the calling thread, and returns the ports, still open. However it ends, even by a
-    /// panic, the other loops are told to stop.
+    /// Runs the loop on the calling thread, and returns the ports, still open. When the loop ends, even
+    /// by a panic, the other loops are stopped.
     fn run(
         self,
         connections: Vec<SavedConnection>,
@@ -191,9 +191,9 @@ impl Worker {
     }
 }
 
-/// Has the calling thread go before others, if that is wanted; returns what the kernel did not
-/// grant.
-fn be_on_time(realtime: bool) -> Vec<String> {
+/// Requests real-time scheduling for the calling thread, if configured. Returns the requests that the
+/// kernel refused.
+fn request_realtime(realtime: bool) -> Vec<String> {
     if !realtime {
         return Vec::new();
     }

@@ -196,7 +196,7 @@ fn datagrams_that_are_set_aside_pass() {
     let counters = count(&gateway);
     assert_eq!((counters.stale, counters.aside), (4, 2));
     for _ in 0..2 {
-        gateway.restore(FlowKey::udp(end("10.77.2.2"), end("10.77.1.2")));
+        gateway.divert_again(FlowKey::udp(end("10.77.2.2"), end("10.77.1.2")));
         hosts.exchange_datagrams(&[0x80; 172]);
     }
     let counters = count(&gateway);

@@ -1,4 +1,4 @@
-//! Which backends work on this machine, tried for real, and which one a start would use.
+//! Checks of the backends: which ones work on this machine, by trial, and which one a start would use.
 
 use super::finding::{Findings, Grade};
 use super::rights::{Rights, UNKNOWN};
@@ -9,7 +9,7 @@ use crate::ports;
 use crate::translation::{self, Translation};
 use lasthop_linux::device::Interface;
 
-/// Checks them; the backend that a start would use, if there is one.
+/// Checks the backends. Returns the one that a start would use, if there is one.
 pub(super) fn check(
     rights: Rights,
     config: &Config,
@@ -20,10 +20,10 @@ pub(super) fn check(
         for name in ["tc-bpf", "tun", "translation"] {
             found.add(name, Grade::Skipped, UNKNOWN);
         }
-        // What the file sets is certain, if it can run at all.
+        // A backend set in the file is the one that a start would use, if it starts at all.
         return Some(config.backend).filter(|backend| *backend != Backend::Auto);
     }
-    // Those that are missing have lines of their own.
+    // Missing interfaces have findings of their own.
     let there: Vec<String> = radio.iter().filter(|name| Interface::named(name).is_ok()).cloned().collect();
     let by_tc = ports::try_tc(&there);
     let tc = by_tc.as_ref().err().map(ToString::to_string);
@@ -46,7 +46,7 @@ pub(super) fn check(
                 found.add("backend", Grade::Warning, note);
             }
         }
-        // The line of tc-bpf says the same.
+        // The finding for tc-bpf has the same text.
         Err(why) if tc.as_ref() == Some(&why) => {}
         Err(why) => found.add("backend", Grade::Problem, why),
     }
@@ -64,8 +64,8 @@ pub(super) fn check_rules(config: &Config, ports: &[String], found: &mut Finding
     }
 }
 
-/// What was found of a backend: it works, or something is missing that a start needs, or does not.
-/// `backends` are the one that the file sets and the one that a start would use.
+/// Reports whether a backend works, and if not, whether a start needs it. The last pair is the backend
+/// set in the file and the one that a start would use.
 fn report(
     name: &str,
     missing: Option<&str>,
@@ -93,7 +93,7 @@ fn report_translation(chosen: Option<Backend>, found: &mut Findings) {
         (Translation::Found(place), Some(Backend::TcBpf)) => {
             found.add(name, Grade::Ok, format!("{place} translates addresses; tc-bpf works with it"));
         }
-        // A note on the backend says so, or why there would be no start.
+        // A note on the backend, or the reason against a start, reports it.
         (Translation::Found(_), _) => {}
         (Translation::Unknown(why), _) => {
             found.add(

@@ -1,4 +1,4 @@
-//! What forwards frames past the gateway: flow offload, in the kernel or in the network card.
+//! Checks for flow offload, in the kernel or in the network card, which bypasses the gateway.
 
 use super::finding::{Findings, Grade};
 use super::rights::{Rights, UNKNOWN};
@@ -26,7 +26,7 @@ pub(super) fn check(rights: Rights, backend: Option<Backend>, radio: &[String], 
         judge(flowtable, backend, radio, found);
     }
     for name in radio {
-        // An interface that is not there has a line of its own.
+        // A missing interface has a finding of its own.
         let is_on = Interface::named(name).and_then(|interface| interface.has_on("hw-tc-offload"));
         if is_on.is_ok_and(|is_on| is_on == Some(true)) {
             found.advise(

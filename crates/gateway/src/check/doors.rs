@@ -1,5 +1,5 @@
-//! What a gateway shares with others on the machine: its control socket, its metrics address, and
-//! open files.
+//! Checks of a gateway's listeners, which are its control socket and its metrics address, and of the
+//! limit of open files.
 
 use std::io;
 use std::net::SocketAddr;
@@ -55,8 +55,8 @@ fn check_control(rights: Rights, path: &Path, running: Option<Running>, found: &
             format!("{shown} exists and is not a socket"),
             format!("remove it, or set another {key}"),
         ),
-        // There is none, or it is one that a dead gateway left.
-        Err(_) => match may_be_made(path) {
+        // The socket does not exist, or a gateway that was killed has left it.
+        Err(_) => match can_be_created(path) {
             Ok(()) => found.add(name, Grade::Ok, format!("{shown} can be opened")),
             Err(_) if !rights.may_look() => {
                 found.add(name, Grade::Skipped, format!("not checked: only root can open {shown}"));
@@ -71,8 +71,8 @@ fn check_control(rights: Rights, path: &Path, running: Option<Running>, found: &
     }
 }
 
-/// Whether a file can be made at this path, with the directories that are missing.
-fn may_be_made(path: &Path) -> Result<(), String> {
+/// Whether a file can be created at this path, with all missing directories.
+fn can_be_created(path: &Path) -> Result<(), String> {
     let there = path.ancestors().skip(1).find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
     if !there.is_dir() {
         return Err(format!("{} is not a directory", there.display()));
@@ -108,11 +108,11 @@ fn check_metrics(at: SocketAddr, running: Option<Running>, found: &mut Findings)
     );
 }
 
-/// Checks the limit of open files. What a gateway needs is known as an upper bound only, so that a
-/// lower limit does not prove that a start fails.
+/// Checks the limit of open files. Only an upper bound of the need is known, so a lower limit does not
+/// prove that a start fails.
 pub(super) fn open_files(config: &Config, backend: Option<Backend>, radio: usize, found: &mut Findings) {
     let name = "open files";
-    // With tun one thread takes all packets.
+    // With tun, one thread handles all packets.
     let threads = if backend == Some(Backend::Tun) { 1 } else { config.threads };
     let needed = descriptors::needed(threads, radio);
     match getrlimit(Resource::Nofile).maximum {

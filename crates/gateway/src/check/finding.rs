@@ -1,46 +1,46 @@
-//! What a check found.
+//! The findings of checks.
 
 use serde::Serialize;
 
-/// What one check found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was checked, such as `privileges` or `wlan0`.
+    /// The subject of the check, such as `privileges` or `wlan0`.
     pub check: String,
-    /// How serious it is.
+    /// The severity.
     pub grade: Grade,
-    /// What was found, and what it means.
+    /// The result and its meaning.
     pub finding: String,
-    /// What to do; `None` if there is nothing to do.
+    /// The advice to the operator, if any.
     pub advice: Option<String>,
 }
 
-/// How serious a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// As it should be.
+    /// No fault.
     Ok,
-    /// Nothing is known to prevent a start, but part of the traffic may not be accelerated, part of
-    /// the file has no effect, or a limit is lower than it should be.
+    /// A start is possible, but part of the traffic may not be accelerated, part of the file has no
+    /// effect, or a limit is too low.
     Warning,
     /// A start fails.
     Problem,
-    /// It could not be checked.
+    /// The check could not be made.
     Skipped,
 }
 
-/// What the checks so far have found.
+/// The findings of the checks so far.
 pub(super) struct Findings(pub(super) Vec<Finding>);
 
 impl Findings {
-    /// A finding after which there is nothing to do.
+    /// Adds a finding without advice.
     pub(super) fn add(&mut self, check: impl Into<String>, grade: Grade, finding: impl Into<String>) {
         let (check, finding) = (check.into(), finding.into());
         self.0.push(Finding { check, grade, finding, advice: None });
     }
 
-    /// A finding and what to do.
+    /// Adds a finding with advice.
     pub(super) fn advise(
         &mut self,
         check: &str,

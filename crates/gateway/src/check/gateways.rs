@@ -1,4 +1,4 @@
-//! The gateways that run on this machine: the one that a restart would replace, and others.
+//! Checks for gateways that run on this machine: the one that a restart would replace, and others.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,13 +14,13 @@ use lasthop_linux::peer::Peer;
 
 const NAME: &str = "other gateway";
 
-/// The gateway that already runs with this file's control socket: a start is refused until it has
-/// ended, and `reload` reaches it.
+/// The process ID of the gateway that runs with this file's control socket. A start is refused until it
+/// has ended; `reload` goes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Running(pub(super) NonZeroU32);
 
-/// Looks for them by what they have claimed, whatever the file names; `interfaces` are those that a
-/// start would use. The gateway with this file's control socket is not another one.
+/// Finds the gateways by their claims on any interface; `interfaces` are those that a start would use.
+/// Returns the gateway with this file's control socket, which does not count as another one.
 pub(super) fn check(config: &Config, interfaces: &[String], found: &mut Findings) -> Option<Running> {
     let claims = match claim::holders() {
         Ok(claims) => claims,
@@ -57,7 +57,7 @@ pub(super) fn check(config: &Config, interfaces: &[String], found: &mut Findings
     at_our_socket.map(Running)
 }
 
-/// Reports what is wrong with the gateway that is running.
+/// Reports the faults of the running gateway.
 fn report_faults(report: &LoopReport, found: &mut Findings) {
     for fault in &report.faults {
         found.add(NAME, Grade::Warning, format!("the running gateway reports: {fault}"));
@@ -72,12 +72,12 @@ fn report_faults(report: &LoopReport, found: &mut Findings) {
     }
 }
 
-/// Whether this user may not see who is at a socket.
+/// Whether this user may not query the process behind a socket.
 fn is_hidden(peer: Result<&Peer, &io::Error>) -> bool {
     peer.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Reports a gateway that is not at this file's control socket, or of which that is not known.
+/// Reports a gateway that does not, or may not, have this file's control socket.
 fn report_another(
     holder: Holder,
     theirs: &[String],
@@ -112,17 +112,17 @@ mod tests {
 
     #[test]
     fn a_gateway_that_is_out_or_whose_ports_are_broken_is_a_warning() {
-        let said = |report: &LoopReport| {
+        let findings = |report: &LoopReport| {
             let mut found = Findings(Vec::new());
             report_faults(report, &mut found);
             assert!(found.0.iter().all(|finding| finding.grade == Grade::Warning));
             found.0.into_iter().map(|finding| finding.finding).collect::<Vec<_>>().join("; ")
         };
-        assert_eq!(said(&LoopReport::default()), "");
+        assert_eq!(findings(&LoopReport::default()), "");
         let punctuality = PunctualityReport { is_out: true, ..PunctualityReport::default() };
         let out = LoopReport { punctuality, ..LoopReport::default() };
-        assert!(said(&out).contains("too little processor time"));
+        assert!(findings(&out).contains("too little processor time"));
         let broken = LoopReport { faults: vec!["the device lasthop0 is down".to_owned()], ..out };
-        assert_eq!(said(&broken), "the running gateway reports: the device lasthop0 is down");
+        assert_eq!(findings(&broken), "the running gateway reports: the device lasthop0 is down");
     }
 }

@@ -1,4 +1,4 @@
-//! The interfaces of a side: whether they are there and up, and whether the side is plausible.
+//! Checks of the interfaces: whether they exist and are up, and whether their side is plausible.
 
 use lasthop_config::words::without_error_numbers;
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ pub(super) enum Side {
     Radio,
 }
 
-/// Checks the interfaces that the file names for a side, or else those that are found; returns those
+/// Checks the interfaces that the file names for a side, or otherwise the detected ones. Returns those
 /// that a start would use.
 pub(super) fn of_side(
     side: Side,
@@ -43,7 +43,7 @@ pub(super) fn of_side(
     names
 }
 
-/// `is_named` is whether the file names the interface; otherwise it was detected.
+/// Checks an interface that the file names, if `is_named`, or that was detected.
 fn check(side: Side, (key, is_named): (&str, bool), name: &str, found: &mut Findings) {
     let is_up = match Interface::named(name).and_then(|interface| interface.is_up()) {
         Ok(is_up) => is_up,
@@ -53,7 +53,7 @@ fn check(side: Side, (key, is_named): (&str, bool), name: &str, found: &mut Find
             let finding = match (is_named, is_missing) {
                 (true, true) => format!("[ports] {key} names it, but there is no such interface"),
                 (true, false) => format!("[ports] {key} names it, but it cannot be used: {why}"),
-                // One that has vanished since cannot be used either.
+                // This includes an interface that has vanished since.
                 (false, _) => format!("detected as a {key} interface, but it cannot be used: {why}"),
             };
             found.advise(name, Grade::Problem, finding, "`ip -brief link` lists the interfaces");

@@ -1,4 +1,4 @@
-//! Which processes listen on a TCP port.
+//! The processes that listen on a TCP port.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use lasthop_linux::listening::listeners;
 
-/// The processes that listen where they keep others from listening at `at`, in the calling thread's
-/// network namespace; without root, only this user's.
+/// The processes whose listeners prevent others from listening at `at`, in the calling thread's network
+/// namespace; without root, only this user's processes.
 pub(super) fn holders_of(at: SocketAddr) -> Vec<NonZeroU32> {
     let in_the_way = listeners().unwrap_or_default().into_iter().filter(|one| excludes(one.address, at));
     let sockets: Vec<String> = in_the_way.map(|one| format!("socket:[{}]", one.inode)).collect();
@@ -25,7 +25,7 @@ pub(super) fn holders_of(at: SocketAddr) -> Vec<NonZeroU32> {
     holders.collect()
 }
 
-/// Whether a socket that listens at one address keeps others from listening at the other.
+/// Whether a listener at one address prevents another at the other address.
 fn excludes(theirs: SocketAddr, ours: SocketAddr) -> bool {
     let overlap = theirs.ip() == ours.ip() || theirs.ip().is_unspecified() || ours.ip().is_unspecified();
     theirs.port() == ours.port() && overlap
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_this_process_listens_on_is_found_at_each_address_that_it_excludes() {
+    fn a_listener_of_this_process_is_found_for_each_address_that_it_excludes() {
         for address in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0"] {
             let listener = TcpListener::bind(address).expect("a free port");
             let at = listener.local_addr().expect("it is bound");
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_excludes_itself_and_those_that_include_it_at_its_port() {
+    fn an_address_excludes_itself_and_wildcard_addresses_at_the_same_port() {
         let is_in_the_way = |theirs: &str, ours: &str| {
             excludes(theirs.parse().expect("an address"), ours.parse().expect("an address"))
         };

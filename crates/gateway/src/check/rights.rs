@@ -1,4 +1,4 @@
-//! What this process may do.
+//! Checks of the rights of this process.
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -7,7 +7,7 @@ use super::finding::{Findings, Grade};
 use crate::config::{Backend, Config};
 use lasthop_linux::realtime::PRIORITY;
 
-/// The rights of this process, as far as checks and a start need them.
+/// The rights of this process that checks and a start need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rights {
     capabilities: CapabilitySet,
@@ -20,8 +20,8 @@ impl Rights {
         Self { capabilities, is_root: lasthop_linux::is_root() }
     }
 
-    /// Whether it may ask the kernel about the network and make devices; if not, most checks cannot
-    /// be made.
+    /// Whether the process may query the network configuration and create devices; otherwise most checks
+    /// cannot be made.
     pub(super) const fn may_look(self) -> bool {
         self.capabilities.contains(CapabilitySet::NET_ADMIN)
     }
@@ -31,7 +31,7 @@ impl Rights {
         self.capabilities.intersects(CapabilitySet::BPF | CapabilitySet::SYS_ADMIN)
     }
 
-    /// What a process that may look has.
+    /// The name of these rights, for a process with `may_look`.
     fn named(self) -> &'static str {
         match (self.is_root, self.may_load_programs()) {
             (true, true) => "root",
@@ -83,11 +83,11 @@ pub(super) fn check(rights: Rights, config: &Config, found: &mut Findings) {
 
 fn check_realtime(rights: Rights, found: &mut Findings) {
     let allows = |resource, least: u64| getrlimit(resource).maximum.is_none_or(|most| most >= least);
-    let may_go_first =
+    let may_be_realtime =
         rights.capabilities.contains(CapabilitySet::SYS_NICE) || allows(Resource::Rtprio, PRIORITY as u64);
     let may_lock =
         rights.capabilities.contains(CapabilitySet::IPC_LOCK) || allows(Resource::Memlock, u64::MAX);
-    if may_go_first && may_lock {
+    if may_be_realtime && may_lock {
         found.add("realtime", Grade::Ok, "real-time scheduling and locked memory are allowed");
     } else {
         found.advise(

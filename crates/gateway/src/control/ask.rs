@@ -1,4 +1,4 @@
-//! The client's end of the control socket.
+//! The client of the control socket.
 
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -15,31 +15,31 @@ use lasthop_linux::control::client::PATIENCE;
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum AskError {
-    /// Nobody is there.
+    /// The client cannot connect.
     #[error(
         "no gateway answers at {path}: {error}; {}", to_reach(.error)
     )]
     Connect {
         /// The socket.
         path: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
-    /// It takes too long.
+    /// The answer did not arrive in time.
     #[error("the gateway did not answer within {} s; it may be stopped", ANSWERED.as_secs())]
     Late,
-    /// It did not answer, or not to the end.
+    /// There was no answer, or an incomplete one.
     #[error("the gateway did not answer: {0}")]
     Io(io::Error),
-    /// The answer is cut off, or lacks what this version of the command has to know.
+    /// The answer is truncated, or lacks a key that this version of the command needs.
     #[error("the gateway sent a malformed reply (its version may differ from this command's): {0}")]
     Malformed(serde_json::Error),
-    /// It would not.
+    /// The gateway refused the command.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What makes a gateway answer.
+/// Advice on how to reach the gateway.
 fn to_reach(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "run it with sudo, or as a user that may access this socket",
@@ -47,11 +47,11 @@ fn to_reach(error: &io::Error) -> &'static str {
     }
 }
 
-/// An answer takes no longer, or there will be none.
+/// The maximum time to wait for an answer.
 const ANSWERED: Duration = PATIENCE.saturating_mul(5);
 
-/// Asks the gateway at this socket. [`Command`] says which type each command is answered with; a
-/// [`serde_json::Value`] takes any answer as it was sent, with all that a newer gateway may tell.
+/// Sends a command to the gateway at this socket. [`Command`] documents the type of each answer; a
+/// [`serde_json::Value`] holds any answer unchanged, including keys of a newer gateway.
 pub fn ask<T: DeserializeOwned>(socket: &Path, command: &Command) -> Result<T, AskError> {
     let connect = UnixStream::connect(socket);
     let mut stream =
@@ -66,7 +66,7 @@ pub fn ask<T: DeserializeOwned>(socket: &Path, command: &Command) -> Result<T, A
         _ => AskError::Io(error),
     })?;
     match serde_json::from_str(&line).map_err(AskError::Malformed)? {
-        Answer::Ok(told) => Ok(told),
+        Answer::Ok(answer) => Ok(answer),
         Answer::Error(why) => Err(AskError::Refused(why)),
     }
 }

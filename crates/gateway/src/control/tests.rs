@@ -14,7 +14,7 @@ use lasthop_linux::processor::KeptWaiting;
 fn status(file: &Path) -> Status {
     let config = config::parse("", "test", LinkSenses::empty()).expect("it is right");
     let port = |name: &str, side| Port { name: name.to_owned(), side, ethernet: true, copies_of: None };
-    // As tc-bpf has them: a radio interface is a port of either side.
+    // As with tc-bpf: a radio interface has a port on each side.
     let ports = [port("eth0", Side::Core), port("wlan0", Side::Core), port("wlan0", Side::Radio)];
     let punctuality =
         PunctualityReport { kept_waiting: Some(KeptWaiting::default()), ..PunctualityReport::default() };
@@ -28,7 +28,7 @@ fn status(file: &Path) -> Status {
     Status::new(Some(file), Backend::TcBpf, &ports, report)
 }
 
-/// Gives each figure another value.
+/// Gives each number a different value.
 fn fill(value: &mut Value, next: &mut u64) {
     *next += 1;
     match value {
@@ -42,7 +42,7 @@ fn fill(value: &mut Value, next: &mut u64) {
 }
 
 #[test]
-fn a_client_reads_all_that_a_gateway_of_its_version_tells() {
+fn a_client_reads_the_complete_status_of_a_gateway_of_its_version() {
     let mut sent = serde_json::to_value(status(Path::new("/etc/gateway.toml"))).expect("it can be written");
     let interfaces = [json!({ "name": "eth0", "side": "core" }), json!({ "name": "wlan0", "side": "radio" })];
     assert_eq!(sent["ports"], json!(interfaces));
@@ -56,7 +56,7 @@ fn a_client_reads_all_that_a_gateway_of_its_version_tells() {
 }
 
 #[test]
-fn each_interface_appears_once_with_the_side_that_it_is_on() {
+fn each_interface_appears_once_with_its_side() {
     let port = |name: &str, side| Port { name: name.to_owned(), side, ethernet: true, copies_of: None };
     let sides = |ports: &[Port]| -> Vec<(String, String)> {
         PortStatus::of_interfaces(ports).into_iter().map(|port| (port.name, port.side)).collect()
@@ -66,7 +66,7 @@ fn each_interface_appears_once_with_the_side_that_it_is_on() {
 }
 
 #[test]
-fn a_newer_gateway_may_tell_more_and_an_older_one_less() {
+fn a_newer_gateway_may_report_more_and_an_older_one_less() {
     let rule = json!({ "name": "web", "counters": { "seen": 3, "of_a_newer_scheme": 4, "by_hour": [5] } });
     let sent = json!({ "ok": {
         "version": "9.9.9",
@@ -89,17 +89,17 @@ fn a_newer_gateway_may_tell_more_and_an_older_one_less() {
 }
 
 #[test]
-fn a_file_whose_name_is_not_utf_8_is_told_as_far_as_it_goes() {
+fn a_file_name_that_is_not_utf_8_is_reported_with_replacement_characters() {
     let name = Path::new(OsStr::from_bytes(b"/etc/gateway-\xff.toml"));
     let sent = Answer::Ok(status(name)).line();
-    let Ok(Answer::Ok(told)) = serde_json::from_slice::<Answer<Status>>(&sent) else {
+    let Ok(Answer::Ok(status)) = serde_json::from_slice::<Answer<Status>>(&sent) else {
         panic!("{}", String::from_utf8_lossy(&sent))
     };
-    assert_eq!(told.file.as_deref(), Some("/etc/gateway-\u{fffd}.toml"));
+    assert_eq!(status.file.as_deref(), Some("/etc/gateway-\u{fffd}.toml"));
 }
 
 #[test]
-fn a_command_with_a_key_that_is_not_known_is_refused_whatever_the_command() {
+fn every_command_with_an_unknown_key_is_refused() {
     for known in [
         json!({ "command": "status" }),
         json!({ "command": "flows" }),

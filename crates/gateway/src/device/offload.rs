@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 
 use crate::frame::{Checksum, Frame, LinkHeader};
 
-/// Octets of the header.
+/// The length of the header, in octets.
 pub(super) const LEN: usize = 10;
 
 const NEEDS_CHECKSUM: u8 = 1;
@@ -15,7 +15,7 @@ const SEGMENTS_TCP_V4: u8 = 1;
 const SEGMENTS_TCP_V6: u8 = 4;
 const SEGMENTS_ECN: u8 = 0x80;
 
-/// What the kernel says of a frame, its octets aside.
+/// The metadata of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offload {
     pub(super) checksum: Checksum,
@@ -24,8 +24,8 @@ pub(super) struct Offload {
 }
 
 impl Offload {
-    /// Reads the header of a frame of `len` octets; `None` if it makes no sense, or says what we
-    /// never offered to take.
+    /// Parses the header of a frame of `len` octets; `None` if it is invalid, or uses a feature that was
+    /// not negotiated.
     pub(super) fn parse(header: [u8; LEN], len: usize) -> Option<Self> {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
         let (flags, kind, size, start, offset) = (header[0], header[1], word(4), word(6), word(8));
@@ -46,8 +46,7 @@ impl Offload {
         Some(Self { checksum, segment_size, first_segment_cwr })
     }
 
-    /// The header of a frame that is to be written; `None` if it is a super-packet without IP in
-    /// it.
+    /// The header of a frame to be written; `None` for a super-packet that does not contain IP.
     pub(super) fn header(frame: &Frame, ethernet: bool) -> Option<[u8; LEN]> {
         let mut header = [0; LEN];
         let mut put = |at: usize, word: u16| header[at..at + 2].copy_from_slice(&word.to_ne_bytes());
@@ -55,8 +54,8 @@ impl Offload {
             Checksum::Unchecked => 0,
             Checksum::Right => DATA_VALID,
             Checksum::Partial { start, offset } => {
-                // The headers are what the kernel wants in one piece. Without this it would put
-                // everything in pages and copy later.
+                // The length of the headers, which the kernel needs contiguous. Without it, the kernel
+                // would put all octets into pages and copy the headers later.
                 put(2, start.saturating_add(tcp_header_len(frame, start, offset)));
                 put(6, start);
                 put(8, offset);
@@ -81,8 +80,8 @@ impl Offload {
     }
 }
 
-/// Octets of the transport header at `start`: TCP's own word for it, or as much as reaches behind
-/// the checksum.
+/// The length in octets of the transport header at `start`: TCP's data offset if it is valid, otherwise
+/// the octets up to the end of the checksum.
 fn tcp_header_len(frame: &Frame, start: u16, offset: u16) -> u16 {
     let stated = frame.octets.get(usize::from(start) + 12).map_or(0, |octet| u16::from(octet >> 4) * 4);
     let is_whole = frame.octets.len() >= usize::from(start) + usize::from(stated);
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn a_written_header_parses_to_the_same_metadata() {
         let partial = Checksum::Partial { start: 40, offset: 16 };
         for (checksum, size, cwr) in [
             (Checksum::Unchecked, None, false),
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_headers_are_refused() {
         let good = Offload::header(&frame(Checksum::Partial { start: 40, offset: 16 }, None, false), false);
         let good = good.expect("IPv6");
         assert_eq!(Offload::parse(good, 57), None, "the checksum would stand behind the end");

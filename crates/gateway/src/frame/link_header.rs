@@ -1,4 +1,4 @@
-//! The octets before the IP packet.
+//! Link headers: the octets before the IP packet.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ pub struct LinkHeader {
     octets: [u8; Self::CAPACITY],
 }
 
-/// Two addresses.
+/// The length of the two addresses.
 const ADDRESSES: usize = 12;
-/// What a VLAN tag takes.
+/// The length of a VLAN tag.
 const TAG: usize = 4;
 /// Values of the type field.
 const IPV4: u16 = 0x0800;
@@ -20,9 +20,9 @@ const CUSTOMER_TAG: u16 = 0x8100;
 const SERVICE_TAG: u16 = 0x88a8;
 
 impl LinkHeader {
-    /// Ethernet with two tags.
+    /// The length of an Ethernet header with two tags.
     const CAPACITY: usize = ADDRESSES + 2 + 2 * TAG;
-    /// None: the frame of a TUN device.
+    /// The empty link header of a frame on a TUN device.
     pub const NONE: Self = Self { len: 0, octets: [0; Self::CAPACITY] };
 
     /// The Ethernet header at the start of these octets; `None` if what follows it is not IP, or
@@ -43,28 +43,28 @@ impl LinkHeader {
         Some(header)
     }
 
-    /// Its octets: none, or 14, 18 or 22.
+    /// The octets of the header: none, or 14, 18 or 22.
     pub fn octets(&self) -> &[u8] {
         &self.octets[..self.len()]
     }
 
-    /// How many they are.
+    /// The length in octets.
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// Whether the header is empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether it is addressed to a group of hosts, or to all of them: no connection has such packets
-    /// (RFC 9293, section 3.9.2.3).
+    /// Whether the destination is a multicast or broadcast address, which no connection uses (RFC 9293,
+    /// section 3.9.2.3).
     pub fn is_to_a_group(&self) -> bool {
         !self.is_empty() && self.octets[0] & 1 != 0
     }
 
-    /// The same for an IP packet of this version: an Ethernet header names it.
+    /// The header for an IP packet of this version, which the type field of Ethernet indicates.
     #[must_use]
     pub(super) fn announcing(mut self, is_v4: bool) -> Self {
         if let Some(kind_at) = self.len().checked_sub(2) {

@@ -1,4 +1,4 @@
-//! Rules of frames, by example.
+//! Tests of frames.
 
 use std::net::IpAddr;
 
@@ -31,7 +31,7 @@ fn framed(tags: &[u8], v6: bool, packet: &Packet) -> Bytes {
     [&ETHERNET[..], tags, &kind, &emit(packet)].concat().into()
 }
 
-/// What a network card makes of it, without the link header.
+/// The frame as a network card completes it, without the link header.
 fn completed(frame: &Frame, link: &LinkHeader) -> Vec<u8> {
     let mut octets = frame.octets.to_vec();
     if let Checksum::Partial { start, offset } = frame.checksum {
@@ -52,7 +52,7 @@ fn completed(frame: &Frame, link: &LinkHeader) -> Vec<u8> {
 const TAGS: [&[u8]; 3] = [&[], &[0x81, 0, 0, 5], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 5]];
 
 #[test]
-fn the_packet_is_found_behind_vlan_tags_and_leaves_verbatim_with_its_padding() {
+fn a_packet_after_vlan_tags_is_found_and_sent_verbatim_with_its_padding() {
     for v6 in [false, true] {
         for tags in TAGS {
             let octets = [&framed(tags, v6, &segment(v6, 3))[..], &[0; 6]].concat();
@@ -71,7 +71,7 @@ fn the_packet_is_found_behind_vlan_tags_and_leaves_verbatim_with_its_padding() {
 }
 
 #[test]
-fn an_edited_segment_has_right_checksums_when_they_are_completed() {
+fn an_edited_segment_has_right_checksums_after_completion() {
     for v6 in [false, true] {
         for tags in TAGS {
             let frame = Frame::plain(framed(tags, v6, &segment(v6, 301)));
@@ -88,7 +88,7 @@ fn an_edited_segment_has_right_checksums_when_they_are_completed() {
 }
 
 #[test]
-fn a_super_packet_stays_one_unless_an_agent_cut_it_to_one_segment() {
+fn a_super_packet_stays_one_unless_it_is_shortened_to_one_segment() {
     let size = NonZeroU16::new(1000);
     let octets = framed(&[], false, &segment(false, 2500));
     let checksum = Checksum::Right;
@@ -103,8 +103,8 @@ fn a_super_packet_stays_one_unless_an_agent_cut_it_to_one_segment() {
 }
 
 #[test]
-fn a_packet_that_an_agent_kept_leaves_without_its_frame() {
-    // Its checksum was not complete, and the frame that said so is gone.
+fn a_packet_that_an_agent_kept_is_sent_without_its_original_frame() {
+    // Its checksum was partial, and the original frame with that information no longer exists.
     let whole = segment(false, 100);
     let mut octets = framed(&[], false, &whole).to_vec();
     octets[14 + 20 + 16] ^= 0x55;
@@ -118,7 +118,7 @@ fn a_packet_that_an_agent_kept_leaves_without_its_frame() {
 }
 
 #[test]
-fn what_agents_cannot_edit_safely_is_untouched() {
+fn frames_that_agents_cannot_edit_safely_are_not_parsed() {
     let good = framed(&[], false, &segment(false, 20));
     let with = |at: usize, octet: u8| {
         let mut octets = good.to_vec();
@@ -148,7 +148,7 @@ fn what_agents_cannot_edit_safely_is_untouched() {
 }
 
 #[test]
-fn a_message_of_an_agent_has_complete_checksums_and_its_own_version() {
+fn an_icmp_message_has_complete_checksums_and_the_type_of_its_ip_version() {
     let icmp = Icmp { kind: 3, code: 0, rest_of_header: [0; 4] };
     let link = LinkHeader::ethernet(&framed(&[], true, &segment(true, 0))).expect("IP");
     let message = Packet::new(addresses(false), Transport::Icmp(icmp), Payload::EMPTY);
@@ -159,13 +159,13 @@ fn a_message_of_an_agent_has_complete_checksums_and_its_own_version() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn a_packet_that_is_too_large_is_refused() {
     let packet = segment(true, 65_500);
     assert_eq!(Frame::of(&packet, &LinkHeader::NONE, None), Err(Unsendable::TooLarge { len: packet.len() }));
 }
 
 #[test]
-fn a_packet_of_which_only_headers_were_seen_does_not_leave() {
+fn a_packet_of_which_only_headers_were_seen_cannot_be_sent() {
     let mut packet = segment(false, 3000);
     packet.set_segment_size(NonZeroU16::new(1000));
     let link = LinkHeader::ethernet(&framed(&[], false, &packet)).expect("IP");

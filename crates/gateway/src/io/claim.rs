@@ -1,10 +1,10 @@
 //! Claims on interfaces: at most one gateway uses an interface. Two would redirect each frame to
 //! each other forever, and remove each other's rules.
 //!
-//! A claim is a TUN device named after the interface's index, which stays down. Only who may
-//! administer the network namespace can make one, in which it exists once, whatever the file system
-//! of whoever asks; and it vanishes with its process, however that ends, so that nothing has to be
-//! cleaned up. The device's alias says which process it is.
+//! A claim is a TUN device named after the interface's index, which stays down. Only a process that may
+//! administer the network namespace can create one. Its name is unique in the namespace, whatever file
+//! system a process sees, and it vanishes with its process, however that ends, so that no cleanup is
+//! needed. The device's alias identifies the process.
 
 use std::fmt;
 use std::fs;
@@ -22,13 +22,12 @@ use lasthop_linux::clock;
 use lasthop_linux::device::{Device, DeviceError, Interface, Kind};
 use lasthop_linux::peer;
 
-/// How long to wait for a gateway that is shutting down.
-/// With many workers it takes a second: the kernel removes one device after another.
+/// The maximum time to wait for a gateway that is shutting down. With many workers that takes a second:
+/// the kernel removes one device after another.
 pub(super) const ENDING: Duration = Duration::from_secs(2);
 
 /// The interfaces that this process has claimed, in the network namespace of the calling thread.
-/// They are released when the last clone is dropped; keep a clone for longer than anything that
-/// uses the interfaces.
+/// They are released when the last clone is dropped; a clone must outlive all users of the interfaces.
 #[derive(Clone, Debug, Default)]
 pub struct Claims(Arc<Mutex<Vec<Claim>>>);
 
@@ -42,55 +41,54 @@ struct Claim {
 /// Why an interface cannot be claimed.
 #[derive(Debug, Error)]
 pub enum ClaimError {
-    /// There is none of this name.
+    /// The interface does not exist.
     #[error("unknown interface {name}: {error}")]
     NoInterface {
         /// The name.
         name: String,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         error: io::Error,
     },
-    /// Another gateway has it.
+    /// Another gateway has claimed it.
     #[error("another gateway is using the interface {name}: {holder}; stop it first")]
     Taken {
         /// The interface.
         name: String,
-        /// Which process it is, as far as that can be found.
+        /// The process of that gateway, as far as it is known.
         holder: String,
     },
-    /// The device that is the claim.
+    /// The device of the claim cannot be created.
     #[error("cannot claim the interface {name}: {error}")]
     Device {
         /// The interface.
         name: String,
-        /// Why there is none.
+        /// The cause.
         #[source]
         error: DeviceError,
     },
 }
 
 impl Claims {
-    /// Claims all of these interfaces or none. Waits for a gateway that is shutting down.
+    /// Claims all of these interfaces, or none. Waits for a gateway that is shutting down.
     pub fn take(interfaces: &[String]) -> Result<Self, ClaimError> {
         let claims = interfaces.iter().map(|name| Claim::take(name)).collect::<Result<_, _>>()?;
         Ok(Self(Arc::new(Mutex::new(claims))))
     }
 
-    /// Claims further interfaces in addition to these.
+    /// Claims additional interfaces.
     pub(crate) fn add(&self, interfaces: &[String]) -> Result<(), ClaimError> {
         let more = interfaces.iter().map(|name| Claim::take(name)).collect::<Result<Vec<_>, _>>()?;
         self.with(|claims| claims.extend(more));
         Ok(())
     }
 
-    /// Whether this interface is claimed here.
+    /// Whether this interface is one of these.
     pub(super) fn has(&self, interface: &str) -> bool {
         self.with(|claims| claims.iter().any(|claim| claim.interface == interface))
     }
 
-    /// Claims an interface that is claimed here and has come back as another one of its name. It
-    /// does not wait.
+    /// Renews the claim on an interface that was recreated under its name. Does not wait.
     pub(super) fn renew(&self, name: &str) -> Result<(), ClaimError> {
         let index = index_of(name)?;
         self.with(|claims| {
@@ -111,16 +109,16 @@ impl Claims {
 /// A process that has claimed an interface, as far as it can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
-    /// A process that can be seen from here.
+    /// A process in this PID namespace.
     Process(NonZeroU32),
-    /// One of another PID namespace.
+    /// A process in another PID namespace.
     Hidden,
-    /// One that has not said yet who it is.
+    /// A process that has not set the alias yet.
     Unknown,
 }
 
 impl Holder {
-    /// Its number; `None` if it cannot be seen from here.
+    /// Its process ID; `None` if that is not known in this PID namespace.
     pub(crate) const fn pid(self) -> Option<NonZeroU32> {
         match self {
             Self::Process(pid) => Some(pid),
@@ -128,7 +126,7 @@ impl Holder {
         }
     }
 
-    /// Reads an alias.
+    /// Parses an alias.
     fn parse(alias: &str) -> Self {
         let mut words = alias.split(' ');
         let pid = words.find(|word| *word == "process").and_then(|_| words.next()?.parse().ok());
@@ -140,18 +138,18 @@ impl Holder {
     }
 }
 
-/// The alias of a claim of this process on an interface.
+/// The alias for a claim of this process on an interface.
 fn alias(interface: &str) -> String {
     let here = pid_namespace().unwrap_or_default();
     format!("lasthop gateway on {interface}: process {} of {here}", std::process::id())
 }
 
-/// The PID namespace of this process, such as `pid:[4026531836]`; in it a number is one process.
+/// The PID namespace of this process, such as `pid:[4026531836]`, in which a process ID is unique.
 fn pid_namespace() -> Option<String> {
     fs::metadata("/proc/self/ns/pid").ok().map(|namespace| format!("pid:[{}]", namespace.ino()))
 }
 
-/// Such as `process 1234 (lasthop)`.
+/// For example `process 1234 (lasthop)`.
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -167,8 +165,7 @@ pub(crate) fn holder(interface: &str) -> Option<Holder> {
     holder_of(Interface::named(interface).ok()?.index())
 }
 
-/// All claims in the network namespace of the calling thread: the interfaces' names, and who has
-/// claimed them.
+/// All claims in the network namespace of the calling thread: the interfaces' names and holders.
 pub(crate) fn holders() -> io::Result<Vec<(String, Holder)>> {
     let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
     let names = devices.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
@@ -185,10 +182,10 @@ impl Claim {
     #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
     fn take(name: &str) -> Result<Self, ClaimError> {
         let index = index_of(name)?;
-        let asked = clock::now();
+        let began = clock::now();
         loop {
             match Self::try_take(name, index) {
-                Err(ClaimError::Taken { .. }) if clock::now().since(asked) <= ENDING => {
+                Err(ClaimError::Taken { .. }) if clock::now().since(began) <= ENDING => {
                     thread::sleep(ENDING / 50);
                 }
                 taken => return taken,
@@ -200,7 +197,7 @@ impl Claim {
         let claim = device_of(index);
         match Device::new(&claim, Kind::Tun) {
             Ok(device) => {
-                // Without it the claim is as good, only nobody learns whose it is.
+                // The claim is valid without an alias, but its holder is then unknown to others.
                 let _ = Interface::named(&claim).and_then(|device| device.set_alias(&alias(name)));
                 Ok(Self { interface: name.to_owned(), index, _device: device })
             }
@@ -220,13 +217,13 @@ fn index_of(name: &str) -> Result<u32, ClaimError> {
         .map_err(|error| ClaimError::NoInterface { name: name.to_owned(), error })
 }
 
-/// Who has claimed the interface with this number; `None` if nobody has.
+/// The holder of the interface with this index; `None` if it is not claimed.
 fn holder_of(index: u32) -> Option<Holder> {
     let device = Interface::named(&device_of(index)).ok()?;
     Some(device.alias().ok().flatten().map_or(Holder::Unknown, |alias| Holder::parse(&alias)))
 }
 
-/// What the name of a claim's device begins with; the interface's index follows.
+/// The prefix of the name of a claim's device; the interface's index follows.
 const NAME: &str = "lhop-";
 
 fn device_of(index: u32) -> String {
@@ -238,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alias_says_which_process_it_is_to_those_who_can_see_it() {
+    fn an_alias_identifies_the_process_within_its_pid_namespace() {
         let ours = NonZeroU32::new(std::process::id()).expect("it has a number");
         let alias = alias("wlan 0");
         assert_eq!(Holder::parse(&alias), Holder::Process(ours));

@@ -1,4 +1,4 @@
-//! One device a port, and waiting for any of them: what both kernel backends share.
+//! The part that both kernel backends share: one device per port, and waiting for any of them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,39 +16,41 @@ use crate::device::FrameDevice;
 use crate::frame::Frame;
 use lasthop_linux::clock;
 
-/// Frames and octets that one call of `receive` takes from a port at most. A port is read until it is
-/// empty or a bound is reached, so that a whole window is in hand at once. Its sender then waits for
-/// acknowledgments, nothing arrives meanwhile, and what follows can pass in the kernel.
+/// The maximum number of frames and octets that one call of `receive` takes from a port. A port is read
+/// until it is empty or a bound is reached, so that a complete window is received at once. Its sender
+/// then waits for acknowledgments, no data arrive meanwhile, and the following data can bypass the
+/// engine.
 const BATCH_FRAMES: usize = KEPT_BUFFERS;
 const BATCH_OCTETS: usize = 4 << 20;
-/// Copies are taken until there are none, or their acknowledgments would come first; so many frames
-/// at most, or one turn of the loop would outlast the heartbeat.
+/// The maximum number of copies. They are read until there are none, because otherwise their
+/// acknowledgments would be processed first; the bound prevents a turn of the loop from outlasting the
+/// heartbeat.
 const BATCH_COPIES: usize = 1024;
 
-/// More than fits in the devices' queues.
+/// The maximum number of batches in a drain: more than fit in the devices' queues.
 const DRAINED_BATCHES: usize = 1000;
 
 /// The ports' devices.
 #[derive(Debug)]
 pub(super) struct Devices {
     ports: Vec<Port>,
-    /// By port.
+    /// The devices, indexed by port.
     taps: Vec<Tap>,
     buffers: Buffers,
-    /// What came from ports that are not for copies, and is handed in behind them.
-    behind: Vec<(PortId, Frame)>,
+    /// The frames of ports that are not for copies; they are delivered after the copies.
+    originals: Vec<(PortId, Frame)>,
     wake: Arc<OwnedFd>,
-    /// When the devices were last tried.
-    tried: Option<Instant>,
+    /// When proofs were last due.
+    proofs_due: Option<Instant>,
 }
 
 /// The TUN or TAP device of a port.
 #[derive(Debug)]
 struct Tap {
     device: FrameDevice,
-    /// Whether it may have something, as far as we know.
+    /// Whether the device may have a frame.
     readable: bool,
-    /// Whether there is anything to wait for: not in a device that was removed.
+    /// Whether the device exists; a removed device must not be polled.
     is_there: bool,
     proof: Proof,
 }
@@ -60,20 +62,20 @@ impl From<FrameDevice> for Tap {
 }
 
 impl Devices {
-    /// These ports with the device of each.
+    /// Creates the devices of these ports.
     pub(super) fn new(ports: Vec<Port>, devices: Vec<FrameDevice>) -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         Ok(Self {
             ports,
             taps: devices.into_iter().map(Tap::from).collect(),
             buffers: Buffers::new(),
-            behind: Vec::new(),
+            originals: Vec::new(),
             wake: Arc::new(wake),
-            tried: None,
+            proofs_due: None,
         })
     }
 
-    /// Gives a port another device.
+    /// Replaces a port's device.
     pub(super) fn replace(&mut self, port: usize, device: FrameDevice) {
         self.taps[port] = device.into();
     }
@@ -83,11 +85,11 @@ impl Devices {
         &self.taps[port].device
     }
 
-    /// Has a proof sent by each device, if it is time, as soon as the device has been read until it was
+    /// Schedules a proof for each device, if it is time. It is sent once the device has been read until
     /// empty.
-    pub(super) fn try_all(&mut self, now: Instant) {
-        if self.tried.is_none_or(|tried| now.since(tried) >= LONGEST_WAIT) {
-            self.tried = Some(now);
+    pub(super) fn schedule_proofs(&mut self, now: Instant) {
+        if self.proofs_due.is_none_or(|due| now.since(due) >= LONGEST_WAIT) {
+            self.proofs_due = Some(now);
             for tap in self.taps.iter_mut().filter(|tap| tap.is_there) {
                 tap.proof.fall_due();
                 tap.readable = true;
@@ -95,12 +97,12 @@ impl Devices {
         }
     }
 
-    /// The ports whose devices are broken, as far as proofs tell.
+    /// The ports whose devices are broken according to their proofs.
     pub(super) fn broken(&self) -> impl Iterator<Item = (usize, Broken)> {
         self.taps.iter().enumerate().filter_map(|(port, tap)| Some((port, tap.proof.broken()?)))
     }
 
-    /// Of these ports, those whose devices are to be mended.
+    /// The ports among these whose devices are to be mended.
     pub(super) fn to_be_mended(&self) -> impl Iterator<Item = (usize, Broken)> {
         self.broken().filter(|(port, _)| self.taps[*port].proof.is_lasting())
     }
@@ -112,46 +114,47 @@ impl Devices {
     pub(super) fn waker(&self) -> Wake {
         let wake = Arc::clone(&self.wake);
         Box::new(move || {
-            // A counter that is full ends the wait as well.
+            // If the counter is full, the write fails, but the wait ends as well.
             let _ = write(&wake, &1_u64.to_ne_bytes());
         })
     }
 
     pub(super) fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
-        // Also where one has more than we read at a time: the others would wait as long as it has.
+        // Poll also if a device has more frames than one batch: otherwise the other devices would wait
+        // until it is empty.
         if self.taps.iter().any(|tap| tap.is_there && !tap.readable) {
-            self.look(Duration::ZERO, None)?;
+            self.poll(Duration::ZERO, None)?;
         }
-        // A copy is there before what it is a copy of goes on. So it is there when the
-        // acknowledgment is, if it is looked for later.
-        let mut behind = std::mem::take(&mut self.behind);
+        // The kernel delivers a copy before it forwards the original. If the copies are read last, those
+        // of all acknowledged data are therefore available.
+        let mut originals = std::mem::take(&mut self.originals);
         for index in 0..self.ports.len() {
             if self.ports[index].copies_of.is_none() {
-                self.receive_from(index, (BATCH_FRAMES, BATCH_OCTETS), &mut behind)?;
+                self.receive_from(index, (BATCH_FRAMES, BATCH_OCTETS), &mut originals)?;
             }
         }
         for index in 0..self.ports.len() {
             if self.ports[index].copies_of.is_some() {
-                self.taps[index].readable |= !behind.is_empty();
+                self.taps[index].readable |= !originals.is_empty();
                 self.receive_from(index, (BATCH_COPIES, usize::MAX), frames)?;
             }
         }
-        frames.append(&mut behind);
-        self.behind = behind;
+        frames.append(&mut originals);
+        self.originals = originals;
         Ok(())
     }
 
-    /// Takes what is there from one port, within bounds in frames and octets.
+    /// Reads the available frames of a port, within bounds in frames and octets.
     fn receive_from(
         &mut self,
         index: usize,
-        (most_frames, most_octets): (usize, usize),
+        (max_frames, max_octets): (usize, usize),
         frames: &mut Vec<(PortId, Frame)>,
     ) -> io::Result<()> {
         let mut octets = 0;
         let tap = &mut self.taps[index];
-        for _ in 0..most_frames {
-            if !tap.readable || octets >= most_octets {
+        for _ in 0..max_frames {
+            if !tap.readable || octets >= max_octets {
                 break;
             }
             match tap.device.read(&mut self.buffers) {
@@ -181,32 +184,28 @@ impl Devices {
         }
     }
 
-    /// Waits for a frame, a call, or for `beside` to be readable; whether that is.
-    pub(super) fn wait(
-        &mut self,
-        until: Option<Instant>,
-        beside: Option<BorrowedFd<'_>>,
-    ) -> io::Result<bool> {
+    /// Waits for a frame, a wake-up, or for `other` to become readable. Returns whether `other` is.
+    pub(super) fn wait(&mut self, until: Option<Instant>, other: Option<BorrowedFd<'_>>) -> io::Result<bool> {
         if self.is_any_readable() {
-            // Something was left over. Look only whether somebody calls, and what came elsewhere.
-            return self.look(Duration::ZERO, beside);
+            // Frames remain from the previous batch: check the other sources without waiting.
+            return self.poll(Duration::ZERO, other);
         }
         let longest = until.map_or(LONGEST_WAIT, |until| until.since(clock::now()).min(LONGEST_WAIT));
-        self.look(longest, beside)
+        self.poll(longest, other)
     }
 
     fn is_any_readable(&self) -> bool {
         self.taps.iter().any(|tap| tap.readable)
     }
 
-    /// Sends on what is here already, for an end in good order.
+    /// Forwards the frames already received, before an orderly end.
     pub(super) fn drain(&mut self) {
-        if let Err(error) = self.send_all_on() {
+        if let Err(error) = self.forward_all() {
             tracing::warn!(%error, "frames in transit were lost");
         }
     }
 
-    fn send_all_on(&mut self) -> io::Result<()> {
+    fn forward_all(&mut self) -> io::Result<()> {
         let mut frames = Vec::new();
         for _ in 0..DRAINED_BATCHES {
             self.receive(&mut frames)?;
@@ -220,14 +219,14 @@ impl Devices {
         Ok(())
     }
 
-    /// Waits so long for anything to be there; whether `beside` is readable.
-    fn look(&mut self, longest: Duration, beside: Option<BorrowedFd<'_>>) -> io::Result<bool> {
+    /// Waits at most `longest` for any source to become readable. Returns whether `other` is.
+    fn poll(&mut self, longest: Duration, other: Option<BorrowedFd<'_>>) -> io::Result<bool> {
         let timeout =
             Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
-        // One that was removed is in error for ever, and would call at once.
+        // A removed device reports an error permanently, and would end each wait at once.
         let there = self.taps.iter().filter(|tap| tap.is_there).map(|tap| tap.device.as_fd());
         let ports = there.clone().count();
-        let files = there.chain([self.wake.as_fd()]).chain(beside);
+        let files = there.chain([self.wake.as_fd()]).chain(other);
         let mut polled: Vec<PollFd<'_>> =
             files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {
@@ -236,20 +235,20 @@ impl Devices {
         }
         let revents: Vec<PollFlags> = polled.iter().map(PollFd::revents).collect();
         for (tap, revents) in self.taps.iter_mut().filter(|tap| tap.is_there).zip(&revents) {
-            // An error is found by reading, too.
+            // Reading also reports errors.
             tap.readable |= !revents.is_empty();
         }
-        let has_come = |at: usize| revents.get(at).is_some_and(|revents| !revents.is_empty());
-        let (is_called, is_beside) = (has_come(ports), has_come(ports + 1));
-        if is_called {
+        let is_ready = |at: usize| revents.get(at).is_some_and(|revents| !revents.is_empty());
+        let (is_woken, is_other_ready) = (is_ready(ports), is_ready(ports + 1));
+        if is_woken {
             clear(self.wake.as_fd());
         }
-        Ok(is_beside)
+        Ok(is_other_ready)
     }
 }
 
 fn clear(wake: BorrowedFd<'_>) {
     let mut count = [0; 8];
-    // Nothing to read means that it is clear.
+    // The read fails if the counter is already zero.
     let _ = read(wake, &mut count);
 }

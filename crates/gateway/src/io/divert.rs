@@ -1,38 +1,37 @@
-//! The tc backend: BPF programs at the radio interfaces divert the TCP that is wanted to TAP
-//! devices, and put back what comes from there.
+//! The tc backend: BPF programs at the radio interfaces divert the selected TCP to TAP devices, and put
+//! back the frames that come from these.
 //!
-//! Each radio interface is two ports: its egress, which is the core's side, and its ingress, which
-//! is the radio's. So both directions of a connection have the client's own addresses and the
-//! station's own link header, whatever is behind: routing, a bridge, or address translation
-//! (MASQUERADE). The core's interfaces are not touched. A third port has copies of what agents let
-//! pass at the other two ([`Bypass`]): that goes on in the kernel, as if we were not there.
+//! Each radio interface has two ports: its egress, which is the core side, and its ingress, which is the
+//! radio side. So both directions of a connection have the client's own addresses and the station's own
+//! link header, whatever the core side is: routing, a bridge, or address translation (MASQUERADE). The
+//! core's interfaces are not touched. A third port receives copies of frames that agents allow to bypass
+//! them at the other two ([`Bypass`]); the originals continue in the kernel as without a gateway.
 //!
-//! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation are as without
-//! us, because the kernel's stack sees each frame once: a frame goes back to the very hook that it
-//! was taken at. Down to the client that is the queueing discipline of the radio interface, reached
-//! within our own system call; up from the client it is the stack's entry, by the processor's
-//! backlog. What is not wanted never reaches us. When this process ends in whatever way, the
-//! devices and the programs vanish with it; when it only hangs, its heartbeat goes stale, and
-//! frames pass after 60 ms, those of connections with something let pass after 5.
+//! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation work as without a
+//! gateway, because the kernel's stack sees each frame once: a frame returns to the hook at which it was
+//! taken. Toward the client this is the queueing discipline of the radio interface, reached within the
+//! gateway's system call; from the client it is the entry of the stack, through the processor's backlog.
+//! Frames that are not selected never reach user space. When the process ends, in whatever way, the
+//! devices and the programs vanish with it. When it hangs, its heartbeat becomes stale, and frames pass
+//! after 60 ms, those of connections with a bypass after 5 ms.
 //!
-//! What a frame loses on its way round, for it is a new one in the kernel when it comes back:
+//! A frame that returns is a new one for the kernel. It loses:
 //!
 //! - its `mark`, `priority` and traffic-control index, so that a queueing discipline of the radio
-//!   interface has to classify by the packet (DSCP, addresses, ports) and not by what a firewall
-//!   noted; Wi-Fi drivers go by DSCP;
-//! - that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks there see a
-//!   diverted frame of the way up twice, and `netdev` egress hooks one of the way down.
+//!   interface has to classify by the packet (DSCP, addresses, ports) and not by the mark of a firewall;
+//!   Wi-Fi drivers use the DSCP;
+//! - the record that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks there
+//!   see a diverted frame from the client twice, and `netdev` egress hooks one to the client.
 //!
-//! Connections of the gateway's own host are left as they are: their frames have a socket, by which
-//! TCP limits its queue (TSQ), `fq` paces, and an application gets its transmit timestamps, once
-//! each. A frame that goes out and came in by no interface (`ingress_ifindex`) is the host's own,
-//! and from then on both directions of its connection are set aside in the kernel. Only a client's
-//! SYN comes to user space, which cannot know yet for whom it is. A connection that is redirected
-//! to a proxy on the host is the host's own; one of a container behind an interface of the host
-//! (veth) is not.
+//! Connections of the gateway's own host are not diverted: their frames have a socket, with which TCP
+//! limits its queue (TSQ), `fq` paces, and an application gets its transmit timestamps, once each. A
+//! frame that leaves without having entered through an interface (`ingress_ifindex`) is the host's own,
+//! and from then on both directions of its connection are set aside in the kernel. Only a client's SYN
+//! is diverted, because its destination is not known yet. A connection that is redirected to a proxy on
+//! the host is the host's own; a connection of a container at an interface of the host (veth) is not.
 //!
-//! Between two clients of one gateway a connection is seen twice, once next to each: as two
-//! connections, each with the other client for its core.
+//! A connection between two clients of one gateway is seen twice, once next to each client: as two
+//! connections, each with the other client on its core side.
 
 mod attach;
 mod bypasses;
@@ -69,66 +68,66 @@ pub use attach::Attachment;
 pub use error::{DivertError, ProgramError};
 pub use maps::Counters;
 
-/// Ports of each radio interface: two that frames are taken at, and one for copies.
+/// The number of ports of each radio interface: two at which frames are taken, and one for copies.
 const PORTS: usize = 3;
 
-/// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be
-/// dropped in it.
+/// The tc backend. It belongs to the network namespace of the thread that opened it, and must be dropped
+/// in it.
 #[derive(Debug)]
 pub struct Divert {
-    /// When the packet loop was last alive.
+    /// The time of the packet loop's last heartbeat.
     heartbeat: Mapped,
     bypasses: Bypasses,
     programs: Programs,
     devices: Devices,
     ring: Ring,
-    /// Whether frames are to come to us.
+    /// Whether frames are to be diverted.
     is_in: bool,
     health: Health,
-    /// What is wrong with radio interfaces, as of the last round.
+    /// The faults of radio interfaces in the last round.
     radio_faults: Vec<String>,
-    /// Asks the kernel from which radio interfaces our programs were removed. The first worker has it, for
-    /// all of them.
+    /// Queries from which radio interfaces our programs were removed. Only the first worker has it, for
+    /// all workers.
     poller: Option<Poller<Vec<(usize, Side)>>>,
-    /// The place of each of these interfaces, with the side from which no frames are taken there.
+    /// The index of each of these interfaces, with the side on which no program is attached.
     detached: Vec<(usize, Side)>,
     how: Attachment,
-    /// The radio interfaces; free again behind all the rest.
+    /// The claims on the radio interfaces. The last field, so that it is dropped last.
     claims: Claims,
 }
 
-/// So many records of the ring take less than a millisecond.
+/// The number of ring records between two heartbeats; they take less than a millisecond.
 const BEAT_AFTER: u32 = 1024;
 
 impl Divert {
-    /// Claims these radio interfaces and diverts the selected TCP of them from the first heartbeat
-    /// on; each becomes three ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
-    /// with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
+    /// Claims these radio interfaces, and diverts their selected TCP from the first heartbeat on. Each
+    /// interface has three ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel with
+    /// `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
     pub fn open(radio: &[String], selection: &Selection) -> Result<Self, DivertError> {
         Self::open_with(radio, selection, Attachment::Newest)
     }
 
-    /// The same with a choice of how the programs are attached.
+    /// As [`Divert::open`], with a choice of how the programs are attached.
     pub fn open_with(radio: &[String], selection: &Selection, how: Attachment) -> Result<Self, DivertError> {
         Self::over(Claims::take(radio)?, radio, selection, how)
     }
 
-    /// The same over radio interfaces that are claimed already.
+    /// As [`Divert::open_with`], for radio interfaces that are already claimed.
     pub(crate) fn over(
         claims: Claims,
         radio: &[String],
         selection: &Selection,
         how: Attachment,
     ) -> Result<Self, DivertError> {
-        let mut divert = Self::beside(claims, radio, selection, how)?;
+        let mut divert = Self::prepare(claims, radio, selection, how)?;
         divert.begin(&[], how)?;
         Ok(divert)
     }
 
-    /// The same for several workers, 1 to [`MOST_WORKERS`], each with ports of its own: a client's
-    /// frames come to the worker that has it ([`worker_of`](super::steering::worker_of)). `selection.connections` is
-    /// for each worker. Once a worker's ports are dropped its clients' frames pass; once the first's
-    /// are, everybody's do.
+    /// As [`Divert::over`], for several workers, 1 to [`MOST_WORKERS`], each with ports of its own: a
+    /// client's frames are diverted to its worker ([`worker_of`](super::steering::worker_of)).
+    /// `selection.connections` applies to each worker. Once a worker's ports are dropped, its clients'
+    /// frames pass; once those of the first worker are dropped, all frames pass.
     pub(crate) fn for_workers(
         workers: usize,
         claims: &Claims,
@@ -136,16 +135,16 @@ impl Divert {
         selection: &Selection,
         how: Attachment,
     ) -> Result<Vec<Self>, DivertError> {
-        let mut first = Self::beside(claims.clone(), radio, selection, how)?;
+        let mut first = Self::prepare(claims.clone(), radio, selection, how)?;
         let others =
-            (1..workers.min(MOST_WORKERS)).map(|_| Self::beside(claims.clone(), radio, selection, how));
+            (1..workers.min(MOST_WORKERS)).map(|_| Self::prepare(claims.clone(), radio, selection, how));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         first.begin(&others, how)?;
         Ok([first].into_iter().chain(others).collect())
     }
 
-    /// A worker's ports, to which nothing comes yet.
-    fn beside(
+    /// Creates a worker's ports, to which no frames are diverted yet.
+    fn prepare(
         claims: Claims,
         radio: &[String],
         selection: &Selection,
@@ -190,28 +189,28 @@ impl Divert {
         })
     }
 
-    /// Has frames come to us, and to the other workers if there are any.
+    /// Starts to divert frames to this worker and the others.
     fn begin(&mut self, others: &[Self], how: Attachment) -> Result<(), DivertError> {
         if !others.is_empty() {
             let others: Vec<&Programs> = others.iter().map(|other| &other.programs).collect();
-            self.programs.lead_to(&others)?;
+            self.programs.steer_to(&others)?;
         }
         for port in self.devices.ports().iter().filter(|port| port.copies_of.is_none()) {
             self.programs.divert(port.side, &port.name, how)?;
         }
         let radios = self.devices.ports().iter().step_by(PORTS).map(|port| port.name.clone());
-        let question = self.programs.detached(radios.collect());
-        self.poller = Some(Poller::start(question).map_err(DivertError::Thread)?);
+        let query = self.programs.detached(radios.collect());
+        self.poller = Some(Poller::start(query).map_err(DivertError::Thread)?);
         Ok(())
     }
 
-    /// What the programs have counted.
+    /// The counters of the programs.
     pub fn counters(&self) -> Result<Counters, ProgramError> {
         self.programs.maps.counters()
     }
 }
 
-/// Makes the device of a port of the radio interface with this number.
+/// Creates the device of a port of the radio interface with this index.
 fn device_of(
     programs: &mut Programs,
     port: &Port,
@@ -221,11 +220,11 @@ fn device_of(
     let tap = FrameDevice::new("lasthop%d", Kind::Tap)?;
     let index = tap.bring_up(LARGEST_MTU, true)?.index();
     join(programs, port, interface, index)?;
-    programs.restore(tap.name(), how)?;
+    programs.restore_from(tap.name(), how)?;
     Ok(tap)
 }
 
-/// Joins a port's device to a radio interface. Both are numbers.
+/// Connects a port's device to a radio interface, both given by index.
 fn join(programs: &mut Programs, port: &Port, interface: u32, tap: u32) -> Result<(), ProgramError> {
     if port.copies_of.is_none() {
         programs.maps.join(port.side, interface, tap)
@@ -236,7 +235,7 @@ fn join(programs: &mut Programs, port: &Port, interface: u32, tap: u32) -> Resul
 
 impl Drop for Divert {
     fn drop(&mut self) {
-        // What is still to come passes, and what is here already goes on.
+        // New frames pass, and frames already diverted are forwarded.
         self.heartbeat.store(0, 0);
         self.devices.drain();
     }
@@ -308,8 +307,8 @@ impl PacketIo for Divert {
         }
     }
 
-    fn restore(&mut self, flow: FlowKey) {
-        if let Err(error) = self.programs.maps.restore(flow) {
+    fn divert_again(&mut self, flow: FlowKey) {
+        if let Err(error) = self.programs.maps.divert_again(flow) {
             tracing::debug!(%error, "cannot take a flow back");
         }
     }

@@ -1,4 +1,4 @@
-//! How ports are, and when to look and to mend.
+//! The health of ports, and when to check and mend them.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use lasthop_packet::Instant;
 
 use super::Fault;
 
-/// How often it is looked whether the ports are as they were, and tried to mend what is not.
+/// The interval at which the ports are checked and mended.
 pub(super) const ROUND: Duration = Duration::from_secs(1);
 
-/// What is known of a backend's ports.
+/// The state of a backend's ports.
 #[derive(Debug)]
 pub(super) struct Health {
     pub(super) faults: Vec<Fault>,
@@ -18,7 +18,7 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// Nothing is known to be wrong.
+    /// The state without known faults.
     pub(super) const fn new(now: Instant) -> Self {
         Self { faults: Vec::new(), round: now, attempts: Attempts::new(now) }
     }
@@ -33,10 +33,10 @@ impl Health {
     }
 }
 
-/// After an attempt to mend something that did not help, the next one is twice as far away, up to this.
+/// The maximum pause between attempts to mend a port. The pause doubles after each attempt.
 const LONGEST_PAUSE: Duration = Duration::from_secs(64);
 
-/// When to try to mend what is broken.
+/// The schedule of attempts to mend ports.
 #[derive(Debug)]
 pub(super) struct Attempts {
     next: Instant,
@@ -44,17 +44,16 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    /// Nothing is broken yet.
     const fn new(now: Instant) -> Self {
         Self { next: now, pause: ROUND }
     }
 
-    /// Nothing is broken any more: the next attempt is at once again.
-    pub(super) const fn start_anew(&mut self, now: Instant) {
+    /// Resets the schedule after all faults have ended: the next attempt may be made at once.
+    pub(super) const fn reset(&mut self, now: Instant) {
         *self = Self::new(now);
     }
 
-    /// Whether to try now to mend what is broken.
+    /// Whether an attempt may be made now.
     pub(super) fn may_try(&mut self, now: Instant) -> bool {
         let may = now >= self.next;
         if may {
@@ -70,18 +69,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_broken_is_tried_less_and_less_often_and_what_breaks_anew_at_once() {
+    fn attempts_back_off_while_a_fault_lasts_and_start_at_once_for_a_new_one() {
         let at = Instant::from_secs;
         let mut attempts = Attempts::new(at(0));
         let tried: Vec<u64> = (0..300).filter(|second| attempts.may_try(at(*second))).collect();
         assert_eq!(tried, [0, 1, 3, 7, 15, 31, 63, 127, 191, 255]);
-        attempts.start_anew(at(300));
+        attempts.reset(at(300));
         assert!(attempts.may_try(at(301)) && !attempts.may_try(at(301)));
     }
 
-    /// It is new after each attempt, and is known to be broken some time before it is to be mended.
+    /// A replaced device is new, and must be broken for some time before it is replaced again.
     #[test]
-    fn what_a_replacement_does_not_help_is_replaced_less_and_less_often() {
+    fn replacements_back_off_if_the_new_device_is_broken_too() {
         let mut attempts = Attempts::new(Instant::from_secs(0));
         let mut tried: Vec<u64> = Vec::new();
         for second in 0..100 {

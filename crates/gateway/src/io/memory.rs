@@ -10,12 +10,12 @@ use super::{Fault, LONGEST_WAIT, PacketIo, Port, PortId, Sent, Wake};
 use crate::frame::Frame;
 use lasthop_linux::clock;
 
-/// Ports in memory. A clone is a second handle on the same ones, so that a test can push and take
-/// while somebody else owns the first, on this thread or another.
+/// Ports in memory. A clone is a second handle for the same ports, so that a test can push and take
+/// frames while a packet loop owns the first handle.
 #[derive(Clone, Debug)]
 pub struct Memory {
     ports: Vec<Port>,
-    /// As they were when this handle was last asked.
+    /// The faults at the last call of [`PacketIo::faults`] on this handle.
     faults: Vec<Fault>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
@@ -24,7 +24,7 @@ pub struct Memory {
 struct Shared {
     arriving: VecDeque<(PortId, Frame)>,
     sent: Vec<(PortId, Frame)>,
-    /// How many more frames there is room for; `None` for any number.
+    /// The number of further frames that are not lost; `None` for any number.
     room: Option<usize>,
     woken: bool,
     fault: Option<fn() -> io::Error>,
@@ -32,49 +32,48 @@ struct Shared {
     last_heartbeat: Option<Instant>,
 }
 
-/// Frames that one call of `receive` hands out at most.
+/// The maximum number of frames that one call of `receive` returns.
 const BATCH: usize = 64;
 
 impl Memory {
-    /// Ports with nothing in them.
+    /// Creates ports without frames.
     pub fn new(ports: Vec<Port>) -> Self {
         Self { ports, faults: Vec::new(), shared: Arc::default() }
     }
 
-    /// A frame comes in by a port.
+    /// Adds a frame to be received on a port.
     pub fn push(&self, port: PortId, frame: Frame) {
         self.lock().arriving.push_back((port, frame));
         self.shared.1.notify_all();
     }
 
-    /// Takes the frames that were sent since the last time, in order.
+    /// Returns the frames sent since the previous call, in order.
     pub fn take_sent(&self) -> Vec<(PortId, Frame)> {
         std::mem::take(&mut self.lock().sent)
     }
 
-    /// From now on there is room for so many frames, and what comes after them is lost; `None` for
-    /// any number.
+    /// Has all frames lost after this number of further frames; `None` for no loss.
     pub fn set_room(&self, frames: Option<usize>) {
         self.lock().room = frames;
     }
 
-    /// From now on, receiving fails with the error that `fault` returns, or with its panic.
+    /// Has receiving fail with the error that `fault` returns, or with its panic.
     pub fn break_ports(&self, fault: fn() -> io::Error) {
         self.lock().fault = Some(fault);
     }
 
-    /// From now on, this is wrong.
+    /// Sets the faults of the ports.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.lock().faults = faults;
     }
 
-    /// Ends a wait, now or the next one.
+    /// Ends the current wait, or the next one.
     pub fn wake(&self) {
         self.lock().woken = true;
         self.shared.1.notify_all();
     }
 
-    /// When the loop last said that it is alive.
+    /// The time of the loop's last heartbeat.
     pub fn last_heartbeat(&self) -> Option<Instant> {
         self.lock().last_heartbeat
     }
@@ -148,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_out_as_they_went_in() {
+    fn frames_are_received_and_sent_unchanged() {
         let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
         let test = Memory::new(vec![port("wired", Side::Core), port("radio", Side::Radio)]);
         let mut io = test.clone();

@@ -1,18 +1,18 @@
-//! The TUN backend: rules of policy routing lead the TCP that is wanted into one TUN device a port,
-//! and what is written back is routed as ever. It needs no BPF.
+//! The TUN backend: policy routing rules route the selected TCP into one TUN device per port, and packets
+//! written back are routed as usual. It needs no BPF.
 //!
-//! What it cannot do, and the tc backend can:
+//! It has limits that the tc backend does not have:
 //!
-//! - **hang**: while the process lives but does nothing, TCP that is led to it is lost. If the
-//!   process ends, in whatever way, the devices vanish, the rules lead nowhere, and the kernel
-//!   routes on.
-//! - **translate addresses**: connection tracking sees each packet twice, on two interfaces, and
+//! - **hang**: while the process is alive but does not run, TCP routed to it is lost. If the process
+//!   ends, in whatever way, the devices vanish, the rules have no effect, and the kernel routes as
+//!   usual.
+//! - **address translation**: connection tracking sees each packet twice, on two interfaces, and
 //!   masquerading breaks.
-//! - **bridge**: only routed traffic meets a rule.
-//! - The time to live falls by one more, and traceroute shows one hop more.
+//! - **bridging**: rules apply to routed traffic only.
+//! - The time to live is decremented once more, and traceroute shows an additional hop.
 //!
-//! TCP to and from the gateway itself does not come to us, because the kernel looks at its own
-//! addresses first.
+//! TCP to and from the gateway host itself is not diverted, because the kernel checks its own addresses
+//! first.
 
 mod error;
 mod mend;
@@ -40,31 +40,31 @@ pub use rules::clear_away;
 
 use rules::{FAMILIES, Rules, additions, run_ip};
 
-/// Each port has a routing table: this number and that of its interface.
+/// The number of a port's routing table is this number plus the index of its interface.
 const FIRST_TABLE: u32 = 26_000;
-/// An address that nobody talks to or from (RFC 7600). A device without any fails each check of the
-/// reverse path.
+/// The IPv4 dummy address, which no host uses (RFC 7600). A device without an address fails each
+/// reverse path check.
 const DUMMY_ADDRESS: &str = "192.0.0.8/32";
-/// Frames are IP packets here.
+/// The maximum length of an IP packet: frames on a TUN device have no link header.
 const LARGEST_TUN_MTU: u32 = 65_535;
 
-/// The TUN backend. It belongs to the network namespace of the thread that opened it, and is to be
-/// dropped in it.
+/// The TUN backend. It belongs to the network namespace of the thread that opened it, and must be dropped
+/// in it.
 #[derive(Debug)]
 pub struct Policy {
     rules: Rules,
     devices: Devices,
-    /// The number of each port's interface, and of its device.
+    /// The indices of each port's interface and device.
     numbers: Vec<Numbers>,
     health: Health,
-    /// Whether all rules and routes of ours are there, as far as is known.
+    /// Whether all our rules and routes are known to exist.
     are_rules_whole: bool,
     poller: Poller<io::Result<bool>>,
-    /// The ports' interfaces; free again behind all the rest.
+    /// The claims on the ports' interfaces. The last field, so that it is dropped last.
     claims: Claims,
 }
 
-/// Numbers of interfaces.
+/// Interface indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
     port: u32,
@@ -72,16 +72,16 @@ struct Numbers {
 }
 
 impl Policy {
-    /// Claims these ports' interfaces and leads the selected TCP that comes in by them to us. Needs
-    /// `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of iproute2. A gateway of this
-    /// kind that was here before and was killed is cleaned up after.
+    /// Claims these ports' interfaces, and diverts the selected TCP that enters through them. Needs
+    /// `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of iproute2. Removes the rules of a
+    /// previous gateway with this backend that was killed.
     pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
         let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
         Self::over(Claims::take(&names)?, ports, selection)
     }
 
-    /// Tests what this backend needs, without any effect on traffic: a TUN device, `ip`, policy routing
-    /// and, where the settings are that it changes, the right to. The device vanishes again.
+    /// Tests the requirements of this backend, without any effect on traffic: a TUN device, `ip`, policy
+    /// routing, and permission to change the settings of a device. The device vanishes again.
     pub(crate) fn try_out() -> Result<(), PolicyError> {
         drop(FrameDevice::new("lasthop%d", Kind::Tun)?);
         for family in FAMILIES {
@@ -92,13 +92,14 @@ impl Policy {
         })
     }
 
-    /// How many rules a family needs for these ports; an error if there are not so many priorities.
+    /// The number of rules that an address family needs for these ports; an error if it exceeds the
+    /// number of priorities.
     pub(crate) fn rules_needed(ports: &[String], selection: &Selection) -> Result<usize, PolicyError> {
         let ports: Vec<(String, u32)> = ports.iter().map(|port| (port.clone(), FIRST_TABLE)).collect();
         Ok(additions(&ports, selection)?.iter().map(Vec::len).max().unwrap_or(0))
     }
 
-    /// The same as [`Policy::open`] over interfaces that are claimed already.
+    /// As [`Policy::open`], for interfaces that are already claimed.
     pub(crate) fn over(claims: Claims, ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
         let number_of = |port: &Port| {
             Interface::named(&port.name).map(|interface| interface.index()).map_err(PolicyError::Wait)
@@ -119,12 +120,12 @@ impl Policy {
         let health = Health::new(clock::now());
         let mut policy = Self { rules, devices, numbers, health, are_rules_whole: true, poller, claims };
         policy.rules.clear_away(|port| claim::holder(port).is_none())?;
-        policy.lead()?;
+        policy.divert()?;
         Ok(policy)
     }
 
-    /// Leads packets to the devices; what is there already stays.
-    fn lead(&mut self) -> Result<(), PolicyError> {
+    /// Adds the rules and routes to the devices.
+    fn divert(&mut self) -> Result<(), PolicyError> {
         let names = (0..self.numbers.len()).map(|port| self.devices.device(port).name());
         self.rules.add(names, DUMMY_ADDRESS)
     }
@@ -132,21 +133,21 @@ impl Policy {
 
 impl Drop for Policy {
     fn drop(&mut self) {
-        // Nothing more is led to us, and what is here already goes on.
+        // No more packets are diverted, and those already diverted are forwarded.
         self.rules.remove();
         self.devices.drain();
     }
 }
 
-/// Brings up a device that takes in what other interfaces received; returns its number.
+/// Brings up a device for packets that other interfaces received. Returns its index.
 fn set_up(tun: &FrameDevice) -> Result<u32, PolicyError> {
     let interface = tun.bring_up(LARGEST_TUN_MTU, false)?;
     for (family, setting, value) in [
         ("ipv4", "forwarding", "1"),
         ("ipv6", "forwarding", "1"),
-        // The way back to a packet's source is by the port and not by this device. The kernel takes
-        // the larger of this and the setting of all interfaces: 2 is the loose check. It fails on a
-        // device without an address, see `DUMMY_ADDRESS`.
+        // The route to a packet's source is through the port, not through this device. The kernel uses
+        // the larger of this value and the setting for all interfaces: 2 is the loose check. It fails
+        // on a device without an address, see `DUMMY_ADDRESS`.
         ("ipv4", "rp_filter", "2"),
         ("ipv4", "send_redirects", "0"),
     ] {
@@ -159,7 +160,7 @@ fn set_up(tun: &FrameDevice) -> Result<u32, PolicyError> {
     Ok(interface.index())
 }
 
-/// Whether an IP packet is for several. TCP never is.
+/// Whether an IP packet is a multicast packet. TCP never is.
 fn is_multicast(packet: &[u8]) -> bool {
     match packet {
         [first, ..] if first >> 4 == 6 => packet.get(24) == Some(&0xff),
@@ -175,7 +176,7 @@ impl PacketIo for Policy {
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
         let before = frames.len();
         self.devices.receive(frames)?;
-        // The kernel looks for IPv6 neighbours on the device. That is not for any port.
+        // The kernel sends IPv6 neighbor discovery on the device, which is for no port.
         let mut index = 0;
         frames.retain(|(_, frame)| {
             index += 1;
@@ -201,6 +202,6 @@ impl PacketIo for Policy {
         &self.health.faults
     }
 
-    /// Nobody listens.
+    /// Does nothing: the kernel does not check it.
     fn heartbeat(&mut self, _now: Instant) {}
 }

@@ -1,34 +1,34 @@
-//! What is taken out of the kernel's path.
+//! The selection of packets to take out of the kernel's path.
 
 use lasthop_packet::Prefix;
 
-/// What agents get to see: TCP, and datagrams if they have a use for them. Empty selects all of it.
-/// An exclusion goes before every inclusion; where both ports and prefixes are included, a
-/// connection has to have one of each.
+/// The packets for agents: TCP, and datagrams if agents use them. The empty selection selects all of
+/// them. Exclusions take precedence over inclusions; if both ports and prefixes are included, a
+/// connection must match one of each.
 ///
-/// The kernel's side knows no connections, so a port is the server's or the client's, and an
-/// address that of either end.
+/// The kernel side does not track connections, so a port matches that of either endpoint, and so does a
+/// prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// If there are any, only connections with one of these ports.
+    /// Only connections with one of these ports; empty for any port.
     pub ports: Vec<u16>,
-    /// Not these.
+    /// No connections with one of these ports.
     pub excluded_ports: Vec<u16>,
-    /// If there are any, only connections with one end in one of these.
+    /// Only connections with an endpoint in one of these prefixes; empty for any address.
     pub prefixes: Vec<Prefix>,
-    /// Not these.
+    /// No connections with an endpoint in one of these prefixes.
     pub excluded_prefixes: Vec<Prefix>,
-    /// UDP that may be RTP, too.
+    /// Whether UDP that may be RTP is selected as well.
     pub datagrams: bool,
-    /// All of it passes at once, and only the headers of TCP are seen.
+    /// Whether all packets pass at once, and only the headers of TCP are delivered.
     pub passive: bool,
-    /// Of how many connections the kernel's side remembers what may pass; `None` for the usual number.
+    /// The number of connections for which the kernel side stores a bypass; `None` for the default.
     pub connections: Option<u32>,
 }
 
-/// How many ports, and how many prefixes of a kind, the kernel's side has room for.
+/// The maximum number of ports, and of prefixes of each kind, on the kernel side.
 pub const CAPACITY: usize = 1024;
 
-/// Of UDP nothing is taken to or from a port of a well-known service, such as DNS: user ports begin
-/// here (RFC 6335, section 6).
+/// The first user port (RFC 6335, section 6). UDP to or from a port of a well-known service, such as DNS,
+/// is not taken.
 pub const FIRST_USER_PORT: u16 = 1024;

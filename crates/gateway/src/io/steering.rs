@@ -1,19 +1,18 @@
-//! Which of several workers has a client's packets. The BPF programs compute the same.
+//! The assignment of clients to workers. The BPF programs compute the same.
 
 use std::net::IpAddr;
 
 use lasthop_packet::prefix::mapped;
 
-/// The most workers that there can be.
+/// The maximum number of workers.
 pub const MOST_WORKERS: usize = 16;
 
 /// The multiplier of Fibonacci hashing, which spreads consecutive addresses evenly: 2^32 divided by
 /// the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 pub(super) const GOLDEN: u32 = 0x9e37_79b1;
 
-/// The index of the worker that serves this client address; there are `workers` of them. All
-/// connections of an address go to one worker, because agents have state of a client's hop as well
-/// as of each connection.
+/// The index of the worker, of `workers`, that serves this client address. All connections of an address
+/// have the same worker, because agents have state for a client's hop as well as for each connection.
 ///
 /// # Panics
 ///
@@ -33,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_spread_evenly_in_both_families() {
+    fn consecutive_addresses_are_spread_evenly_in_both_families() {
         let v4 = |host: u16| IpAddr::from(Ipv4Addr::from(0x0a00_0000 + u32::from(host)));
         let v6 = |host: u16| IpAddr::from(Ipv6Addr::from(0xfd00_u128 << 112 | u128::from(host)));
         for workers in 1..=MOST_WORKERS {
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_ipv4_has_the_same_worker_when_it_is_written_as_ipv6() {
+    fn an_ipv4_mapped_ipv6_address_has_the_worker_of_the_ipv4_address() {
         let v4 = Ipv4Addr::new(192, 0, 2, 1);
         assert_eq!(worker_of(v4.into(), MOST_WORKERS), worker_of(v4.to_ipv6_mapped().into(), MOST_WORKERS));
     }

@@ -1,4 +1,4 @@
-//! The dashboard and the alert rules ask for metrics and labels that the page has.
+//! Tests that the dashboard and the alert rules use only metrics and labels of the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,11 +29,11 @@ fn exported() -> BTreeMap<String, BTreeSet<String>> {
     exported
 }
 
-/// As much of Prometheus's language as says which series an expression reads.
+/// The tokens of Prometheus's language that identify the series of an expression.
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
     Metric(String),
-    /// In braces, or in the parentheses behind `by` and the like.
+    /// In braces, or in the parentheses after `by` and similar keywords.
     Label(String),
 }
 
@@ -58,19 +58,19 @@ fn tokens(expression: &str) -> Vec<Token> {
             rest = &rest[first.len_utf8()..];
             continue;
         }
-        let (name, behind) = rest.split_at(rest.find(|letter| !is_name(letter)).unwrap_or(rest.len()));
+        let (name, after) = rest.split_at(rest.find(|letter| !is_name(letter)).unwrap_or(rest.len()));
         if in_braces || in_list {
             tokens.push(Token::Label(name.to_owned()));
         } else if name.starts_with("lasthop_") {
             tokens.push(Token::Metric(name.to_owned()));
         }
-        (last, rest) = (name, behind);
+        (last, rest) = (name, after);
     }
     tokens
 }
 
-/// The names behind each `{{` (legends) or `$labels.` (annotations).
-fn names_behind(sign: &str, text: &str) -> Vec<String> {
+/// The names after each `{{` (legends) or `$labels.` (annotations).
+fn names_after(sign: &str, text: &str) -> Vec<String> {
     let names = text.split(sign).skip(1).map(|rest| {
         let rest = rest.trim_start();
         rest.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
@@ -81,13 +81,13 @@ fn names_behind(sign: &str, text: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// Fails if an expression reads what is not exported; `shown` are the labels that a text about it
-/// names.
+/// Fails if an expression uses a metric or label that is not exported; `shown` are the labels used in its
+/// text.
 fn check(expression: &str, shown: &[String]) {
     let exported = exported();
     let tokens = tokens(expression);
     let mut labels: BTreeSet<&str> = OF_PROMETHEUS.into();
-    let mut asked = Vec::new();
+    let mut used = Vec::new();
     for token in &tokens {
         match token {
             Token::Metric(name) => {
@@ -96,10 +96,10 @@ fn check(expression: &str, shown: &[String]) {
                     of_metric.unwrap_or_else(|| panic!("{expression}: no gateway exports {name}"));
                 labels.extend(of_metric.iter().map(String::as_str));
             }
-            Token::Label(label) => asked.push(label),
+            Token::Label(label) => used.push(label),
         }
     }
-    for label in asked.into_iter().chain(shown) {
+    for label in used.into_iter().chain(shown) {
         assert!(labels.contains(label.as_str()), "{expression}: its metrics have no label {label}");
     }
 }
@@ -122,7 +122,7 @@ fn the_expressions_of_the_dashboard_read_what_a_gateway_exports() {
     assert!(targets.len() > 20, "{}", targets.len());
     for target in targets {
         let text = |key: &str| target[key].as_str().expect("a text");
-        check(text("expr"), &names_behind("{{", text("legendFormat")));
+        check(text("expr"), &names_after("{{", text("legendFormat")));
     }
     let variables = dashboard["templating"]["list"].as_array().expect("variables");
     let queries = variables.iter().filter_map(|variable| variable["query"]["query"].as_str());
@@ -149,7 +149,7 @@ fn the_alert_rules_read_what_a_gateway_exports() {
         let annotations = ["summary", "description"].map(|key| text(&rule["annotations"][key]));
         let severity = text(&rule["labels"]["severity"]);
         assert!(["critical", "warning", "info"].contains(&&*severity), "{severity}");
-        check(&text(&rule["expr"]), &names_behind("$labels.", &annotations.concat()));
+        check(&text(&rule["expr"]), &names_after("$labels.", &annotations.concat()));
         assert!(names.insert(text(&rule["alert"])), "{names:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The page is valid, and each of its families is documented.
+//! Tests that the page is valid, and that each of its families is documented.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct Exposition {
     pub samples: BTreeMap<String, f64>,
 }
 
-/// Reads a page of the text format (version 0.0.4); panics where it is not valid.
+/// Parses a page of the text format (version 0.0.4); panics if it is invalid.
 pub fn read(page: &str) -> Exposition {
     assert!(page.ends_with('\n'), "the last line ends");
     let mut read = Exposition::default();
@@ -87,7 +87,7 @@ fn assert_labels(labels: &str) {
     }
 }
 
-/// Buckets grow with their ends, and the last one has all.
+/// Asserts that the counts of buckets grow with their bounds, and that the last bucket has all samples.
 fn assert_histogram(read: &Exposition, page: &str, family: &str) {
     let prefix = format!("{family}_bucket{{le=\"");
     let buckets: Vec<(f64, f64)> = page
@@ -101,7 +101,7 @@ fn assert_histogram(read: &Exposition, page: &str, family: &str) {
     assert!(read.samples.contains_key(&format!("{family}_sum")));
 }
 
-/// A report of a gateway in which everything happened that makes a family.
+/// A report that results in all families.
 pub(super) fn report_of_everything() -> LoopReport {
     let mut hop_rtts = HopRtts::default();
     for micros in [800, 30_000, 30_000, 9_000_000] {
@@ -135,7 +135,7 @@ pub(super) fn report_of_everything() -> LoopReport {
 }
 
 #[test]
-fn the_page_is_valid_whatever_rules_are_called() {
+fn the_page_is_valid_for_any_names_of_rules() {
     let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything()));
     let sample = |name: &str| read.samples.get(name).copied();
     assert_eq!(
@@ -175,7 +175,7 @@ fn documented() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_family_is_documented_with_its_type_and_every_documented_one_is_there() {
+fn the_documented_families_and_types_are_those_of_the_page() {
     let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything()));
     let of_agents: BTreeSet<&str> =
         PacketCounters::COUNTERS.iter().chain(REPORTS).map(|counter| counter.name).collect();

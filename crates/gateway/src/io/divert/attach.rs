@@ -1,8 +1,8 @@
 //! Attaching the programs to interfaces, and detaching them.
 //!
-//! We own what we attached by its handle: a TCX link by its descriptor, a filter by its priority
-//! and handle. A link ends with its process. A filter does not; the next gateway that claims the
-//! interface removes it ([`crate::io::claim`]).
+//! An attachment is identified by its handle: a TCX link by its descriptor, a filter by its priority and
+//! handle. A link ends with its process. A filter does not; the next gateway that claims the interface
+//! removes it ([`crate::io::claim`]).
 
 use std::io;
 use std::process::Command;
@@ -20,20 +20,20 @@ use lasthop_linux::clock;
 use lasthop_linux::device::Interface;
 use lasthop_linux::netlink::{self, Asks, Request, is_absent, written};
 
-/// The programs that each worker has, with the hook that each is for.
+/// The programs of each worker, with their hooks.
 pub(super) const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
 pub(super) const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingress };
 pub(super) const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
 pub(super) const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
-/// With several workers: the programs that hand a packet to its worker's copy.
+/// With several workers, the programs that pass a packet to the copy of its worker.
 pub(super) const STEER_DOWN: Hook = Hook { program: "lhop_steer_down", at: TcAttachType::Egress };
 pub(super) const STEER_UP: Hook = Hook { program: "lhop_steer_up", at: TcAttachType::Ingress };
 
-/// Priority and handle of our filters ("lhop"), unlikely to be used by anything else.
+/// Priority and handle of our filters ("lhop"), which other software is unlikely to use.
 const PRIORITY: u16 = 0x6c68;
 const HANDLE: TcHandle = TcHandle::new(0x6c68, 0x6f70);
 
-/// A program, and where on an interface it runs.
+/// A program, and the hook of an interface at which it runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hook {
     pub(super) program: &'static str,
@@ -46,22 +46,22 @@ pub enum Attachment {
     /// By TCX links if the kernel has them, otherwise by filters.
     #[default]
     Newest,
-    /// By filters of a `clsact` queueing discipline, as every kernel has them. They outlive a
-    /// process that is killed, and then pass everything until the next start removes them.
+    /// By filters of a `clsact` queueing discipline, which every kernel has. They outlive a process that
+    /// is killed, and then pass all frames until the next start removes them.
     Filters,
 }
 
-/// What we attached; detached when this is dropped.
+/// The attached programs; they are detached when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Attached {
-    /// With the interface of each.
+    /// The attachments, each with its interface.
     links: Vec<(String, SchedClassifierLink)>,
-    /// Interfaces to which we, or a dead gateway, gave a `clsact` discipline.
+    /// Interfaces to which this or a previous gateway added a `clsact` discipline.
     disciplined: Vec<String>,
 }
 
 impl Attached {
-    /// Attaches a program to an interface that we have claimed or created.
+    /// Attaches a program to an interface that this process has claimed or created.
     pub(super) fn attach(
         &mut self,
         program: &mut SchedClassifier,
@@ -95,7 +95,7 @@ impl Attached {
         Ok(())
     }
 
-    /// Detaches what is attached to an interface, as far as that is there.
+    /// Detaches all programs from an interface.
     pub(super) fn forget(&mut self, interface: &str) {
         self.links.retain(|(name, _)| name != interface);
         self.disciplined.retain(|name| name != interface);
@@ -104,8 +104,8 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // In the order in which the kernel closes them when we are killed: no frame is redirected
-        // to a device that is about to vanish.
+        // In the order in which the kernel closes them when the process is killed, so that no frame is
+        // redirected to a device that is about to vanish.
         while self.links.pop().is_some() {}
         for interface in &self.disciplined {
             remove_empty_discipline(interface);
@@ -113,7 +113,7 @@ impl Drop for Attached {
     }
 }
 
-/// Removes the filter that a dead gateway left at this hook. Whether there was one.
+/// Removes the filter that a killed gateway left at this hook. Returns whether there was one.
 fn remove_filter(interface: &str, hook: Hook) -> bool {
     let filter = SchedClassifierLink::attached(interface, hook.at, PRIORITY, HANDLE, None);
     filter.is_ok_and(|filter| aya::programs::links::Link::detach(filter).is_ok())
@@ -121,27 +121,27 @@ fn remove_filter(interface: &str, hook: Hook) -> bool {
 
 /// Whether our program is attached at this hook of an interface, by a link or by our filter.
 pub(super) fn is_attached(interface: &str, hook: Hook) -> bool {
-    // What cannot be asked, for want of descriptors for example, is taken for attached.
+    // If the query fails, for example for lack of descriptors, the program is assumed to be attached.
     is_linked(interface, hook, &[hook]) || has_filter(interface, hook).unwrap_or(true)
 }
 
-/// Whether one of these programs is linked there. Where there are no TCX links the query fails, and
-/// there is none.
+/// Whether one of these programs is linked at this hook. On a kernel without TCX links the query fails,
+/// and the answer is `false`.
 fn is_linked(interface: &str, hook: Hook, programs: &[Hook]) -> bool {
     let is_one = |name: &[u8]| programs.iter().any(|hook| hook.program.as_bytes() == name);
     SchedClassifier::query_tcx(interface, hook.at)
         .is_ok_and(|(_, attached)| attached.iter().any(|program| is_one(program.name())))
 }
 
-/// A message about a filter, and the attribute with its kind (`linux/rtnetlink.h`); the two
-/// parents that a `clsact` discipline has, and all protocols.
+/// The message about a filter and the attribute with its kind (`linux/rtnetlink.h`), the two parents of a
+/// `clsact` discipline, and the value for all protocols.
 const RTM_GETTFILTER: u16 = 46;
 const TCA_KIND: u16 = 1;
 const INGRESS: u32 = 0xffff_fff2;
 const EGRESS: u32 = 0xffff_fff3;
 const ETH_P_ALL: u16 = 3;
 
-/// Whether our filter is at this hook.
+/// Whether our filter is attached at this hook.
 fn has_filter(interface: &str, hook: Hook) -> io::Result<bool> {
     let parent = if hook.at == TcAttachType::Ingress { INGRESS } else { EGRESS };
     let info = u32::from(PRIORITY) << 16 | u32::from(ETH_P_ALL.to_be());
@@ -157,8 +157,8 @@ fn has_filter(interface: &str, hook: Hook) -> io::Result<bool> {
     }
 }
 
-/// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that
-/// stays, for want of `tc`, does nothing.
+/// Removes the `clsact` discipline of an interface unless it contains filters of others. Without `tc` it
+/// stays, and has no effect.
 fn remove_empty_discipline(interface: &str) {
     let tc = |arguments: &[&str]| Command::new("tc").args(arguments).output().map(|output| output.stdout);
     let is_empty = |direction| {
@@ -169,13 +169,13 @@ fn remove_empty_discipline(interface: &str) {
     }
 }
 
-/// Whether one of our programs is still linked to the interface, although no gateway has claimed it.
+/// Whether a program of a gateway remains linked to the interface, although no gateway has claimed it.
 #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
 fn stays_linked(interface: &str, hook: Hook) -> bool {
-    let asked = clock::now();
+    let began = clock::now();
     let ours = [&HOOKS[..], &[STEER_DOWN, STEER_UP]].concat();
     while is_linked(interface, hook, &ours) {
-        if clock::now().since(asked) > ENDING {
+        if clock::now().since(began) > ENDING {
             return true;
         }
         thread::sleep(ENDING / 50);

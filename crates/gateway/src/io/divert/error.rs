@@ -1,4 +1,4 @@
-//! Why frames cannot be diverted.
+//! Errors of the tc backend.
 
 use std::error::Error;
 use std::{fs, io, iter};
@@ -13,15 +13,15 @@ use lasthop_linux::device::DeviceError;
 /// Why frames cannot be diverted.
 #[derive(Debug, Error)]
 pub enum DivertError {
-    /// An interface that is not there, or that another gateway has.
+    /// An interface that does not exist, or that another gateway has claimed.
     #[error(transparent)]
     Claim(#[from] ClaimError),
-    /// An interface that does not tell what it is.
+    /// An interface that cannot be queried.
     #[error("cannot query the interface {name}: {error}")]
     Interface {
         /// Its name.
         name: String,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         error: io::Error,
     },
@@ -31,50 +31,50 @@ pub enum DivertError {
         /// Its name.
         name: String,
     },
-    /// A TAP device.
+    /// A TAP device cannot be created.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The BPF programs.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A frame of our own did not go the whole way ([`super::Divert::try_out`]).
+    /// A test frame was lost on its path ([`super::Divert::try_out`]).
     #[error("the kernel accepts and attaches the BPF programs, but {0}")]
     Lost(&'static str),
-    /// What looks after the programs.
+    /// The thread that checks the programs cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
-    /// What we wait with.
+    /// A descriptor to wait for cannot be created.
     #[error("cannot create an eventfd: {0}")]
     Wait(#[source] io::Error),
 }
 
-/// What is the matter with the BPF programs.
+/// An error of the BPF programs.
 #[derive(Debug, Error)]
 pub enum ProgramError {
-    /// The object that is compiled in and this program do not agree on what they share.
+    /// The embedded object and this program disagree on their shared layout.
     #[error("the BPF object does not match this program: {0}; rebuild both (crates/gateway/bpf/build.sh)")]
     Misfit(String),
-    /// The kernel does not take them.
+    /// The kernel does not load the programs.
     #[error("{}", not_loaded(.0))]
     Load(#[source] Box<EbpfError>),
-    /// A map or program is not as the source has it.
+    /// A map or program is missing, or has another type than in the source.
     #[error("the BPF object has no {0} of the expected kind")]
     Missing(&'static str),
-    /// A map takes no more, or not this.
+    /// A map cannot be read or written.
     #[error("the BPF map {map}: {error}")]
     Map {
-        /// Which.
+        /// Its name.
         map: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         error: Box<MapError>,
     },
-    /// An array cannot be shared.
+    /// An array cannot be mapped into memory.
     #[error("cannot map the BPF array {map}: {error}; this requires Linux 5.5 or newer")]
     Share {
-        /// Which.
+        /// Its name.
         map: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         error: io::Error,
     },
@@ -84,20 +84,20 @@ pub enum ProgramError {
          (OpenWrt: kmod-sched-bpf)"
     )]
     Attach {
-        /// Where.
+        /// The interface.
         interface: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: String,
     },
-    /// A program of ours is there, although nobody has claimed the interface.
+    /// A program of a gateway is attached, although no gateway has claimed the interface.
     #[error("a program of another gateway is still attached to {interface}; stop that gateway first")]
     Linked {
-        /// Where.
+        /// The interface.
         interface: String,
     },
 }
 
-/// Why programs were not loaded, and what an operator can do about it.
+/// The reason why programs were not loaded, with a remedy for the operator.
 fn not_loaded(error: &EbpfError) -> String {
     let causes: Vec<&(dyn Error + 'static)> =
         iter::successors(Some(error as &(dyn Error + 'static)), |error| (*error).source()).collect();
@@ -110,7 +110,7 @@ fn not_loaded(error: &EbpfError) -> String {
             _ => None,
         });
     if of_system.is_some_and(|error| is_refusal(error, &verifier_log.unwrap_or_default(), capabilities())) {
-        // Which map or program was refused first differs from one attempt to the next.
+        // The message does not name the map or program that was refused: that varies between attempts.
         return "the kernel does not let this process load BPF programs: this takes CAP_BPF and CAP_NET_ADMIN (before Linux \
                 5.11 also LimitMEMLOCK=infinity); run as root, and allow bpf(2) in the container or the systemd unit"
             .to_owned();
@@ -121,9 +121,9 @@ fn not_loaded(error: &EbpfError) -> String {
     )
 }
 
-/// Whether an error of bpf(2) says that the process lacks a privilege. EPERM does. EACCES is also what the
-/// verifier answers to a program that it rejects: then it has written a log, or the process has what it
-/// needs.
+/// Whether an error of bpf(2) indicates that the process lacks a privilege. EPERM does. EACCES also
+/// results if the verifier rejects a program: then it has written a log, or the process has the necessary
+/// capabilities.
 fn is_refusal(error: &io::Error, verifier_log: &str, capabilities: Option<u64>) -> bool {
     let is_rejection = !verifier_log.trim().is_empty()
         || (error.raw_os_error() == Some(rustix::io::Errno::ACCESS.raw_os_error())
@@ -140,7 +140,7 @@ const fn may_load_programs(capabilities: u64) -> bool {
     capabilities & NET_ADMIN != 0 && capabilities & (BPF | SYS_ADMIN) != 0
 }
 
-/// The effective capabilities of this process, if the kernel tells them.
+/// The effective capabilities of this process, if they are known.
 fn capabilities() -> Option<u64> {
     effective_in(&fs::read_to_string("/proc/self/status").ok()?)
 }
@@ -151,8 +151,8 @@ fn effective_in(status: &str) -> Option<u64> {
     u64::from_str_radix(value.trim(), 16).ok()
 }
 
-/// An error with what caused it: aya's errors name the system call, and only their sources what the
-/// kernel said.
+/// An error with its causes: aya's errors name the system call, and only their sources have the kernel's
+/// error.
 pub(super) fn with_sources(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_the_verifier_rejects_is_no_missing_privilege() {
+    fn a_rejection_by_the_verifier_is_not_reported_as_a_missing_privilege() {
         let [denied, not_permitted] =
             [rustix::io::Errno::ACCESS, rustix::io::Errno::PERM].map(io::Error::from);
         let all = effective_in("Name:\tlasthop\nCapPrm:\t0000000000000000\nCapEff:\t000001ffffffffff\n");
@@ -185,7 +185,7 @@ mod tests {
             (&denied, "", None, true),
             (&denied, " \n", none, true),
             (&not_permitted, "", none, true),
-            // In a container's user namespace, or beyond the limit of locked memory.
+            // In a container's user namespace, or above the limit of locked memory.
             (&not_permitted, "", all, true),
             (&not_permitted, log, all, false),
             (&io::ErrorKind::InvalidInput.into(), "", none, false),
@@ -196,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_privilege_that_is_missing_is_no_missing_feature_of_the_kernel() {
-        let said = |kind: io::ErrorKind| {
+    fn a_missing_privilege_is_not_reported_as_a_missing_kernel_feature() {
+        let message = |kind: io::ErrorKind| {
             let error = MapError::CreateError { name: "hosts".to_owned(), io_error: kind.into() };
             ProgramError::Load(Box::new(error.into())).to_string()
         };
-        let refused = said(io::ErrorKind::PermissionDenied);
+        let refused = message(io::ErrorKind::PermissionDenied);
         assert!(refused.contains("CAP_BPF") && !refused.contains("CONFIG_"), "{refused}");
-        let missing = said(io::ErrorKind::Unsupported);
+        let missing = message(io::ErrorKind::Unsupported);
         assert!(missing.contains("CONFIG_BPF_SYSCALL") && !missing.contains("CAP_BPF"), "{missing}");
     }
 }

@@ -1,6 +1,6 @@
-//! What the BPF programs and this module have to agree on: numbers, and the sizes and fields of
-//! what is in the maps. The object has its own words in a section, and is not loaded if one of them
-//! differs from what is here.
+//! The layout that the BPF programs and this module share: constants, and the sizes and field offsets of
+//! the values in the maps. A section of the object contains the programs' values, and the object is not
+//! loaded if one of them differs from the value here.
 #![expect(unsafe_code, reason = "keys, values and records of BPF maps are plain octets")]
 
 use std::collections::BTreeMap;
@@ -51,22 +51,22 @@ impl From<FlowKey> for BpfFlow {
     }
 }
 
-/// `struct home`: where frames of a TAP device go on.
+/// `struct home`: the interface and direction to which frames of a TAP device return.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Home {
     pub(super) ifindex: u32,
-    /// Zero: where it goes out.
+    /// Zero for egress.
     pub(super) flags: u32,
 }
 
 // SAFETY: two numbers without padding.
 unsafe impl aya::Pod for Home {}
 
-/// `BPF_F_INGRESS`: where it comes in.
+/// `BPF_F_INGRESS`: the flag for ingress.
 pub(super) const INTO_INGRESS: u32 = 1;
 
-/// `struct bypass`: what may pass of a connection. Its fields are stored as words of 64 bits.
+/// `struct bypass`: the bypass of a connection. Its fields are stored as 64-bit words.
 #[repr(C)]
 pub(super) struct Slot {
     from_until: u64,
@@ -78,20 +78,20 @@ pub(super) struct Slot {
     up: u32,
 }
 
-/// Slots in the map.
+/// The number of slots in the map.
 pub(super) const SLOTS: u32 = 16_384;
-/// Words of a slot, and which of them has `from` and `until`, `next` and `has_passed`,
-/// `acknowledged`, `headers`.
+/// The number of words in a slot, and the indices of the words with `from` and `until`, `next` and
+/// `has_passed`, `acknowledged`, `headers`.
 pub(super) const SLOT_WORDS: usize = size_of::<Slot>() / 8;
 pub(super) const FROM_UNTIL: usize = offset_of!(Slot, from_until) / 8;
 pub(super) const NEXT_AND_HAS_PASSED: usize = offset_of!(Slot, next) / 8;
 pub(super) const ACKNOWLEDGED: usize = offset_of!(Slot, acknowledged) / 8;
 pub(super) const HEADERS_ONLY: usize = offset_of!(Slot, headers) / 8;
 
-/// Octets of headers that fit in a record.
+/// The maximum length of the headers in a record, in octets.
 const HEADERS: usize = 128;
 
-/// `struct record`: what we get of a packet that passed, where its headers are enough.
+/// `struct record`: the headers of a packet that passed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Record {
@@ -108,21 +108,21 @@ impl Record {
     /// Reads a record of the ring; `None` if it has another length, or is not aligned.
     pub(super) fn read(octets: &[u8]) -> Option<&Self> {
         // SAFETY: any octets are a record.
-        let (before, records, behind) = unsafe { octets.align_to::<Self>() };
-        records.first().filter(|_| before.is_empty() && behind.is_empty())
+        let (before, records, after) = unsafe { octets.align_to::<Self>() };
+        records.first().filter(|_| before.is_empty() && after.is_empty())
     }
 
-    /// Whether the packet was on the way down, to a client.
+    /// Whether the packet went down, to a client.
     pub(super) const fn is_down(&self) -> bool {
         self.down != 0
     }
 
-    /// When it passed, by our clock.
+    /// The time at which it passed, by the gateway's clock.
     pub(super) const fn passed(&self) -> Instant {
         Instant::from_nanos(self.passed_ns)
     }
 
-    /// Its headers.
+    /// The packet's headers.
     pub(super) fn headers(&self) -> Headers<'_> {
         Headers {
             octets: &self.headers[..usize::from(self.headers_len).min(HEADERS)],
@@ -132,10 +132,10 @@ impl Record {
     }
 }
 
-/// Octets of the ring: a power of two, and whole pages.
+/// The size of the ring in octets: a power of two, and a multiple of the page size.
 pub(super) const RING: u32 = 1 << 22;
 
-/// Places in the map of counters.
+/// The indices in the map of counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Counter {
     Diverted,
@@ -146,32 +146,31 @@ pub(super) enum Counter {
     Aside,
     Passed,
     Late,
-    /// How many there are.
+    /// The number of counters.
     End,
 }
 
-/// Which of the maps of ports and prefixes have anything in them.
+/// Flags of the selection: the maps of ports and prefixes that are not empty.
 pub(super) const SOME_PORTS: u32 = 1;
 pub(super) const ONLY_THESE_PORTS: u32 = 2;
 pub(super) const NOT_THESE_PREFIXES: u32 = 4;
 pub(super) const ONLY_THESE_PREFIXES: u32 = 8;
-/// UDP that may be RTP is wanted, too.
+/// UDP that may be RTP is selected as well.
 pub(super) const DATAGRAMS: u32 = 16;
-/// Nothing is diverted: we get the headers of what is selected.
+/// Nothing is diverted; the ring receives the headers of the selected packets.
 pub(super) const PASSIVE: u32 = 32;
-/// On which lists a port is.
+/// The lists that contain a port.
 pub(super) const INCLUDED: u8 = 1;
 pub(super) const NOT_INCLUDED: u8 = 2;
 
-/// After how long the heartbeat is stale: three times the longest wait, so that two beats may be
-/// late.
+/// The age at which the heartbeat is stale: three times the longest wait, so that two beats may be late.
 const STALE_NS: u128 = LONGEST_WAIT.as_nanos() * 3;
-/// Longer packets pass: the length fields of IP have no room for them.
+/// The maximum length of a diverted packet, the largest value of IP's length fields.
 const LONGEST: u16 = u16::MAX;
 
-/// Every word, under the name that it has in the source.
-fn words() -> BTreeMap<&'static str, u32> {
-    let words = [
+/// All shared values, with their names in the C source.
+fn values() -> BTreeMap<&'static str, u32> {
+    let values = [
         ("DIVERTED", Counter::Diverted as usize),
         ("RESTORED", Counter::Restored as usize),
         ("STALE", Counter::Stale as usize),
@@ -224,20 +223,20 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("home.ifindex", offset_of!(Home, ifindex)),
         ("home.flags", offset_of!(Home, flags)),
     ];
-    words.into_iter().map(|(name, value)| (name, value as u32)).collect()
+    values.into_iter().map(|(name, value)| (name, value as u32)).collect()
 }
 
-/// Octets of a word in the object: its name, filled up with zeros, and its value.
+/// The octets of an entry in the object: a name, padded with zeros, and a value.
 const NAME: usize = 28;
-const WORD: usize = NAME + 4;
+const ENTRY: usize = NAME + 4;
 
-/// Whether an object has the same words.
+/// Checks that an object has the same values.
 pub(super) fn check(object: &[u8]) -> Result<(), ProgramError> {
-    let (ours, theirs) = (words(), words_of(object)?);
+    let (ours, theirs) = (values(), values_of(object)?);
     for name in ours.keys().copied().chain(theirs.keys().map(String::as_str)) {
         let (here, there) = (ours.get(name), theirs.get(name));
         if here != there {
-            let value = |word: Option<&u32>| word.map_or_else(|| "missing".to_owned(), u32::to_string);
+            let value = |value: Option<&u32>| value.map_or_else(|| "missing".to_owned(), u32::to_string);
             return Err(ProgramError::Misfit(format!(
                 "{name} is {} in the object and {} in this program",
                 value(there),
@@ -248,21 +247,21 @@ pub(super) fn check(object: &[u8]) -> Result<(), ProgramError> {
     Ok(())
 }
 
-/// The words that an object of either byte order has.
-fn words_of(object: &[u8]) -> Result<BTreeMap<String, u32>, ProgramError> {
+/// The values in an object of either byte order.
+fn values_of(object: &[u8]) -> Result<BTreeMap<String, u32>, ProgramError> {
     let wrong = |error: object::Error| ProgramError::Misfit(error.to_string());
     let file = object::File::parse(object).map_err(wrong)?;
     let missing = || ProgramError::Misfit("no section \"layout\"".to_owned());
     let section = file.section_by_name("layout").ok_or_else(missing)?;
-    let (words, _) = section.data().map_err(wrong)?.as_chunks::<WORD>();
-    let word = |octets: &[u8; WORD]| {
+    let (entries, _) = section.data().map_err(wrong)?.as_chunks::<ENTRY>();
+    let entry = |octets: &[u8; ENTRY]| {
         let [name @ .., a, b, c, d] = octets;
         let value = [*a, *b, *c, *d];
         let value =
             if file.is_little_endian() { u32::from_le_bytes(value) } else { u32::from_be_bytes(value) };
         (String::from_utf8_lossy(name).trim_end_matches('\0').to_owned(), value)
     };
-    Ok(words.iter().map(word).collect())
+    Ok(entries.iter().map(entry).collect())
 }
 
 #[cfg(test)]
@@ -273,32 +272,32 @@ mod tests {
         [include_bytes!("../../../bpf/divert.bpfel.o"), include_bytes!("../../../bpf/divert.bpfeb.o")];
 
     #[test]
-    fn the_objects_of_both_byte_orders_fit() {
+    fn the_objects_of_both_byte_orders_match() {
         for object in OBJECTS {
             check(object).unwrap();
-            assert_eq!(words_of(object).unwrap().len(), words().len());
+            assert_eq!(values_of(object).unwrap().len(), values().len());
         }
     }
 
     #[test]
-    fn an_object_with_one_word_changed_does_not_fit_and_the_word_is_named() {
+    fn an_object_with_one_different_value_is_rejected_with_the_name_of_the_value() {
         for object in OBJECTS {
-            for name in words().keys() {
+            for name in values().keys() {
                 let mut padded = [0; NAME];
                 padded[..name.len()].copy_from_slice(name.as_bytes());
                 let at = object.windows(NAME).position(|octets| octets == padded).unwrap();
                 for (changed, what) in [(at, "missing"), (at + NAME + 1, "in the object")] {
                     let mut object = object.to_vec();
                     object[changed] ^= 0x10;
-                    let said = check(&object).unwrap_err().to_string();
-                    assert!(said.contains(name) && said.contains(what), "{said}");
+                    let error = check(&object).unwrap_err().to_string();
+                    assert!(error.contains(name) && error.contains(what), "{error}");
                 }
             }
         }
     }
 
     #[test]
-    fn what_is_no_object_or_has_no_words_does_not_fit() {
+    fn a_file_that_is_no_object_or_has_no_values_is_rejected() {
         assert!(check(b"\x7fELF").is_err());
         let mut nameless = OBJECTS[0].to_vec();
         let at = nameless.windows(8).rposition(|octets| octets == b"\0layout\0").unwrap();

@@ -1,4 +1,4 @@
-//! A BPF array in our own memory: stores there are seen by the programs without a system call.
+//! A BPF array mapped into memory: the programs see stores to it without a system call.
 #![expect(unsafe_code, reason = "a BPF array is mapped")]
 
 use std::io;
@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// A mapped array, as numbers of 64 bits.
+/// A mapped array of 64-bit words.
 #[derive(Debug)]
 pub(super) struct Mapped {
     map: NonNull<u64>,
@@ -19,7 +19,7 @@ pub(super) struct Mapped {
 unsafe impl Send for Mapped {}
 
 impl Mapped {
-    /// Maps an array of so many words.
+    /// Maps an array of this number of words.
     pub(super) fn new(map: BorrowedFd<'_>, words: usize) -> io::Result<Self> {
         let len = (words * size_of::<u64>()).next_multiple_of(rustix::param::page_size());
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -29,8 +29,8 @@ impl Mapped {
         Ok(Self { map, words, len })
     }
 
-    /// Stores a word. The kernel reads it at the same time; on a machine of 32 bits it may read
-    /// half of it new and half old.
+    /// Stores a word. The kernel reads it concurrently; on a 32-bit machine it may read one half before
+    /// and the other half after the store.
     ///
     /// # Panics
     ///
@@ -44,8 +44,8 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, of this length, to which no reference is left. Nothing can be
-        // done about an error.
+        // SAFETY: our own mapping, of this length, without remaining references. An error cannot be
+        // handled.
         let _ = unsafe { munmap(self.map.as_ptr().cast(), self.len) };
     }
 }

@@ -19,36 +19,36 @@ use super::layout::{
 use super::mapped::Mapped;
 use crate::io::selection::Selection;
 
-/// What the programs have counted, in frames; a super-packet is one.
+/// The programs' counters of frames; a super-packet counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Sent to us.
+    /// Frames diverted to the gateway.
     pub diverted: u64,
-    /// Put back. With several workers, the first one's programs count those of all.
+    /// Frames put back. With several workers, the first worker's programs count those of all.
     pub restored: u64,
-    /// TCP, and UDP that may be RTP, that passed because the packet loop was not alive.
+    /// TCP, and UDP that may be RTP, that passed because the heartbeat was stale.
     pub stale: u64,
     /// TCP, and UDP that may be RTP, that passed because it is not selected.
     pub excluded: u64,
-    /// TCP, and UDP that may be RTP, that this machine itself sent. It passed.
+    /// TCP, and UDP that may be RTP, that passed because this host sent it.
     pub own: u64,
     /// TCP, and UDP that may be RTP, that passed because its flow is set aside.
     pub aside: u64,
-    /// TCP that passed because its agent lets it, or because nothing is diverted; we heard of it, by a
-    /// copy or by its headers.
+    /// TCP that passed because its agent allows it, or because the gateway is passive; a copy or the
+    /// headers were delivered.
     pub passed: u64,
-    /// The same beyond what its agent lets, because we were late.
+    /// As `passed`, but above the limits that the agent allows, because the packet loop was late.
     pub late: u64,
 }
 
-/// The maps with an entry for each connection.
+/// The names of the maps with an entry per connection.
 pub(super) const SLOT_MAPS: [&str; 3] = ["bypasses", "down_slots", "up_slots"];
 
 type Slots = HashMap<MapData, BpfFlow, u32>;
 type Taps = HashMap<MapData, u32, u32>;
 type Prefixes = LpmTrie<MapData, [u8; 16], u8>;
 
-/// All maps that we write to or read.
+/// The maps that the gateway reads or writes.
 pub(super) struct Maps {
     counters: PerCpuArray<MapData, u64>,
     heartbeat: Array<MapData, u64>,
@@ -67,8 +67,10 @@ pub(super) struct Maps {
 }
 
 impl Maps {
-    /// Takes the maps out of a loaded object. One that is missing, or has other sizes than here, is
-    /// an error.
+    /// Takes the maps out of a loaded object.
+    ///
+    /// # Errors
+    /// A map is missing, or its sizes differ from those here.
     pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
         Ok(Self {
             counters: take(bpf, "counters")?,
@@ -88,9 +90,9 @@ impl Maps {
         })
     }
 
-    /// Says what is wanted.
+    /// Sets the selection.
     pub(super) fn select(&mut self, selection: &Selection) -> Result<(), ProgramError> {
-        // Where a port is on both lists, both bits are set.
+        // A port that is on both lists has both bits.
         let mut ports = BTreeMap::new();
         for (list, bit) in [(&selection.ports, INCLUDED), (&selection.excluded_ports, NOT_INCLUDED)] {
             for port in list {
@@ -114,8 +116,8 @@ impl Maps {
         self.selection.set(0, which, 0).map_err(refused("selection"))
     }
 
-    /// Has frames of this side of an interface go to a TAP device, and what is written there go on
-    /// at the same place. Both are numbers.
+    /// Has frames of this side of an interface diverted to a TAP device, and frames written to the device
+    /// put back at the same hook. Both are given by index.
     pub(super) fn join(&mut self, side: Side, interface: u32, tap: u32) -> Result<(), ProgramError> {
         let (flags, name, taps) = match side {
             Side::Core => (0, "down_taps", &mut self.down_taps),
@@ -125,21 +127,21 @@ impl Maps {
         taps.insert(interface, tap, 0).map_err(refused(name))
     }
 
-    /// Has copies of what passes at an interface go to a TAP device. Both are numbers.
+    /// Has copies of the frames that pass at an interface delivered to a TAP device. Both are given by
+    /// index.
     pub(super) fn copy(&mut self, interface: u32, tap: u32) -> Result<(), ProgramError> {
         self.copy_taps.insert(interface, tap, 0).map_err(refused("copy_taps"))
     }
 
-    /// Forgets a TAP device that is gone, or a radio interface. Both are numbers; what is not there is
-    /// forgotten already.
-    pub(super) fn forget(&mut self, number: u32) {
-        let _ = self.homes.remove(&number);
+    /// Removes the entries of a TAP device or radio interface that vanished, given by index.
+    pub(super) fn forget(&mut self, index: u32) {
+        let _ = self.homes.remove(&index);
         for taps in [&mut self.down_taps, &mut self.up_taps, &mut self.copy_taps] {
-            let _ = taps.remove(&number);
+            let _ = taps.remove(&index);
         }
     }
 
-    /// When the packet loop was last alive: one word.
+    /// The time of the packet loop's last heartbeat: one word.
     pub(super) fn share_heartbeat(&self) -> Result<Mapped, ProgramError> {
         shared("heartbeat", &self.heartbeat, 1)
     }
@@ -149,19 +151,19 @@ impl Maps {
         shared("bypasses", &self.bypasses, self.slots() as usize * SLOT_WORDS)
     }
 
-    /// How many connections have room in the slots.
+    /// The number of slots.
     pub(super) fn slots(&self) -> u32 {
         self.bypasses.len()
     }
 
-    /// Has both directions of a connection go by what its slot says.
+    /// Has both directions of a connection use this slot.
     pub(super) fn open_bypass(&mut self, flow: FlowKey, slot: u32) -> Result<(), ProgramError> {
         self.down_slots.insert(BpfFlow::from(flow), slot, 0).map_err(refused("down_slots"))?;
         self.up_slots.insert(BpfFlow::from(flow.reversed()), slot, 0).map_err(refused("up_slots"))
     }
 
-    /// Has nothing of a connection pass any more. Both directions are tried; one that is not there is
-    /// closed already.
+    /// Ends the bypass of both directions of a connection. A direction without an entry is already
+    /// closed, and an error in one does not prevent the attempt to close the other.
     pub(super) fn close_bypass(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
         let close = |slots: &mut Slots, name, direction| match slots.remove(&BpfFlow::from(direction)) {
             Ok(()) | Err(MapError::KeyNotFound) => Ok(()),
@@ -172,7 +174,7 @@ impl Maps {
         down.and(up)
     }
 
-    /// Lets both directions of a flow pass from now on.
+    /// Lets both directions of a flow pass.
     pub(super) fn set_aside(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
         for direction in [flow, flow.reversed()] {
             self.aside.insert(BpfFlow::from(direction), 1, 0).map_err(refused("aside"))?;
@@ -180,9 +182,9 @@ impl Maps {
         Ok(())
     }
 
-    /// Has both directions of a flow come to us again. Where the kernel has forgotten it, they do
-    /// already.
-    pub(super) fn restore(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+    /// Diverts both directions of a flow again. A direction without an entry, which the kernel may have
+    /// evicted, already is.
+    pub(super) fn divert_again(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
         for direction in [flow, flow.reversed()] {
             match self.aside.remove(&BpfFlow::from(direction)) {
                 Ok(()) | Err(MapError::KeyNotFound) => {}
@@ -216,7 +218,7 @@ impl fmt::Debug for Maps {
     }
 }
 
-/// The maps through which the first worker's steering programs reach all workers' programs.
+/// The maps through which the first worker's steering programs call all workers' programs.
 pub(super) struct Steering {
     workers: Array<MapData, u32>,
     down: ProgramArray<MapData>,
@@ -224,14 +226,14 @@ pub(super) struct Steering {
 }
 
 impl Steering {
-    /// Takes them out of a loaded object.
+    /// Takes the maps out of a loaded object.
     pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
         let (down, up) = (take(bpf, "down_workers")?, take(bpf, "up_workers")?);
         Ok(Self { workers: take(bpf, "workers")?, down, up })
     }
 
-    /// Leads to a worker's program for frames of this side.
-    pub(super) fn lead_to(
+    /// Sets a worker's program for frames of this side.
+    pub(super) fn set_program(
         &mut self,
         side: Side,
         worker: u32,
@@ -244,7 +246,7 @@ impl Steering {
         programs.set(worker, program, 0).map_err(refused(name))
     }
 
-    /// Says how many workers there are.
+    /// Sets the number of workers.
     pub(super) fn set_workers(&mut self, count: u32) -> Result<(), ProgramError> {
         self.workers.set(0, count, 0).map_err(refused("workers"))
     }
@@ -274,7 +276,7 @@ fn insert(name: &'static str, map: &mut Prefixes, prefixes: &[Prefix]) -> Result
     Ok(())
 }
 
-/// An array in our own memory, of `words` words of 64 bits.
+/// An array mapped into memory, of `words` 64-bit words.
 fn shared<T: aya::Pod>(
     map: &'static str,
     array: &Array<MapData, T>,

@@ -1,4 +1,4 @@
-//! Looking after the devices and programs: what others may have changed is found, told, and mended.
+//! Detection, report and repair of changes to the devices and programs by other processes.
 
 use lasthop_agent::Side;
 use lasthop_packet::Instant;
@@ -10,9 +10,9 @@ use crate::io::proof::Broken;
 use lasthop_linux::device::{Interface, LARGEST_MTU};
 
 impl Divert {
-    /// Tries the devices, and once a round everything else.
+    /// Schedules the proofs of the devices, and once a round mends devices and interfaces.
     pub(super) fn look_after(&mut self, now: Instant) {
-        self.devices.try_all(now);
+        self.devices.schedule_proofs(now);
         let is_round = self.health.is_round(now);
         if is_round {
             self.mend_devices(now);
@@ -30,23 +30,23 @@ impl Divert {
         }
     }
 
-    /// Sets a device up that is down, and puts another in the place of one that cannot be used.
+    /// Sets up a device that is down, and replaces a device that does not work.
     fn mend_devices(&mut self, now: Instant) {
         let broken: Vec<(usize, Broken)> = self.devices.to_be_mended().collect();
         if self.devices.broken().next().is_none() {
-            self.health.attempts.start_anew(now);
+            self.health.attempts.reset(now);
         }
         if broken.is_empty() || !self.health.attempts.may_try(now) {
             return;
         }
         for (port, broken) in broken {
             let mended = match broken {
-                // One that has another name by now cannot be set up under its own.
+                // A device that was renamed cannot be set up under its old name.
                 Broken::Down => match self.devices.device(port).bring_up(LARGEST_MTU, true) {
                     Ok(_) => Ok(()),
                     Err(_) => self.replace(port),
                 },
-                Broken::Removed | Broken::Deaf => self.replace(port),
+                Broken::Removed | Broken::Blocked => self.replace(port),
             };
             if let Err(error) = mended {
                 tracing::debug!(%error, "cannot mend a device");
@@ -68,43 +68,43 @@ impl Divert {
         Ok(())
     }
 
-    /// Takes frames at radio interfaces that have come back, or from which our programs were removed.
-    /// What is wrong with those at which that fails.
+    /// Diverts frames again at radio interfaces that were recreated, or from which our programs were
+    /// removed. Returns the faults of those for which this fails.
     fn mend_radios(&mut self) -> Vec<String> {
         if let Some(detached) = self.poller.as_ref().and_then(Poller::latest) {
             self.detached = detached;
         }
-        let numbers: Vec<u32> = self.ring.radios().collect();
-        let mut wrong = Vec::new();
-        for (radio, number) in numbers.into_iter().enumerate() {
+        let indices: Vec<u32> = self.ring.radios().collect();
+        let mut faults = Vec::new();
+        for (radio, old_index) in indices.into_iter().enumerate() {
             let name = self.devices.ports()[radio * PORTS].name.clone();
             let interface = match Interface::find(&name) {
                 Ok(Some(interface)) => interface,
                 Ok(None) => {
-                    wrong.push(format!("the interface {name} has disappeared"));
+                    faults.push(format!("the interface {name} has disappeared"));
                     continue;
                 }
-                // Out of descriptors, for example.
+                // For example for lack of descriptors.
                 Err(error) => {
-                    wrong.push(DivertError::Interface { name, error }.to_string());
+                    faults.push(DivertError::Interface { name, error }.to_string());
                     continue;
                 }
             };
-            let mended = self.mend_radio(radio, &name, number, &interface);
-            wrong.extend(mended.err().map(|error| error.to_string()));
+            let mended = self.mend_radio(radio, &name, old_index, &interface);
+            faults.extend(mended.err().map(|error| error.to_string()));
         }
-        wrong
+        faults
     }
 
     fn mend_radio(
         &mut self,
         radio: usize,
         name: &str,
-        number: u32,
+        old_index: u32,
         interface: &Interface,
     ) -> Result<(), DivertError> {
         let unclear = |error| DivertError::Interface { name: name.to_owned(), error };
-        if interface.index() != number {
+        if interface.index() != old_index {
             if !interface.is_ethernet().map_err(unclear)? {
                 return Err(DivertError::NotEthernet { name: name.to_owned() });
             }
@@ -113,7 +113,7 @@ impl Divert {
                 let tap = Interface::named(self.devices.device(port).name()).map_err(unclear)?.index();
                 join(&mut self.programs, &self.devices.ports()[port], interface.index(), tap)?;
             }
-            self.programs.maps.forget(number);
+            self.programs.maps.forget(old_index);
             self.programs.forget(name);
             self.ring.renumber(radio, interface.index());
             tracing::info!(interface = name, "the interface is back");
@@ -121,9 +121,9 @@ impl Divert {
                 self.detached.extend([Side::Core, Side::Radio].map(|side| (radio, side)));
             }
         }
-        while let Some(at) = self.detached.iter().position(|(place, _)| *place == radio) {
+        while let Some(at) = self.detached.iter().position(|(index, _)| *index == radio) {
             let (_, side) = self.detached[at];
-            // It was looked for some time ago.
+            // The poller's answer may be outdated.
             if !self.programs.diverts(side, name) {
                 self.programs.divert(side, name, self.how)?;
                 tracing::warn!(

@@ -19,8 +19,8 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/divert.bpfel.o"
 #[cfg(target_endian = "big")]
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/divert.bpfeb.o");
 
-/// Where frames of a side are taken: what comes from the core's side where it goes out, what comes
-/// from the radio where it comes in.
+/// The hook at which frames of a side are taken: egress for frames from the core side, ingress for frames
+/// from the radio side.
 const fn hook_of(side: Side) -> Hook {
     match side {
         Side::Core => DOWN,
@@ -28,7 +28,7 @@ const fn hook_of(side: Side) -> Hook {
     }
 }
 
-/// The program that hands frames of this side to their worker's.
+/// The program that passes frames of this side to their worker's program.
 const fn steering_of(side: Side) -> Hook {
     match side {
         Side::Core => STEER_DOWN,
@@ -42,23 +42,23 @@ pub(super) struct Programs {
     attached: Attached,
     bpf: Ebpf,
     pub(super) maps: Maps,
-    /// Only of the first of several workers, whose programs lead to those of all.
+    /// Only for the first of several workers, whose programs call those of all.
     steering: Option<Steering>,
 }
 
 impl Programs {
-    /// Loads them, and the ring that they write to.
+    /// Loads the programs, and the ring to which they write.
     pub(super) fn load(selection: &Selection) -> Result<(Self, RingBuf<MapData>), ProgramError> {
         layout::check(OBJECT)?;
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
-        // The programs use no kernel types; to read the kernel's BTF would take 20 MB for a moment,
-        // half of which stays.
+        // The programs use no kernel types. Reading the kernel's BTF would take 20 MB temporarily, half
+        // of which is not released.
         let mut loader = EbpfLoader::new();
         if let Some(connections) = selection.connections {
             for map in SLOT_MAPS {
                 loader.map_max_entries(map, connections);
             }
-            // Both directions of each.
+            // Two directions per connection.
             loader.map_max_entries("aside", connections.saturating_mul(2));
         }
         let mut bpf = loader.btf(None).load(OBJECT).map_err(load)?;
@@ -71,20 +71,20 @@ impl Programs {
         Ok((Self { attached: Attached::default(), bpf, maps, steering: None }, ring))
     }
 
-    /// Has what is written to a TAP device of this name go on from where its frames are taken, and
-    /// proofs come back.
-    pub(super) fn restore(&mut self, tap: &str, how: Attachment) -> Result<(), ProgramError> {
+    /// Attaches the program of the TAP device of this name. It puts frames written to the device back at
+    /// the hook where they were taken, and returns proofs.
+    pub(super) fn restore_from(&mut self, tap: &str, how: Attachment) -> Result<(), ProgramError> {
         self.attach(RESTORE, tap, how)
     }
 
-    /// Points the steering programs at every worker's programs: ours first, then those of the others.
-    pub(super) fn lead_to(&mut self, others: &[&Self]) -> Result<(), ProgramError> {
+    /// Connects the steering programs to every worker's programs, our own first.
+    pub(super) fn steer_to(&mut self, others: &[&Self]) -> Result<(), ProgramError> {
         let Self { bpf, .. } = self;
         let mut steering = Steering::of(bpf)?;
         for side in [Side::Core, Side::Radio] {
             let workers = [&*bpf].into_iter().chain(others.iter().map(|other| &other.bpf));
             for (worker, bpf) in workers.enumerate() {
-                steering.lead_to(side, worker as u32, fd_of(bpf, hook_of(side).program)?)?;
+                steering.set_program(side, worker as u32, fd_of(bpf, hook_of(side).program)?)?;
             }
             let steering_program = program(bpf, steering_of(side).program)?;
             steering_program.load().map_err(|error| ProgramError::Load(Box::new(error.into())))?;
@@ -94,41 +94,41 @@ impl Programs {
         Ok(())
     }
 
-    /// Takes frames at the hook of this side, for all workers. To be called behind
-    /// [`Programs::restore`] of all devices: when a process is killed the kernel closes what was
-    /// opened last first, and no frame may be redirected to a device that is being removed.
+    /// Diverts frames at the hook of this side, for all workers. To be called after
+    /// [`Programs::restore_from`] for all devices: when a process is killed, the kernel closes its
+    /// descriptors in reverse order, and no frame may be redirected to a device that is being removed.
     pub(super) fn divert(
         &mut self,
         side: Side,
         interface: &str,
         how: Attachment,
     ) -> Result<(), ProgramError> {
-        self.attach(self.taking(side), interface, how)
+        self.attach(self.diverting_hook(side), interface, how)
     }
 
-    /// Whether frames are taken at the hook of this side.
+    /// Whether frames are diverted at the hook of this side.
     pub(super) fn diverts(&self, side: Side, interface: &str) -> bool {
-        is_attached(interface, self.taking(side))
+        is_attached(interface, self.diverting_hook(side))
     }
 
-    /// A question to the kernel: at which of these interfaces, by their places, and from which side frames
-    /// should be taken and are not. The answer may take long (see [`Poller`](crate::io::poller::Poller)).
+    /// A query to the kernel for the interfaces, by index in `interfaces`, and sides at which no program
+    /// is attached. The answer may take long (see [`Poller`](crate::io::poller::Poller)).
     pub(super) fn detached(&self, interfaces: Vec<String>) -> impl Fn() -> Vec<(usize, Side)> + Send + use<> {
-        let hooks = [Side::Core, Side::Radio].map(|side| (side, self.taking(side)));
+        let hooks = [Side::Core, Side::Radio].map(|side| (side, self.diverting_hook(side)));
         move || {
             let all = interfaces.iter().enumerate();
-            let all = all.flat_map(|(place, name)| hooks.map(|(side, hook)| (place, side, name, hook)));
+            let all = all.flat_map(|(index, name)| hooks.map(|(side, hook)| (index, side, name, hook)));
             let detached = all.filter(|(_, _, name, hook)| !is_attached(name, *hook));
-            detached.map(|(place, side, ..)| (place, side)).collect()
+            detached.map(|(index, side, ..)| (index, side)).collect()
         }
     }
 
-    /// Lets go of a device or an interface that is gone, or will be.
+    /// Releases the attachments to a device or interface that has vanished or is about to.
     pub(super) fn forget(&mut self, interface: &str) {
         self.attached.forget(interface);
     }
 
-    const fn taking(&self, side: Side) -> Hook {
+    const fn diverting_hook(&self, side: Side) -> Hook {
         if self.steering.is_some() { steering_of(side) } else { hook_of(side) }
     }
 

@@ -1,7 +1,8 @@
-//! The ring buffer: headers of what passed, which the programs write and we read in shared memory.
+//! The ring buffer: headers of packets that passed, which the programs write to shared memory.
 //!
-//! Nobody is woken for a few records, since nothing waits for them. A ring with anything in it is
-//! readable, though, so the loop waits for the programs' call ([`Ring::alarm`]) and not for the ring.
+//! The programs do not wake the loop for a few records, since no packet waits for them. But a ring that
+//! is not empty is readable, so the loop waits for the programs' wake-up ([`Ring::alarm`]), not for the
+//! ring.
 
 use std::fmt;
 use std::io;
@@ -16,42 +17,42 @@ use super::layout::{RING, Record};
 use crate::frame::Headers;
 use crate::io::PortId;
 
-/// Records that are read at a time at most: as many as there is room for, so that all that were
-/// there when it began are read.
+/// The maximum number of records read at a time: the capacity of the ring, so that all records present
+/// at the beginning are read.
 const BATCH: usize = RING as usize / size_of::<Record>();
 
-/// The ring, and where its records come from.
+/// The ring, and the ports of its records.
 pub(super) struct Ring {
     records: RingBuf<MapData>,
     alarm: OwnedFd,
-    /// The ports of each radio interface, by its number.
+    /// The index and ports of each radio interface.
     radios: Vec<(u32, [PortId; 2])>,
 }
 
 impl Ring {
     pub(super) fn new(records: RingBuf<MapData>, radios: Vec<(u32, [PortId; 2])>) -> io::Result<Self> {
         let alarm = create(CreateFlags::CLOEXEC)?;
-        // Edge-triggered: by a call, not by what is there.
+        // Edge-triggered: by a wake-up, not by the presence of records.
         add(&alarm, records.as_fd(), EventData::new_u64(0), EventFlags::IN | EventFlags::ET)?;
         Ok(Self { records, alarm, radios })
     }
 
-    /// The numbers of the radio interfaces, in the order of their ports.
+    /// The indices of the radio interfaces, in the order of their ports.
     pub(super) fn radios(&self) -> impl Iterator<Item = u32> {
         self.radios.iter().map(|(index, _)| *index)
     }
 
-    /// Has a radio interface have another number from now on.
+    /// Changes the index of a radio interface.
     pub(super) fn renumber(&mut self, radio: usize, index: u32) {
         self.radios[radio].0 = index;
     }
 
-    /// Readable once the programs have called.
+    /// A descriptor that is readable after a wake-up by the programs.
     pub(super) fn alarm(&self) -> BorrowedFd<'_> {
         self.alarm.as_fd()
     }
 
-    /// Takes note that they called.
+    /// Clears the wake-up.
     pub(super) fn clear_alarm(&self) {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -59,7 +60,7 @@ impl Ring {
         let _ = wait(&self.alarm, &mut events, Some(&at_once));
     }
 
-    /// Hands in the records that are there.
+    /// Calls `take` for each record in the ring.
     pub(super) fn take(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
         for _ in 0..BATCH {
             let Some(item) = self.records.next() else { return };

@@ -1,4 +1,4 @@
-//! Why packets cannot be led to us.
+//! Errors of the TUN backend.
 
 use std::io;
 
@@ -7,54 +7,54 @@ use thiserror::Error;
 use crate::io::claim::ClaimError;
 use lasthop_linux::device::DeviceError;
 
-/// For how many rules there are priorities, in each family.
+/// The number of rule priorities in each address family.
 pub(crate) const RULES: usize = 1000;
 
-/// Why packets cannot be led to us.
+/// Why packets cannot be diverted.
 #[derive(Debug, Error)]
 pub enum PolicyError {
-    /// A port that is not there, or that another gateway has.
+    /// A port that does not exist, or that another gateway has claimed.
     #[error(transparent)]
     Claim(#[from] ClaimError),
-    /// A TUN device.
+    /// A TUN device cannot be created.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// A setting of it.
+    /// A setting of a device cannot be changed.
     #[error("cannot set {setting} of the device {name}: {error}")]
     Setting {
         /// The setting.
         setting: &'static str,
-        /// Whose.
+        /// The name of the device.
         name: String,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         error: io::Error,
     },
-    /// `ip` is not there.
+    /// `ip` cannot be started.
     #[error("cannot run `ip`: {0}; install iproute2 (OpenWrt: ip-full)")]
     Start(#[source] io::Error),
-    /// `ip` refused.
+    /// `ip` failed.
     #[error(
         "`ip` failed: {message}, in: {commands}; this requires CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and the `ip` of iproute2"
     )]
     Refused {
-        /// What it said.
+        /// Its error messages.
         message: String,
-        /// What it was told.
+        /// Its commands.
         commands: String,
     },
-    /// The kernel does not tell the rules that are there.
+    /// The existing rules cannot be listed.
     #[error("cannot list the rules of policy routing: {0}")]
     Rules(#[source] io::Error),
-    /// More rules than there are priorities for.
+    /// The number of rules exceeds the number of priorities.
     #[error(
         "the selection requires {0} rules, but there are priorities for {RULES} only; name fewer ports or prefixes"
     )]
     TooMany(usize),
-    /// What looks after the rules.
+    /// The thread that checks the rules cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
-    /// What we wait with, or a port that has just vanished.
+    /// A descriptor to wait for cannot be created, or a port has just vanished.
     #[error("cannot wait for frames on a port: {0}")]
     Wait(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! Looking after the devices, rules and routes: what others may have changed is found, told, and mended.
+//! Detection, report and repair of changes to the devices, rules and routes by other processes.
 
 use lasthop_packet::Instant;
 
@@ -8,14 +8,14 @@ use crate::io::Fault;
 use lasthop_linux::device::{Interface, Kind};
 
 impl Policy {
-    /// Once a round, looks for what is wrong, and mends what was wrong in the round before.
+    /// Once a round, detects faults, and mends those of the previous round.
     pub(super) fn look_after(&mut self, now: Instant) {
         if !self.health.is_round(now) {
             return;
         }
         let was_broken = self.health.faults.iter().any(|fault| fault.loses_frames);
         if !was_broken {
-            self.health.attempts.start_anew(now);
+            self.health.attempts.reset(now);
         }
         let mended = if was_broken && self.health.attempts.may_try(now) { self.mend() } else { Ok(()) };
         self.check_rules();
@@ -27,8 +27,8 @@ impl Policy {
         self.health.faults = faults;
     }
 
-    /// Finds out whether rules and routes are there. What the poller says may be from before they were
-    /// mended.
+    /// Checks whether all rules and routes exist. A negative answer of the poller may be older than the
+    /// last repair, and is verified.
     fn check_rules(&mut self) {
         let answer = match self.poller.latest() {
             Some(Ok(false)) => self.rules.are_whole()(),
@@ -41,8 +41,8 @@ impl Policy {
         }
     }
 
-    /// What is wrong with the way of packets to the devices and on, if anything. The rules of a device
-    /// that is down lead nowhere, and the kernel forwards.
+    /// The first fault of the devices, rules and routes, if there is one. Rules for a device that is down
+    /// have no effect, and the kernel forwards as usual.
     fn broken(&self) -> Option<String> {
         for (port, Numbers { tun, .. }) in self.numbers.iter().enumerate() {
             let name = self.devices.device(port).name();
@@ -53,7 +53,7 @@ impl Policy {
                     }
                 }
                 Ok(_) => return Some(format!("the device {name} has been removed")),
-                // Out of descriptors, for example: the next round will show.
+                // For example for lack of descriptors: the next round tries again.
                 Err(error) => tracing::debug!(%error, "cannot look at a device"),
             }
         }
@@ -73,21 +73,21 @@ impl Policy {
                 self.devices.replace(port, device);
             }
         }
-        self.lead()?;
+        self.divert()?;
         self.are_rules_whole = true;
         Ok(())
     }
 
-    /// Claims ports that have come back. Rules go by the name of an interface, and apply again to one
-    /// that comes back. What is wrong with the others.
+    /// Claims ports that were recreated. Rules match the name of an interface, so they apply to it again.
+    /// Returns the faults of ports.
     fn renew_ports(&mut self) -> Vec<Fault> {
         let mut faults = Vec::new();
-        for (port, Numbers { port: number, .. }) in self.devices.ports().iter().zip(&mut self.numbers) {
+        for (port, Numbers { port: index, .. }) in self.devices.ports().iter().zip(&mut self.numbers) {
             let what = match Interface::find(&port.name) {
-                Ok(Some(interface)) if interface.index() == *number => continue,
+                Ok(Some(interface)) if interface.index() == *index => continue,
                 Ok(Some(interface)) => match self.claims.renew(&port.name) {
                     Ok(()) => {
-                        *number = interface.index();
+                        *index = interface.index();
                         tracing::info!(interface = port.name, "the interface is back");
                         continue;
                     }

@@ -1,11 +1,11 @@
-//! Rules and routes, as the kernel lists them.
+//! Queries for rules and routes (rtnetlink).
 
 use std::io;
 
 use lasthop_linux::netlink::{self, Asks, Attribute, Request, attributes, text};
 
-/// Messages about routes and rules (`linux/rtnetlink.h`), the length of what each begins with
-/// (`struct rtmsg`, `struct fib_rule_hdr`), and attributes.
+/// Messages about routes and rules (`linux/rtnetlink.h`), the length of their header (`struct rtmsg`,
+/// `struct fib_rule_hdr`), and attributes.
 const RTM_NEWROUTE: u16 = 24;
 const RTM_GETROUTE: u16 = 26;
 const RTM_NEWRULE: u16 = 32;
@@ -16,7 +16,7 @@ const FRA_IIFNAME: u16 = 3;
 const FRA_PRIORITY: u16 = 6;
 const FRA_PROTOCOL: u16 = 21;
 
-/// The head of a message: the address family, and nothing else.
+/// The header of a query: only the address family is set.
 fn head(is_v4: bool) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[0] = if is_v4 { libc::AF_INET as u8 } else { libc::AF_INET6 as u8 };
@@ -27,21 +27,21 @@ fn number(value: &[u8]) -> Option<u32> {
     value.first_chunk().map(|octets| u32::from_ne_bytes(*octets))
 }
 
-/// A rule for what comes in by a port.
+/// A rule for packets that enter through a port.
 pub(super) struct PortRule {
     pub(super) priority: u32,
     pub(super) port: String,
 }
 
-/// The rules of this maker. A kernel without the family has none.
-pub(super) fn rules_of(is_v4: bool, maker: u8) -> io::Result<Vec<PortRule>> {
+/// The rules with this protocol number. A kernel without the address family has none.
+pub(super) fn rules_of(is_v4: bool, protocol: u8) -> io::Result<Vec<PortRule>> {
     let mut rules = Vec::new();
     let request = Request { protocol: None, kind: RTM_GETRULE, asks: Asks::All, body: &head(is_v4) };
     netlink::ask(request, |kind, rule| {
         let (mut is_ours, mut port, mut priority) = (false, None, 0);
         for Attribute { number: attribute, value } in attributes(rule.get(HEAD..)?) {
             match attribute {
-                FRA_PROTOCOL => is_ours = value == [maker],
+                FRA_PROTOCOL => is_ours = value == [protocol],
                 FRA_PRIORITY => priority = number(value)?,
                 FRA_IIFNAME => port = Some(text(value)),
                 _ => {}
@@ -54,8 +54,8 @@ pub(super) fn rules_of(is_v4: bool, maker: u8) -> io::Result<Vec<PortRule>> {
     Ok(rules)
 }
 
-/// Whether there is a route in this table. Where the kernel cannot be asked for one table, before
-/// Linux 4.20, it is taken for granted: the list of all routes may be long.
+/// Whether there is a route in this table. Before Linux 4.20, the kernel cannot list a single table; then
+/// the answer is `true`, because the list of all routes may be long.
 pub(super) fn has_route(is_v4: bool, table: u32) -> io::Result<bool> {
     let body = [&head(is_v4)[..], &netlink::written(RTA_TABLE, &table.to_ne_bytes())].concat();
     let request = Request { protocol: None, kind: RTM_GETROUTE, asks: Asks::AllStrictly, body: &body };
@@ -68,7 +68,7 @@ pub(super) fn has_route(is_v4: bool, table: u32) -> io::Result<bool> {
     match found {
         Ok(found) => Ok(found.is_some()),
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(true),
-        // There is no such table.
+        // The table does not exist.
         Err(error) if netlink::is_absent(&error) => Ok(false),
         Err(error) => Err(error),
     }

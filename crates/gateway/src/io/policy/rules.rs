@@ -1,4 +1,4 @@
-//! The rules of policy routing that lead packets to our devices.
+//! The policy routing rules that route packets to our devices.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,45 +11,45 @@ use super::routing::{self, PortRule};
 use crate::io::Selection;
 use crate::io::claim::{self, Claims};
 
-/// The first priority of ours.
+/// The first priority of our rules.
 const FIRST_PRIORITY: usize = 26_000;
-/// The number that says who made a rule (`FRA_PROTOCOL`). No routing protocol of `rt_protos` has it.
-const MAKER: u8 = 126;
+/// The number that identifies our rules (`FRA_PROTOCOL`). No routing protocol of `rt_protos` uses it.
+const PROTOCOL: u8 = 126;
 
-/// Both families, as `ip` has them.
+/// Both address families, with the options of `ip`.
 pub(super) const FAMILIES: [Family; 2] =
     [Family { option: "-4", is_v4: true }, Family { option: "-6", is_v4: false }];
 
-/// A family of addresses.
+/// An address family.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Family {
     option: &'static str,
     is_v4: bool,
 }
 
-/// The commands that add the rules for what comes in by these ports, each with the number of its
-/// routing table; for each family.
+/// The commands, for each family, that add the rules for packets that enter through these ports, each
+/// given with the number of its routing table.
 pub(super) fn additions(
     ports: &[(String, u32)],
     selection: &Selection,
 ) -> Result<[Vec<String>; 2], PolicyError> {
     let of_family = |family| {
         let rules = || ports.iter().flat_map(|(port, table)| rules_of(port, *table, selection, family));
-        // Of ports and prefixes that are combined there may be millions.
+        // The combinations of ports and prefixes may be millions.
         let count = rules().count();
         if count > RULES {
             return Err(PolicyError::TooMany(count));
         }
         let numbered = rules().zip(FIRST_PRIORITY..);
         Ok(numbered
-            .map(|(rule, priority)| format!("rule add {rule} priority {priority} protocol {MAKER}"))
+            .map(|(rule, priority)| format!("rule add {rule} priority {priority} protocol {PROTOCOL}"))
             .collect())
     };
     let [v4, v6] = FAMILIES.map(of_family);
     Ok([v4?, v6?])
 }
 
-/// The rules for what comes in by a port, without their priorities: exclusions, then inclusions.
+/// The rules for packets that enter through a port, without priorities: exclusions, then inclusions.
 fn rules_of(
     port: &str,
     table: u32,
@@ -83,23 +83,24 @@ fn rules_of(
     excluded.into_iter().chain(included)
 }
 
-/// The rules that are there on account of our ports.
+/// The rules for our ports.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// The ports, with the number of the routing table of each.
+    /// The ports, with the numbers of their routing tables.
     ports: Vec<(String, u32)>,
     /// The commands that add the rules of each family.
     additions: [Vec<String>; 2],
     claims: Claims,
-    /// What running `ip` takes at the end, when other threads may have taken the last descriptors.
+    /// Descriptors reserved to run `ip` at the end, when other threads may have used up all others.
     reserve: Vec<File>,
 }
 
-/// The descriptors that running `ip` takes: three pipes, and one that tells of its start.
+/// The number of descriptors needed to run `ip`: three pipes, and one that reports its start.
 const DESCRIPTORS_OF_IP: usize = 8;
 
 impl Rules {
-    /// Those that lead what is selected to the tables of these ports; none is there yet.
+    /// Creates the rules that route the selected packets to the tables of these ports, without adding
+    /// them yet.
     pub(super) fn new(
         ports: Vec<(String, u32)>,
         selection: &Selection,
@@ -110,13 +111,13 @@ impl Rules {
         Ok(Self { ports, additions, claims: claims.clone(), reserve: reserve.map_err(PolicyError::Start)? })
     }
 
-    /// Removes what gateways before us have left: at our ports, and at others that nobody has.
+    /// Removes the rules of previous gateways, for our ports and for others that are not claimed.
     pub(super) fn clear_away(&self, is_free: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
         remove_rules(|port| self.claims.has(port) || is_free(port))
     }
 
-    /// Adds the rules, and has each port's table lead to the device of this name, which has this
-    /// address. Rules of ours that are there already are removed first.
+    /// Adds the rules, and a route to the device of this name and address in each port's table. Removes
+    /// our existing rules first.
     pub(super) fn add<'a>(
         &self,
         devices: impl Iterator<Item = &'a str>,
@@ -138,14 +139,14 @@ impl Rules {
         Ok(())
     }
 
-    /// A question to the kernel: whether all rules are there, and a route in each table. The answer may take
-    /// long (see [`Poller`](crate::io::poller::Poller)).
+    /// A query to the kernel whether all rules exist, and a route in each table. The answer may take long
+    /// (see [`Poller`](crate::io::poller::Poller)).
     pub(super) fn are_whole(&self) -> impl Fn() -> io::Result<bool> + Send + use<> {
         let (ports, counts) = (self.ports.clone(), self.additions.each_ref().map(Vec::len));
         move || {
             for (family, count) in FAMILIES.into_iter().zip(counts) {
                 let is_for_a_port = |rule: &PortRule| ports.iter().any(|(port, _)| *port == rule.port);
-                let rules = routing::rules_of(family.is_v4, MAKER)?;
+                let rules = routing::rules_of(family.is_v4, PROTOCOL)?;
                 if rules.into_iter().filter(is_for_a_port).count() < count {
                     return Ok(false);
                 }
@@ -159,7 +160,7 @@ impl Rules {
         }
     }
 
-    /// Removes them.
+    /// Removes the rules.
     pub(super) fn remove(&mut self) {
         self.reserve.clear();
         if let Err(error) = self.clear_away(|_| false) {
@@ -168,8 +169,8 @@ impl Rules {
     }
 }
 
-/// Removes what killed gateways with this backend have left, for one with another. Where there is
-/// no `ip` nothing was left.
+/// Removes the rules of killed gateways with this backend, for a gateway with another backend. Without
+/// `ip` there are none.
 pub fn clear_away(claims: &Claims) {
     match remove_rules(|port| claims.has(port) || claim::holder(port).is_none()) {
         Ok(()) | Err(PolicyError::Start(_)) => {}
@@ -179,16 +180,15 @@ pub fn clear_away(claims: &Claims) {
     }
 }
 
-/// Removes the rules of gateways that are for such ports. The tables' routes vanish
-/// with their devices.
+/// Removes the rules of gateways for the ports that match. The tables' routes vanish with their devices.
 fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
     for family in FAMILIES {
-        let ours = routing::rules_of(family.is_v4, MAKER).map_err(PolicyError::Rules)?;
+        let ours = routing::rules_of(family.is_v4, PROTOCOL).map_err(PolicyError::Rules)?;
         let commands: Vec<String> = ours
             .iter()
             .filter(|rule| is_for(&rule.port))
             .map(|PortRule { priority, port }| {
-                format!("rule del priority {priority} iif {port} ipproto tcp protocol {MAKER}")
+                format!("rule del priority {priority} iif {port} ipproto tcp protocol {PROTOCOL}")
             })
             .collect();
         if !commands.is_empty() {
@@ -198,7 +198,7 @@ fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// Has `ip` do these, in order; returns what it printed.
+/// Has `ip` execute these commands in order. Returns its output.
 pub(super) fn run_ip(family: Family, commands: &[String]) -> Result<String, PolicyError> {
     let mut child = Command::new("ip")
         .args([family.option, "-batch", "-"])
@@ -208,7 +208,7 @@ pub(super) fn run_ip(family: Family, commands: &[String]) -> Result<String, Poli
         .spawn()
         .map_err(PolicyError::Start)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // It may end at the first error and read no further; its status says so.
+        // `ip` may end at the first error without reading the rest; its exit status reports this.
         let _ = stdin.write_all((commands.join("\n") + "\n").as_bytes());
     }
     let output = child.wait_with_output().map_err(PolicyError::Start)?;
