@@ -1,4 +1,4 @@
-//! The engine, a frame at a time: `cargo bench -p lasthop-gateway --bench gateway`.
+//! Benchmark of the engine, frame by frame: `cargo bench -p lasthop-gateway --bench gateway`.
 
 #[path = "engine/mod.rs"]
 mod cases;
@@ -21,7 +21,7 @@ fn engine(criterion: &mut Criterion) {
             bencher.iter_batched(
                 || (0..2).map(|_| bench.borrow_mut().batch()).collect::<Vec<_>>(),
                 |batches| batches.into_iter().for_each(|frames| bench.borrow_mut().pass(frames)),
-                // Made just before: a frame that was just read is in the cache, too.
+                // Created just before: a frame that was just read is in the cache as well.
                 BatchSize::PerIteration,
             );
         });

@@ -1,11 +1,11 @@
-//! Many TCP connections through a running gateway, without a TCP stack at their ends: `exchange
-//! SOCKET FLOWS BURST RATE SECONDS`. It is run by `benches/gateway-flows.sh`, between two TAP
-//! devices `core` and `radio` that the gateway's host routes between.
+//! Many TCP connections through a running gateway, without a TCP stack at their endpoints: `exchange
+//! SOCKET FLOWS BURST RATE SECONDS`. `benches/gateway-flows.sh` runs it with two TAP devices `core` and
+//! `radio`, between which the gateway's host routes.
 //!
-//! The server sends BURST segments of 1448 octets on one connection, then on the next, and round
-//! again, each connection to a host of its own. What reaches a host is acknowledged 2 ms later:
-//! each second segment, and the last that was sent. In all about RATE packets a second. Prints one
-//! JSON document: what the gateway's thread did meanwhile, from its own report.
+//! The server sends BURST segments of 1448 octets on each connection in turn, each connection to a host of
+//! its own. A host acknowledges each second segment, and the last one sent, 2 ms after its arrival. The
+//! total is about RATE packets per second. Prints a JSON document with the activity of the gateway's
+//! thread during the run, from its own report.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -27,22 +27,21 @@ use rustix::io::{Errno, readv, writev};
 use serde_json::{Value, json};
 
 const SEGMENT: u32 = 1448;
-/// Ethernet, IPv4, and TCP with timestamps.
+/// The length of the headers: Ethernet, IPv4, and TCP with timestamps.
 const HEADERS: usize = 14 + 20 + 32;
-/// `struct virtio_net_hdr`: the checksum is left to whoever sends on, 16 octets behind byte 34.
+/// `struct virtio_net_hdr`: the checksum is partial, at offset 16 from octet 34.
 const OFFLOAD: [u8; 10] = {
     let ([s, t], [o, p]) = (34_u16.to_ne_bytes(), 16_u16.to_ne_bytes());
     [1, 0, 0, 0, 0, 0, s, t, o, p]
 };
-/// From a segment's arrival at the host to its acknowledgment's departure.
+/// The time from a segment's arrival at the host to its acknowledgment's departure.
 const ANSWER: Duration = Duration::from_millis(2);
-/// Segments that are sent in a row to make up for a delay; connections that shake hands together.
-const MOST_AT_ONCE: u32 = 200;
-/// Between two looks at what came, and what is due. As long as that, so that the gateway has
-/// something to do for a while once it is woken: a wait and its end cost as much as several
-/// packets.
+/// The maximum number of segments sent in a row to catch up after a delay, and of simultaneous handshakes.
+const MAX_BURST: u32 = 200;
+/// The interval at which received frames and due frames are handled. It is long enough for the gateway to
+/// process several packets each time it is woken: a wait and its end cost as much as several packets.
 const PAUSE: Duration = Duration::from_millis(1);
-/// Longer than anything is on its way.
+/// The time to wait until all frames in transit have arrived.
 const REST: Duration = Duration::from_millis(200);
 
 const SYN: u8 = 0x02;
@@ -53,9 +52,9 @@ struct Exchange {
     radio: FrameDevice,
     /// The frame that is sent next.
     octets: Vec<u8>,
-    /// By connection, the number of the next segment.
+    /// The next sequence number of each connection.
     next: Vec<u32>,
-    /// By connection, segments that came and are not acknowledged.
+    /// The number of received and unacknowledged segments of each connection.
     unacknowledged: Vec<u8>,
     acks: VecDeque<(Instant, u32, u32)>,
     step: u64,
@@ -94,25 +93,25 @@ impl Exchange {
         writev(device, &[IoSlice::new(&OFFLOAD), IoSlice::new(&octets[..14 + total])]).map(drop)
     }
 
-    /// Each connection's handshake, some at a time: what overtakes between the devices stays in
-    /// order.
+    /// Runs each connection's handshake, a bounded number at a time, so that reordering between the devices
+    /// does not affect them.
     fn shake_hands(&mut self, rate: u64) -> Result<(), Errno> {
         let flows: Vec<u32> = (0..self.next.len() as u32).collect();
-        for flows in flows.chunks(MOST_AT_ONCE as usize) {
+        for flows in flows.chunks(MAX_BURST as usize) {
             for (is_down, flags, number) in [(false, SYN, 0), (true, SYN | ACK, 0), (false, ACK, 1)] {
                 for flow in flows {
                     self.send(*flow, is_down, flags, number, 0)?;
                     self.counts[2] += u64::from(flags == ACK);
                 }
                 std::thread::sleep(Duration::from_nanos(flows.len() as u64 * 1_000_000_000 / rate));
-                self.take_in();
+                self.receive();
             }
         }
         Ok(())
     }
 
-    /// Sends for so long. Where this process does not get to run, what it missed is not made up for
-    /// in one go.
+    /// Sends for this time. After a long delay of this process, it does not catch up on the missed
+    /// segments.
     fn run(&mut self, rate: u64, time: Duration) -> Result<(), Errno> {
         let acknowledged = if self.burst == 1 { 1 } else { 2 };
         let gap = Duration::from_nanos(1_000_000_000 * (acknowledged + 1) / (acknowledged * rate));
@@ -123,7 +122,7 @@ impl Exchange {
             if now.since(start) >= time {
                 return Ok(());
             }
-            if now.since(due) > gap * MOST_AT_ONCE {
+            if now.since(due) > gap * MAX_BURST {
                 due = now;
             }
             while due <= now {
@@ -139,7 +138,7 @@ impl Exchange {
         }
     }
 
-    /// Sends no more segments, until all that can arrive has arrived.
+    /// Sends no more segments, and waits until all frames in transit have arrived.
     fn come_to_rest(&mut self) -> Result<(), Errno> {
         let start = clock::now();
         while clock::now().since(start) < REST {
@@ -149,9 +148,9 @@ impl Exchange {
         Ok(())
     }
 
-    /// Takes in what came, and sends the acknowledgments that are due.
+    /// Receives frames, and sends the acknowledgments that are due.
     fn answer(&mut self, now: Instant) -> Result<(), Errno> {
-        self.take_in();
+        self.receive();
         while let Some((_, flow, ack)) = self.acks.front().copied().filter(|(at, ..)| *at <= now) {
             self.acks.pop_front();
             self.send(flow, false, ACK, ack, 0)?;
@@ -160,8 +159,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// What came to the hosts and to the server.
-    fn take_in(&mut self) {
+    /// Receives the frames to the hosts and to the server.
+    fn receive(&mut self) {
         let (mut header, mut octets) = ([0; OFFLOAD.len()], [0; 2048]);
         let now = clock::now();
         for is_down in [true, false] {
@@ -200,8 +199,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (flows, burst, rate): (usize, u32, u64) = (flows.parse()?, burst.parse()?, rate.parse()?);
     let mut octets = vec![0; HEADERS + SEGMENT as usize];
-    // The addresses are fixed: the script gives both devices one address, and both neighbours
-    // another.
+    // The addresses are fixed: the script assigns one address to both devices, and another to both
+    // neighbors.
     octets[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
     octets[14..26].copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0]);
     octets[46..50].copy_from_slice(&[0x80, 0, 0x10, 0]);
@@ -220,7 +219,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let status = || ask(Path::new(socket), &Command::Status);
     std::thread::sleep(Duration::from_millis(200));
     exchange.shake_hands(rate)?;
-    // Every connection has had its turn before it counts.
+    // Every connection sends before the measurement starts.
     let round = Duration::from_nanos(flows as u64 * 2_000_000_000 / rate);
     exchange.run(rate, round.max(Duration::from_secs(1)))?;
     exchange.come_to_rest()?;

@@ -1,5 +1,5 @@
-//! A gateway that changes nothing, for measuring what a backend costs: `identity tc|tun|edit CORE
-//! RADIO`; `edit` is `tc` with every packet parsed and emitted again; only `tun` uses CORE.
+//! A gateway that changes nothing, to measure the cost of a backend: `identity tc|tun|edit CORE RADIO`.
+//! `edit` is `tc` with every packet parsed and emitted again; only `tun` uses CORE.
 #![allow(clippy::print_stderr, reason = "it is run by hand")]
 
 use std::error::Error;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The same packet, written anew.
+/// The same packet, emitted again.
 fn edited(frame: &Frame) -> Frame {
     let Ok((link, mut packet)) = frame.parse(true) else { return frame.clone() };
     let _ = packet.tcp_mut();

@@ -88,7 +88,7 @@ pub struct Outgoing {
     pub set_aside: Vec<FlowKey>,
     /// Connections that were set aside and are to be diverted again; to be processed before
     /// `set_aside`.
-    pub restored: Vec<FlowKey>,
+    pub taken_back: Vec<FlowKey>,
 }
 
 /// The current frame and its packet.

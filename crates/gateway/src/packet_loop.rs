@@ -340,7 +340,7 @@ impl<'a> PacketLoop<'a> {
         for bypass in self.out.bypasses.drain(..) {
             self.io.allow_bypass(bypass);
         }
-        for flow in self.out.restored.drain(..) {
+        for flow in self.out.taken_back.drain(..) {
             self.io.divert_again(flow);
         }
         for flow in self.out.set_aside.drain(..) {

@@ -1,4 +1,4 @@
-//! A gateway that runs, over ports in memory.
+//! Tests of a running gateway with ports in memory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,7 +44,7 @@ struct Running {
     gateway: Gateway,
     /// The first worker's ports.
     memory: Memory,
-    /// Those of all workers.
+    /// The ports of all workers.
     workers: Vec<Memory>,
     metrics: u16,
 }
@@ -54,12 +54,12 @@ impl Running {
         Self::start_with("")
     }
 
-    /// With these lines before the rule.
+    /// Starts a gateway with these lines before the rule.
     fn start_with(lines: &str) -> Self {
         Self::start_in(tempfile::tempdir().expect("a directory"), lines)
     }
 
-    /// With what is in the directory already.
+    /// Starts a gateway in an existing directory.
     fn start_in(directory: tempfile::TempDir, lines: &str) -> Self {
         Self::start_workers(1, directory, lines)
     }
@@ -108,7 +108,7 @@ impl Running {
 }
 
 #[test]
-fn frames_go_round_and_questions_are_answered() {
+fn frames_are_forwarded_and_requests_are_answered() {
     let running = Running::start();
     let frame = Frame::plain(vec![7; 60].into());
     running.memory.push(PortId(1), frame.clone());
@@ -139,7 +139,7 @@ fn frames_go_round_and_questions_are_answered() {
 }
 
 #[test]
-fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
+fn an_invalid_file_changes_nothing_and_a_valid_one_is_applied() {
     let running = Running::start();
     let text = fs::read_to_string(running.file()).expect("it is there");
     fs::write(running.file(), format!("{text}settings = {{ reordering = \"many\" }}\n")).expect("a file");
@@ -179,11 +179,11 @@ fn the_metrics_are_prometheus_text() {
 }
 
 #[test]
-fn the_hop_is_measured_once_per_connection_and_a_client_counts_while_its_connections_live() {
+fn a_replaced_connection_is_counted_for_its_client_and_not_measured_without_handshake() {
     let running = Running::start();
     let reset = segment(client(7), SERVER, TcpFlags::RST, (1, 0), 0);
     let frames = handshake(7).into_iter().chain([(PortId(1), reset), (PortId(1), syn_of(7))]);
-    // One after the other: they come by two ports.
+    // One after the other, because they arrive on two ports.
     for ((port, frame), sent) in frames.zip(1..) {
         running.memory.push(port, frame);
         running.wait_for(|running| running.gateway.report().is_ok_and(|report| report.sent == sent));
@@ -204,13 +204,13 @@ fn the_hop_is_measured_once_per_connection_and_a_client_counts_while_its_connect
 }
 
 #[test]
-fn the_hop_is_measured_once_also_where_the_server_opens_and_the_client_answers_twice() {
+fn the_hop_is_measured_once_if_the_server_opens_and_the_client_answers_twice() {
     let running = Running::start();
     let both = TcpFlags::SYN.with(TcpFlags::ACK);
     let down = |flags, seq, ack| (PortId(0), segment(SERVER, client(7), flags, (seq, ack), 0));
     let answer = || (PortId(1), segment(client(7), SERVER, both, (0, 1), 0));
     let frames = [down(TcpFlags::SYN, 0, 0), answer(), answer(), down(TcpFlags::ACK, 1, 1)];
-    // One after the other: they come by two ports.
+    // One after the other, because they arrive on two ports.
     for ((port, frame), count) in frames.into_iter().zip(1..) {
         running.memory.push(port, frame);
         let received =
@@ -222,7 +222,7 @@ fn the_hop_is_measured_once_also_where_the_server_opens_and_the_client_answers_t
 }
 
 #[test]
-fn the_metrics_of_this_machine_are_for_who_asks_for_this_machine() {
+fn the_metrics_are_refused_for_another_host_name() {
     let running = Running::start();
     let get = |host: &str| running.http(&format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     assert!(get("localhost:9477").starts_with("HTTP/1.1 200"));
@@ -230,7 +230,7 @@ fn the_metrics_of_this_machine_are_for_who_asks_for_this_machine() {
 }
 
 #[test]
-fn a_second_gateway_is_refused_where_the_first_one_listens() {
+fn a_second_gateway_with_the_same_control_socket_is_refused() {
     let running = Running::start();
     let config = config::read(&running.file(), LinkSenses::empty()).expect("it is right");
     let start = Start { config, file: None, owns_process: false };
@@ -242,7 +242,7 @@ fn a_second_gateway_is_refused_where_the_first_one_listens() {
 }
 
 #[test]
-fn a_start_that_fails_runs_no_turn_and_leaves_no_socket() {
+fn a_failed_start_runs_no_turn_and_leaves_no_socket() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("gateway.sock");
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -260,7 +260,7 @@ fn a_start_that_fails_runs_no_turn_and_leaves_no_socket() {
 }
 
 #[test]
-fn a_gateway_starts_without_a_state_that_is_damaged() {
+fn a_gateway_starts_without_a_damaged_state_file() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = handover::file_of(&directory.path().join("gateway.sock"));
     handover::save(&state, &ports(), Vec::new(), clock::now()).expect("there is room");
@@ -275,7 +275,7 @@ fn a_gateway_starts_without_a_state_that_is_damaged() {
 }
 
 #[test]
-fn slow_clients_hold_up_neither_others_nor_the_end() {
+fn slow_clients_delay_neither_other_clients_nor_the_end() {
     let running = Running::start();
     let mut slow: Vec<TcpStream> = (0..10)
         .map(|_| {
@@ -300,12 +300,12 @@ const fn client(number: u16) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, (number >> 8) as u8, number as u8))
 }
 
-/// The first frame of a client's connection, by the radio's port.
+/// The first frame of a client's connection, from the radio side.
 fn syn_of(number: u16) -> Frame {
     segment(client(number), SERVER, TcpFlags::SYN, (0, 0), 0)
 }
 
-/// A handshake, and the first data, which is not acknowledged.
+/// A handshake, and the first data, without an acknowledgment.
 fn handshake(number: u16) -> Vec<(PortId, Frame)> {
     let both = TcpFlags::SYN.with(TcpFlags::ACK);
     let up = |flags, seq, ack| (PortId(1), segment(client(number), SERVER, flags, (seq, ack), 0));
@@ -336,7 +336,7 @@ fn segment(from: IpAddr, to: IpAddr, flags: TcpFlags, (seq, ack): (u32, u32), le
 }
 
 #[test]
-fn workers_have_each_their_clients_and_what_is_asked_is_asked_of_all() {
+fn each_worker_has_its_clients_and_requests_go_to_all_workers() {
     let running =
         Running::start_workers(3, tempfile::tempdir().expect("a directory"), "[bounds]\nflows = 900\n");
     let mut expected = [0; 3];
@@ -372,7 +372,7 @@ fn workers_have_each_their_clients_and_what_is_asked_is_asked_of_all() {
 }
 
 #[test]
-fn when_one_worker_ends_all_do_and_the_reason_is_told() {
+fn when_one_worker_fails_all_end_and_the_error_is_returned() {
     let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
     running.workers[1].break_ports(|| io::Error::other("a port vanished"));
     let error = running.gateway.wait().expect_err("its ports broke");
@@ -380,7 +380,7 @@ fn when_one_worker_ends_all_do_and_the_reason_is_told() {
 }
 
 #[test]
-fn a_worker_that_panics_takes_nothing_from_the_others() {
+fn the_connections_of_other_workers_are_saved_when_one_panics() {
     let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
     let of_worker =
         |worker| (0..u16::MAX).find(|number| worker_of(client(*number), 2) == worker).expect("there is one");
@@ -396,13 +396,13 @@ fn a_worker_that_panics_takes_nothing_from_the_others() {
     workers[1].break_ports(|| panic!("a fault"));
     gateway.wait().expect_err("a worker panicked");
     let state = handover::file_of(&directory.path().join("gateway.sock"));
-    let left = handover::load(&state, &ports(), clock::now()).expect("it is whole");
-    let clients: Vec<IpAddr> = left.iter().map(SavedConnection::client).collect();
+    let saved = handover::load(&state, &ports(), clock::now()).expect("it is whole");
+    let clients: Vec<IpAddr> = saved.iter().map(SavedConnection::client).collect();
     assert_eq!(clients, [client(of_worker(0))]);
 }
 
 #[test]
-fn what_a_link_layer_tells_of_the_clients_of_all_workers_is_heard() {
+fn link_layer_events_reach_the_workers_of_their_clients() {
     let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
     let reporter = running.gateway.link_layer(1000).expect("it runs");
     for number in 0..100 {
@@ -416,12 +416,12 @@ fn what_a_link_layer_tells_of_the_clients_of_all_workers_is_heard() {
             air_time: Duration::ZERO,
         });
     }
-    let heard = || running.gateway.report().expect("it runs").link.expect("it listens").heard;
-    running.wait_for(|_| heard() == 100);
+    let received = || running.gateway.report().expect("it runs").link.expect("it listens").heard;
+    running.wait_for(|_| received() == 100);
 }
 
 #[test]
-fn a_list_of_many_connections_is_whole() {
+fn a_list_of_many_connections_is_complete() {
     let running = Running::start();
     for number in 0..3000 {
         running.memory.push(PortId(1), syn_of(number));
@@ -448,7 +448,7 @@ fn a_list_of_many_connections_is_whole() {
 }
 
 #[test]
-fn connections_are_read_as_they_are_written() {
+fn connections_are_parsed_with_addresses_ports_and_protocol() {
     let key = parse_flow("192.0.2.1:443-10.0.0.7:50000").expect("it is one");
     assert_eq!((key.source.1, key.destination.1), (443, 50_000));
     assert!(parse_flow("[2001:db8::1]:443-[::1]:5").is_ok());
@@ -468,12 +468,12 @@ fn connections_are_read_as_they_are_written() {
     assert!(ask::<Status>(Path::new("/nowhere"), &Command::Status).is_err());
 }
 
-/// The scheduling policies of this process's threads of that name: 0 for ordinary ones, 1 for
-/// `SCHED_FIFO`; the 41st field of `/proc/PID/stat` (proc(5)).
+/// The scheduling policies of this process's threads of this name, 0 for ordinary ones and 1 for
+/// `SCHED_FIFO`: the 41st field of `/proc/PID/stat` (proc(5)).
 fn policies(thread: &str) -> Vec<u32> {
     let mut policies = Vec::new();
     for entry in fs::read_dir("/proc/self/task").expect("Linux").flatten() {
-        // A thread may have ended since.
+        // The thread may have ended since.
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
         let Some((head, fields)) = stat.rsplit_once(") ") else { continue };
         if head.ends_with(&format!("({thread}")) {
@@ -484,7 +484,7 @@ fn policies(thread: &str) -> Vec<u32> {
 }
 
 #[test]
-fn packets_go_before_ordinary_work_only_where_the_file_says_so() {
+fn the_packet_loop_has_real_time_scheduling_only_if_the_file_sets_it() {
     let running = Running::start_with("[process]\nrealtime = true\n");
     let notes = running.gateway.report().expect("it runs").notes;
     assert_eq!(notes.is_empty(), policies("packets").contains(&1), "what is refused is told: {notes:?}");
@@ -495,10 +495,10 @@ fn packets_go_before_ordinary_work_only_where_the_file_says_so() {
 }
 
 #[test]
-fn a_loop_that_is_held_up_says_so() {
+fn the_punctuality_of_the_loop_is_reported() {
     let running = Running::start();
     let mut report = running.gateway.report().expect("it runs");
-    // In its first turn it has been away for all of its time.
+    // In its first turn, the absence of the loop equals its uptime.
     while report.turns < 2 {
         report = running.gateway.report().expect("it runs");
     }
@@ -511,7 +511,7 @@ fn a_loop_that_is_held_up_says_so() {
 }
 
 #[test]
-fn a_link_layer_calls_the_packet_loop_and_is_heard_at_once() {
+fn a_link_layer_event_wakes_the_packet_loop_at_once() {
     let running = Running::start();
     let reporter = running.gateway.link_layer(100).expect("it runs");
     let host = IpAddr::from([192, 0, 2, 1]);
@@ -526,7 +526,7 @@ fn a_link_layer_calls_the_packet_loop_and_is_heard_at_once() {
             access: None,
             air_time: Duration::ZERO,
         });
-        // The loop answers once it is awake, and goes to sleep.
+        // The loop answers when it is awake, and then sleeps.
         running.gateway.report().expect("it runs");
     }
     let link = || running.gateway.report().expect("it runs").link.expect("it listens");

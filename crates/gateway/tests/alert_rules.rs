@@ -1,4 +1,4 @@
-//! The alert rules for Prometheus, read by Prometheus's own tool.
+//! Tests of the alert rules with Prometheus's own tool.
 
 use std::fs;
 use std::process::{Command, ExitCode};
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
-        [promtool]: prometheus_takes_the_rules;
+        [promtool]: prometheus_accepts_the_rules;
         [promtool]: prometheus_parses_the_expressions_of_the_dashboard;
-        [promtool]: alerts_fire_when_something_is_wrong_and_not_before;
+        [promtool]: alerts_fire_on_faults_and_not_before;
     })
 }
 
@@ -20,24 +20,24 @@ fn promtool() -> Result<(), String> {
 }
 
 fn run(arguments: &[&str]) {
-    promtool_says(arguments).unwrap_or_else(|said| panic!("{said}"));
+    try_run(arguments).unwrap_or_else(|output| panic!("{output}"));
 }
 
-fn promtool_says(arguments: &[&str]) -> Result<(), String> {
+fn try_run(arguments: &[&str]) -> Result<(), String> {
     let output = Command::new("promtool")
         .args(arguments)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/alert_rules"))
         .output()
         .expect("it is installed");
-    let said = [output.stdout, output.stderr].concat();
-    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&said).into_owned()) }
+    let text = [output.stdout, output.stderr].concat();
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&text).into_owned()) }
 }
 
-fn prometheus_takes_the_rules() {
+fn prometheus_accepts_the_rules() {
     run(&["check", "rules", "../../../../packaging/prometheus/lasthop.rules.yml"]);
 }
 
-/// As rules: Grafana puts values in place of its variables.
+/// Checks the expressions as rules, with values in place of Grafana's variables.
 fn prometheus_parses_the_expressions_of_the_dashboard() {
     let dashboard: Value =
         serde_json::from_str(include_str!("../../../packaging/grafana/lasthop-gateway.json")).expect("JSON");
@@ -54,11 +54,11 @@ fn prometheus_parses_the_expressions_of_the_dashboard() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let check = |rules: &[Value]| {
         let file = folder.path().join("queries.json");
-        // JSON is YAML.
+        // JSON is valid YAML.
         let groups = json!({ "groups": [{ "name": "queries", "rules": rules }] });
         fs::write(&file, groups.to_string()).expect("a file");
-        // One record for all is a matter of taste, which `--lint none` leaves out.
-        promtool_says(&["check", "rules", "--lint", "none", &file.to_string_lossy()])
+        // `--lint none` allows the same record for all rules.
+        try_run(&["check", "rules", "--lint", "none", &file.to_string_lossy()])
     };
     check(&rules).expect("each is an expression");
     let wrong = json!({ "record": "a:query", "expr": "sum by (instance) rate(lasthop_up_seconds[1m]" });
@@ -76,6 +76,6 @@ fn find_expressions(value: &Value, expressions: &mut Vec<String>) {
     }
 }
 
-fn alerts_fire_when_something_is_wrong_and_not_before() {
+fn alerts_fire_on_faults_and_not_before() {
     run(&["test", "rules", "tests.yml"]);
 }

@@ -1,4 +1,4 @@
-//! The BPF objects in the repository are what their source compiles to.
+//! Tests that the BPF objects in the repository are up to date with their source.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bpf");
 const FILES: [&str; 3] = ["divert.bpfel.o", "divert.bpfeb.o", "clang-version"];
 
-/// Needs the version that made the objects: another one makes others.
+/// Needs the version that compiled the objects: another version compiles different ones.
 fn recorded_clang() -> Result<(), String> {
     let recorded = fs::read_to_string(Path::new(FOLDER).join("clang-version")).expect("it is recorded");
     let recorded = recorded.trim();

@@ -1,4 +1,4 @@
-//! What passes in the kernel without asking, with real TCP.
+//! Tests of bypasses in the kernel, with real TCP.
 
 mod hosts;
 
@@ -20,25 +20,25 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [namespaces]:
-            data_in_order_passes_and_is_told_in_order_and_before_its_acknowledgments;
+            data_bypasses_in_order_and_is_shown_before_its_acknowledgments;
     })
 }
 
 const BULK: usize = 20_000_000;
 
-/// So much may pass at a time.
+/// The number of octets that may bypass at a time.
 const STEP: u32 = 1_000_000;
 
-/// Lets all data in order pass, and looks whether it learns of everything in time.
+/// Allows all data in order to bypass, and checks that all of it is shown in time.
 struct Passing {
     divert: Divert,
     shown: Shown,
-    /// Whether what is shown changes now and then.
+    /// Whether the kind of copies changes regularly.
     changes: bool,
     flow: Option<FlowKey>,
-    /// Behind the data that went down, as far as we know.
+    /// The end of the data to the client that was shown or sent.
     known: Seq,
-    /// What was said last.
+    /// The limit of the current bypass.
     until: Seq,
     acknowledged: Seq,
     found: Arc<Mutex<Found>>,
@@ -49,13 +49,13 @@ struct Found {
     copies: u64,
     /// Copies of acknowledgments.
     acks: u64,
-    /// Copies that did not follow what was known.
+    /// Copies that did not follow the known data.
     out_of_order: u64,
-    /// Acknowledgments of what was not known.
+    /// Acknowledgments of unknown data.
     too_early: u64,
-    /// Copies of what should have been asked for.
+    /// Copies of segments that should have been diverted.
     not_plain: u64,
-    /// Copies of what was not allowed.
+    /// Copies of data above the limit.
     too_far: u64,
     counters: Counters,
 }
@@ -69,13 +69,13 @@ impl Passing {
         let tcp = packet.tcp().expect("TCP");
         self.found(|found| found.copies += 1);
         let is_up = packet.flow_key().map(FlowKey::reversed) == self.flow;
-        // The end of the connection before, or an acknowledgment of what the client said.
+        // The end of the previous connection, or an acknowledgment of the client's data.
         if !is_up && (packet.flow_key() != self.flow || packet.payload().is_empty()) {
             return;
         }
         if is_up {
             let (is_early, is_new) = (tcp.ack.after(self.known), tcp.ack.after(self.acknowledged));
-            // Copies and headers come by two channels: an acknowledgment may have overtaken another.
+            // Copies and headers arrive through two channels, so that acknowledgments may be reordered.
             let is_overtaken = self.changes && self.acknowledged.after(tcp.ack);
             self.acknowledged = self.acknowledged.later(tcp.ack);
             let is_fresh = is_new || is_overtaken || !packet.payload().is_empty();
@@ -158,7 +158,7 @@ impl PacketIo for Passing {
                 }
                 (self.flow, self.known, self.acknowledged) = (packet.flow_key(), end, end);
             }
-            // Not the end of the connection before.
+            // Not the end of the previous connection.
             if packet.flow_key() == self.flow {
                 self.known = self.known.later(end);
                 self.extend();
@@ -182,8 +182,8 @@ impl PacketIo for Passing {
     }
 }
 
-fn data_in_order_passes_and_is_told_in_order_and_before_its_acknowledgments() {
-    // On two processors a veth pair reorders by itself, and copies with it.
+fn data_bypasses_in_order_and_is_shown_before_its_acknowledgments() {
+    // On two processors a veth pair reorders frames, and so the copies.
     let mut one = CpuSet::new();
     one.set(sched_getcpu());
     sched_setaffinity(None, &one).expect("a processor that we are on");
@@ -202,14 +202,14 @@ fn data_in_order_passes_and_is_told_in_order_and_before_its_acknowledgments() {
     }
 }
 
-/// Downloads with a loop that is in the path all the time: past one that the machine has no time
-/// for, frames go unseen.
+/// Downloads with a loop that stays in the path: frames that bypass a loop with too little processor time
+/// are not shown. Repeats the download until this is so.
 fn download(hosts: &Hosts, server: &str, octets: usize, (shown, changes): (Shown, bool)) -> Found {
     for _ in 0..30 {
         let found = Arc::new(Mutex::new(Found::default()));
         let of_loop = Arc::clone(&found);
         let running = Loop::start(&hosts.gateway, None, move || {
-            // This thread before all others of the machine.
+            // The highest priority on the machine for this thread.
             setpriority_process(None, -20).expect("root");
             Passing {
                 divert: Divert::open(&radio(), &Selection::default()).expect("it opens"),

@@ -1,4 +1,5 @@
-//! Runs the fuzz targets of this crate on their corpora and on inputs made from these, and made the files of `frames`.
+//! Runs the fuzz targets of this crate on their corpora and on inputs derived from these, and contains the
+//! generator of the corpus `frames`.
 
 #[path = "../../../fuzz/src/gateway.rs"]
 mod gateway;
@@ -28,7 +29,7 @@ fn no_input_breaks_a_rule_of_the_configuration() {
 }
 
 #[test]
-fn no_input_breaks_a_rule_of_questions() {
+fn no_input_breaks_a_rule_of_requests() {
     replay("gateway_question", requests::gateway_question);
 }
 
@@ -46,7 +47,7 @@ fn write_the_corpus() {
     }
 }
 
-/// Flags of the target's own header.
+/// Flags of the fuzz target's own header.
 const ETHERNET: u8 = 1;
 const RIGHT: u8 = 2;
 const PARTIAL: u8 = 4;
@@ -86,7 +87,7 @@ fn samples() -> Vec<(String, Vec<u8>)> {
         let quic = emit(&Packet::new(ip, quic, payload(60))).to_vec();
         let header = if version == "v4" { 20 } else { 40 };
         let tags = [0x88, 0xa8, 0, 9, 0x81, 0, 0, 5];
-        let behind = |tags: &[u8], packet: &[u8]| [&[2; 12], tags, &kind, packet].concat();
+        let ethernet = |tags: &[u8], packet: &[u8]| [&[2; 12], tags, &kind, packet].concat();
         let mut add = |name: &str, flags: u8, link: usize, frame: &[u8]| {
             let start = ((link + header) as u16).to_be_bytes();
             let head = [flags, start[0], start[1], 0, 16, 0, 20];
@@ -102,15 +103,15 @@ fn samples() -> Vec<(String, Vec<u8>)> {
             0,
             &segment(TcpFlags::ACK.with(TcpFlags::CWR), TcpOptions::default(), 41),
         );
-        add("ethernet", ETHERNET, 14, &behind(&[], &data));
-        add("vlan", ETHERNET | PARTIAL, 18, &behind(&tags[4..], &data));
-        add("vlans", ETHERNET | PARTIAL | SUPER, 22, &behind(&tags, &data));
-        add("vlans-too-many", ETHERNET, 26, &behind(&[tags, tags].concat(), &data));
-        add("padded", ETHERNET, 14, &[&behind(&[], &data)[..], &[0; 6]].concat());
-        add("truncated", ETHERNET, 14, &behind(&[], &data[..50]));
+        add("ethernet", ETHERNET, 14, &ethernet(&[], &data));
+        add("vlan", ETHERNET | PARTIAL, 18, &ethernet(&tags[4..], &data));
+        add("vlans", ETHERNET | PARTIAL | SUPER, 22, &ethernet(&tags, &data));
+        add("vlans-too-many", ETHERNET, 26, &ethernet(&[tags, tags].concat(), &data));
+        add("padded", ETHERNET, 14, &[&ethernet(&[], &data)[..], &[0; 6]].concat());
+        add("truncated", ETHERNET, 14, &ethernet(&[], &data[..50]));
         add("tcp-header-truncated", RIGHT, 0, &data[..header + 10]);
         add("wrong-checksum", 0, 0, &with(&[(header + 30, 0xee)]));
-        add("checksum-elsewhere", ETHERNET | PARTIAL, 0, &behind(&[], &data));
+        add("checksum-elsewhere", ETHERNET | PARTIAL, 0, &ethernet(&[], &data));
         add("data-offset-short", RIGHT, 0, &with(&[(header + 12, 0x40)]));
         add("data-offset-long", RIGHT, 0, &with(&[(header + 12, 0xf0)]));
         add("quic", 0, 0, &quic);

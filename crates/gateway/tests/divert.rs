@@ -1,4 +1,4 @@
-//! The tc backend with real TCP through it.
+//! Tests of the tc backend with real TCP.
 
 mod hosts;
 
@@ -19,39 +19,39 @@ use lasthop_linux::namespace::Namespace;
 use lasthop_packet::FlowKey;
 
 fn main() -> ExitCode {
-    if let Some(how) = hosts::asked_of_child() {
-        the_process_that_is_killed(&how);
+    if let Some(how) = hosts::task_of_child() {
+        run_killed_process(&how);
     }
     lasthop_needs::run(tests! {
         [namespaces]:
             bulk_tcp_arrives_in_super_packets_of_both_families,
             frames_of_one_segment_and_edited_ones_arrive,
             both_directions_pair_up_on_a_bridge,
-            what_is_not_selected_never_comes_to_us,
-            datagrams_come_to_us_if_they_are_wanted_and_may_be_rtp,
+            traffic_that_is_not_selected_is_not_diverted,
+            possible_rtp_is_diverted_if_datagrams_are_selected,
             datagrams_that_are_set_aside_pass,
-            a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports,
+            a_flow_that_is_set_aside_passes_until_a_new_one_uses_its_ports,
             a_connection_survives_a_loop_that_hangs,
             a_connection_survives_a_process_that_is_killed_and_another_may_start,
-            a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left,
-            a_device_in_which_frames_pile_up_is_not_taken_for_a_broken_one,
-            a_port_is_read_although_another_one_has_more_than_is_read_at_a_time,
+            the_test_of_the_backend_succeeds_and_leaves_nothing,
+            a_device_with_a_full_queue_is_not_treated_as_broken,
+            a_port_is_read_although_another_port_has_more_than_a_batch,
             programs_that_are_removed_are_attached_again,
-            frames_with_vlan_tags_come_whole_and_go_on,
-            frames_of_pppoe_pass_and_never_come_to_us,
-            what_is_missing_is_said;
+            frames_with_vlan_tags_are_diverted_complete_and_forwarded,
+            frames_of_pppoe_are_not_diverted,
+            errors_name_what_is_missing;
         [namespaces, nft]:
             both_directions_pair_up_behind_address_translation;
     })
 }
 
-/// The client, at a port at which it does not listen.
-const NOBODY: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(10, 77, 2, 2), 9));
+/// The client, at a port without a listener.
+const CLOSED_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(10, 77, 2, 2), 9));
 
 const BULK: usize = 5_000_000;
 
-/// For how long nothing may arrive around a kill or a hang. Frames are lost for 60 ms at most; then
-/// the sender's next try has to come, and it doubles its pauses.
+/// The maximum time without arrivals around a kill or a hang. Frames are lost for 60 ms at most; then the
+/// sender has to retransmit, and it doubles its time-outs.
 const LONGEST_GAP: Duration = Duration::from_millis(200);
 
 fn open() -> Divert {
@@ -75,7 +75,7 @@ fn assert_nothing_is_left(gateway: &Namespace) {
     hosts::assert_soon(|| {
         let links = gateway.ip(&["link show"]).expect("ip");
         let bpf = gateway.enter(|| Command::new("bpftool").arg("net").output()).expect("enter");
-        // Where there is no bpftool, the devices being gone has to do.
+        // Without bpftool, only the devices are checked.
         let bpf = bpf.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
         let disciplines = gateway.enter(|| Command::new("tc").arg("qdisc").output()).expect("enter");
         let disciplines =
@@ -96,8 +96,8 @@ fn frames_of_one_segment_and_edited_ones_arrive() {
     running.end();
 }
 
-/// Downloads, and asserts that both directions of each connection came, each from its side and with
-/// the client's own address.
+/// Downloads, and asserts that both directions of each connection were diverted, each from its side and
+/// with the client's own address.
 fn assert_pairs_up(hosts: &Hosts, server: (&Namespace, &str), client: &str) {
     let running = Loop::start(&hosts.gateway, None, open);
     Flow::between(server.0, &hosts.client, server.1).download(BULK);
@@ -119,7 +119,7 @@ fn both_directions_pair_up_behind_address_translation() {
     assert_pairs_up(&hosts, (&hosts.server, SERVER), "10.77.2.2");
 }
 
-fn what_is_not_selected_never_comes_to_us() {
+fn traffic_that_is_not_selected_is_not_diverted() {
     let hosts = Hosts::routed();
     let excluded = |port, prefix: &str| Selection {
         excluded_ports: port,
@@ -147,7 +147,7 @@ fn what_is_not_selected_never_comes_to_us() {
         let running =
             Loop::start(&hosts.gateway, None, move || Divert::open(&radio(), &selection).expect("open"));
         hosts.ping_and_datagram();
-        // The end of the connection before may come only now, but it is TCP.
+        // The end of the previous connection may arrive only now, but it is TCP.
         let others = Seen::count(&running.seen.not_tcp) + Seen::count(&running.seen.untouched);
         assert_eq!(others, 0, "UDP and ICMP are not for us");
         let before = Seen::count(&running.seen.frames);
@@ -157,7 +157,7 @@ fn what_is_not_selected_never_comes_to_us() {
     }
 }
 
-fn datagrams_come_to_us_if_they_are_wanted_and_may_be_rtp() {
+fn possible_rtp_is_diverted_if_datagrams_are_selected() {
     let hosts = Hosts::routed();
     for (datagrams, excluded_ports, are_seen) in
         [(true, vec![], true), (true, vec![7000], false), (false, vec![], false)]
@@ -204,7 +204,7 @@ fn datagrams_that_are_set_aside_pass() {
     hosts.gateway.enter(|| drop(gateway)).expect("enter");
 }
 
-fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
+fn a_flow_that_is_set_aside_passes_until_a_new_one_uses_its_ports() {
     let hosts = Hosts::routed();
     let mut gateway = hosts.gateway.enter(open).expect("enter");
     let count = |gateway: &Divert| gateway.counters().expect("they can be read");
@@ -212,8 +212,7 @@ fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
         ("10.77.1.2".parse().expect("an address"), 5000),
         ("10.77.2.2".parse().expect("an address"), 6000),
     );
-    // The heartbeat never came: everything passes, and is counted as stale where it would have come
-    // to us.
+    // Without a heartbeat, all frames pass, and those that would be diverted are counted as stale.
     let mut connection = Flow::open(&hosts, SERVER);
     let before = count(&gateway);
     assert!(before.stale > 0 && before.diverted == 0, "{before:?}");
@@ -264,20 +263,20 @@ fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
     }
 }
 
-fn the_process_that_is_killed(how: &str) -> ! {
+fn run_killed_process(how: &str) -> ! {
     let how = if how == "filters" { Attachment::Filters } else { Attachment::Newest };
     let mut gateway = Divert::open_with(&radio(), &Selection::default(), how).expect("it opens");
     hosts::be_child(&mut gateway)
 }
 
-fn a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left() {
+fn the_test_of_the_backend_succeeds_and_leaves_nothing() {
     let hosts = Hosts::wired();
     hosts.gateway.enter(Divert::try_out).expect("enter").expect("the tests of this file run, too");
     assert_nothing_is_left(&hosts.gateway);
 }
 
 #[expect(clippy::disallowed_methods, reason = "a device takes real time")]
-fn a_device_in_which_frames_pile_up_is_not_taken_for_a_broken_one() {
+fn a_device_with_a_full_queue_is_not_treated_as_broken() {
     let hosts = Hosts::routed();
     let segment_up = hosts.segments_up();
     let overloaded = || {
@@ -300,12 +299,12 @@ fn a_device_in_which_frames_pile_up_is_not_taken_for_a_broken_one() {
     assert!(came > 5000, "{came}: too few to pile up");
 }
 
-fn a_port_is_read_although_another_one_has_more_than_is_read_at_a_time() {
+fn a_port_is_read_although_another_port_has_more_than_a_batch() {
     let hosts = Hosts::routed();
     let segment_up = hosts.segments_up();
     let segment_down = || {
-        // Nobody listens; the first time, the hosts look for each other.
-        let connect = || TcpStream::connect_timeout(&NOBODY, Duration::from_millis(50)).map(drop);
+        // The port has no listener. The first time, the hosts resolve each other's addresses.
+        let connect = || TcpStream::connect_timeout(&CLOSED_PORT, Duration::from_millis(50)).map(drop);
         let _ = hosts.server.enter(connect).expect("enter");
     };
     let look = || {
@@ -327,7 +326,7 @@ fn a_port_is_read_although_another_one_has_more_than_is_read_at_a_time() {
         let is_down = |port: &PortId| divert.ports()[usize::from(port.0)].side == Side::Core;
         is_more_left && frames.iter().any(|(port, _)| is_down(port))
     };
-    // Where the machine lets us wait between a heartbeat and a segment, that one goes past.
+    // If this thread has to wait between a heartbeat and a segment, the segment bypasses the gateway.
     let is_read = (0..5).any(|_| hosts.gateway.enter(look).expect("enter"));
     assert!(is_read, "the other port was left waiting");
 }
@@ -360,7 +359,7 @@ fn programs_that_are_removed_are_attached_again() {
     assert_nothing_is_left(&hosts.gateway);
 }
 
-fn frames_with_vlan_tags_come_whole_and_go_on() {
+fn frames_with_vlan_tags_are_diverted_complete_and_forwarded() {
     let hosts = Hosts::bridged();
     let running = Loop::start(&hosts.gateway, None, open);
     for tags in [&[0x81, 0, 0, 5][..], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 5]] {
@@ -372,7 +371,7 @@ fn frames_with_vlan_tags_come_whole_and_go_on() {
     running.end();
 }
 
-fn frames_of_pppoe_pass_and_never_come_to_us() {
+fn frames_of_pppoe_are_not_diverted() {
     let hosts = Hosts::bridged();
     let running = Loop::start(&hosts.gateway, None, open);
     let before = Seen::count(&running.seen.frames);
@@ -381,7 +380,7 @@ fn frames_of_pppoe_pass_and_never_come_to_us() {
     running.end();
 }
 
-fn what_is_missing_is_said() {
+fn errors_name_what_is_missing() {
     let hosts = Hosts::routed();
     let open_on = |name: &str| {
         let radio = ["radio".to_owned(), name.to_owned()];

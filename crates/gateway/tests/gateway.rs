@@ -1,4 +1,4 @@
-//! The gateway with real TCP through it.
+//! Tests of the gateway with real TCP.
 
 mod hosts;
 
@@ -25,14 +25,14 @@ fn main() -> ExitCode {
             snoop_sees_downloads_of_both_families_by_tc,
             snoop_sees_downloads_of_both_families_by_tun,
             snoop_sees_downloads_over_a_bridge,
-            each_clients_packets_come_to_its_own_worker,
+            each_client_is_served_by_its_own_worker,
             an_upload_that_passes_in_the_kernel_arrives_in_order,
-            traffic_goes_on_past_devices_that_break_and_they_are_mended,
-            traffic_goes_on_past_a_tun_device_and_rules_that_break_and_they_are_mended,
-            a_radio_interface_that_was_away_is_taken_up_again,
-            a_core_interface_of_tun_may_come_and_go,
-            an_interface_is_claimed_once_and_only_by_who_may_administer_it,
-            a_port_that_is_not_there_is_named;
+            traffic_bypasses_broken_devices_until_they_are_mended,
+            traffic_bypasses_a_broken_tun_device_and_rules_until_they_are_mended,
+            a_recreated_radio_interface_is_used_again,
+            a_recreated_core_interface_is_used_again_by_tun,
+            an_interface_is_claimed_once_and_only_with_net_admin,
+            the_error_for_a_missing_interface_names_it;
         [namespaces, nft]:
             snoop_sees_downloads_behind_address_translation;
     })
@@ -40,9 +40,9 @@ fn main() -> ExitCode {
 
 const BULK: usize = 5_000_000;
 
-/// Octets of a download that come to the gateway at the least: while it lacks processor time, the kernel
-/// forwards without it.
-fn least_seen() -> u64 {
+/// The minimum number of octets of a download that the gateway sees. On a busy machine, the kernel may
+/// forward without it.
+fn min_seen() -> u64 {
     if quiet().is_ok() { BULK as u64 } else { 0 }
 }
 
@@ -50,7 +50,7 @@ fn start(hosts: &Hosts, backend: &str) -> Gateway {
     start_with(hosts, backend, "")
 }
 
-/// With these lines behind the others.
+/// Starts a gateway with additional lines at the end of its file.
 fn start_with(hosts: &Hosts, backend: &str, lines: &str) -> Gateway {
     let config = config_of(backend, lines);
     Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts")
@@ -77,10 +77,7 @@ fn snoop_sees_downloads(hosts: &Hosts, backend: &str) {
     }
     let flows = gateway.flows(10).expect("it runs");
     assert_eq!(flows.len(), 2, "{flows:?}");
-    assert!(
-        flows.iter().all(|flow| flow.rule == "snoop" && flow.octets_from_core > least_seen()),
-        "{flows:?}"
-    );
+    assert!(flows.iter().all(|flow| flow.rule == "snoop" && flow.octets_from_core > min_seen()), "{flows:?}");
     assert!(flows.iter().all(|flow| flow.core.port() == 5000), "{flows:?}");
     let report = gateway.stop().expect("it ends well");
     let engine = &report.engine;
@@ -91,7 +88,7 @@ fn snoop_sees_downloads(hosts: &Hosts, backend: &str) {
         "{report:?}"
     );
     assert_nothing_is_left(&hosts.gateway);
-    // It was never needed.
+    // Downloads work without the gateway.
     hosts.download(SERVER, BULK / 10);
 }
 
@@ -103,7 +100,7 @@ fn snoop_sees_downloads_of_both_families_by_tun() {
     snoop_sees_downloads(&Hosts::routed(), "tun");
 }
 
-fn each_clients_packets_come_to_its_own_worker() {
+fn each_client_is_served_by_its_own_worker() {
     const WORKERS: usize = 3;
     let hosts = Hosts::routed();
     let gateway = start_with(&hosts, "tc-bpf", &format!("[process]\nthreads = {WORKERS}\n"));
@@ -125,7 +122,7 @@ fn each_clients_packets_come_to_its_own_worker() {
     }
     assert!(!expected.contains(&0), "the addresses are of all workers: {expected:?}");
     let report = gateway.stop().expect("it ends well");
-    // On a busy machine a connection may pass in the kernel.
+    // On a busy machine, a connection may bypass the gateway.
     let seen: Vec<usize> = report.threads.iter().map(|thread| thread.connections).collect();
     let is_own = seen.iter().zip(expected).all(|(seen, expected)| (1..=expected).contains(seen));
     assert!(is_own && (quiet().is_err() || seen == expected), "{seen:?}, of {expected:?}");
@@ -137,7 +134,7 @@ fn each_clients_packets_come_to_its_own_worker() {
 }
 
 fn an_upload_that_passes_in_the_kernel_arrives_in_order() {
-    // On two processors a veth pair reorders by itself.
+    // On two processors a veth pair reorders frames.
     let on_one_processor = || {
         let mut one = CpuSet::new();
         one.set(sched_getcpu());
@@ -169,7 +166,7 @@ fn uploads_pass_in_order() {
             assert!(report.engine.agents.packets.shown > 50, "it passes in the kernel: {report:?}");
             out_of_order(&hosts)
         };
-        // Past a loop that the machine has no time for, frames overtake those that wait for it.
+        // If the loop has too little processor time, frames that bypass it overtake those that wait for it.
         assert!((0..5).any(|_| upload() == 0), "super-packets {super_packets}");
     }
 }
@@ -188,18 +185,18 @@ fn snoop_sees_downloads_behind_address_translation() {
     let gateway = start(&hosts, "tc-bpf");
     hosts.download(SERVER, BULK);
     let flows = gateway.flows(10).expect("it runs");
-    assert!(matches!(&flows[..], [flow] if flow.octets_from_core > least_seen()), "{flows:?}");
+    assert!(matches!(&flows[..], [flow] if flow.octets_from_core > min_seen()), "{flows:?}");
     let report = gateway.stop().expect("it ends well");
     let seen = report.engine.agents.packets.seen + report.engine.agents.packets.shown;
     assert!(seen > 100, "{report:?}");
     assert_eq!(report.engine.connections, 1, "{report:?}");
-    // Ports are read in turn: on a busy machine the client's first segments may come ahead of the
+    // Ports are read in turn: on a busy machine, the client's first segments may be read before the
     // server's SYN.
     assert!(report.engine.counters.passed.one_way * 10 < seen, "{report:?}");
 }
 
-/// Asserts that new connections come to the gateway. One that was out, or that the machine lets wait,
-/// stays out for a while.
+/// Asserts that new connections are diverted to the gateway. A gateway that was out, or had to wait for a
+/// processor, stays out for some time.
 fn assert_it_is_in_the_path(hosts: &Hosts, gateway: &Gateway) {
     let seen = || {
         let packets = gateway.report().expect("it runs").engine.agents.packets;
@@ -212,9 +209,9 @@ fn assert_it_is_in_the_path(hosts: &Hosts, gateway: &Gateway) {
     });
 }
 
-/// Breaks something, and has the client download meanwhile; until the gateway has mended it and is in
-/// the path again. `DEVICE0` in a command is the first of the gateway's devices that are there then, and so on: one
-/// that was replaced has another name.
+/// Runs each of these commands, which break the gateway, has the client download, and waits until the
+/// gateway has mended the fault and is in the path again. `DEVICE0` in a command is the current name of the
+/// gateway's first device, and so on: a replaced device has another name.
 fn assert_it_is_mended(hosts: &Hosts, gateway: &Gateway, breaks: &[&str]) {
     for command in breaks {
         let before = gateway.report().expect("it runs").punctuality.steps_out;
@@ -242,7 +239,7 @@ fn assert_it_is_mended(hosts: &Hosts, gateway: &Gateway, breaks: &[&str]) {
     }
 }
 
-fn traffic_goes_on_past_devices_that_break_and_they_are_mended() {
+fn traffic_bypasses_broken_devices_until_they_are_mended() {
     for lines in ["", "[process]\nthreads = 2\n"] {
         let hosts = Hosts::routed();
         let gateway = start_with(&hosts, "tc-bpf", lines);
@@ -264,7 +261,7 @@ fn traffic_goes_on_past_devices_that_break_and_they_are_mended() {
     }
 }
 
-fn traffic_goes_on_past_a_tun_device_and_rules_that_break_and_they_are_mended() {
+fn traffic_bypasses_a_broken_tun_device_and_rules_until_they_are_mended() {
     let hosts = Hosts::routed();
     let gateway = start(&hosts, "tun");
     hosts.download(SERVER, BULK / 20);
@@ -284,7 +281,7 @@ fn traffic_goes_on_past_a_tun_device_and_rules_that_break_and_they_are_mended() 
     assert_nothing_is_left(&hosts.gateway);
 }
 
-/// Takes a wire of the gateway away, and puts another in its place.
+/// Removes a wire of the gateway, and replaces it by another one.
 fn rewire(hosts: &Hosts, name: &str, peer: &Namespace, network: u8, meanwhile: impl FnOnce()) {
     hosts.gateway.ip(&[&format!("link delete {name}")]).expect("it is there");
     meanwhile();
@@ -311,7 +308,7 @@ fn assert_it_comes_back(hosts: &Hosts, gateway: &Gateway, name: &str, peer: &Nam
     assert_it_is_in_the_path(hosts, gateway);
 }
 
-fn a_radio_interface_that_was_away_is_taken_up_again() {
+fn a_recreated_radio_interface_is_used_again() {
     for lines in ["", "[process]\nthreads = 2\n"] {
         let hosts = Hosts::routed();
         let gateway = start_with(&hosts, "tc-bpf", lines);
@@ -324,7 +321,7 @@ fn a_radio_interface_that_was_away_is_taken_up_again() {
     }
 }
 
-fn a_core_interface_of_tun_may_come_and_go() {
+fn a_recreated_core_interface_is_used_again_by_tun() {
     let hosts = Hosts::routed();
     let gateway = start(&hosts, "tun");
     assert_it_comes_back(&hosts, &gateway, "core", &hosts.server, 1);
@@ -332,9 +329,9 @@ fn a_core_interface_of_tun_may_come_and_go() {
     assert_nothing_is_left(&hosts.gateway);
 }
 
-fn an_interface_is_claimed_once_and_only_by_who_may_administer_it() {
+fn an_interface_is_claimed_once_and_only_with_net_admin() {
     let hosts = Hosts::routed();
-    // What any user of the machine may do: to take names that need no right.
+    // Any user may bind abstract socket names; that must not prevent a claim.
     let index = hosts.gateway.enter(|| Interface::named("radio").expect("it is there").index());
     let name = format!("lasthop/gateway/{}", index.expect("enter"));
     let squat = || UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).expect("a name"));
@@ -350,7 +347,7 @@ fn an_interface_is_claimed_once_and_only_by_who_may_administer_it() {
     start(&hosts, "tc-bpf").stop().expect("it is free again");
 }
 
-fn a_port_that_is_not_there_is_named() {
+fn the_error_for_a_missing_interface_names_it() {
     let hosts = Hosts::wired();
     let text = "[ports]\nradio = [\"wlan7\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n";
     let config = config::parse(text, "test", LinkSenses::empty()).expect("it is right");

@@ -1,5 +1,5 @@
-//! Memory that a gateway takes, as the kernel counts it. One test in a process of its own: others
-//! would be counted, too.
+//! A test of the gateway's memory, as counted by the kernel. It has a process of its own, because the
+//! memory of other tests would be counted as well.
 
 use lasthop_agent::counter::AT_BOUND;
 use std::fs;
@@ -19,10 +19,10 @@ const CONNECTIONS: u16 = 1_000;
 const SEGMENTS: u32 = 100;
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
-/// Beside the budget: what docs/src/gateway.md states for connections and frames in hand.
+/// The memory in addition to the budget that docs/src/gateway.md states for connections and frames.
 const BESIDE: usize = 4 << 20;
 
-/// The gateway with frames that lie in the buffers that devices read into.
+/// A gateway whose frames are in buffers like those of devices.
 struct Gateway {
     engine: Engine,
     buffers: Buffers,

@@ -1,4 +1,5 @@
-//! Paths that take smaller packets than both ends have agreed on, or none, with each scheme that a gateway runs.
+//! Tests of paths with a smaller MTU than both endpoints have agreed on, or without a route, with each
+//! scheme that a gateway runs.
 
 mod hosts;
 
@@ -19,16 +20,16 @@ use lasthop_linux::namespace::Namespace;
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [namespaces]:
-            routers_that_say_so_behind_the_hop_and_before_it,
-            a_link_that_drops_larger_packets_in_silence,
-            a_network_that_cannot_be_reached_is_refused_at_once,
-            the_messages_of_either_side_come_to_user_space_and_go_on;
+            transfers_complete_if_routers_on_both_sides_report_the_mtu,
+            transfers_complete_over_a_link_that_silently_drops_large_packets,
+            a_connection_to_an_unreachable_network_fails_at_once,
+            icmp_errors_from_both_sides_are_diverted_and_forwarded;
     })
 }
 
-/// More than the windows that connections begin with.
+/// The size of a transfer: more than the initial windows.
 const OCTETS: usize = 500_000;
-/// What IPv6 requires, and a little more.
+/// The MTU of the narrow link: a little more than the minimum of IPv6.
 const MTU: u32 = 1300;
 
 fn start(hosts: &Hosts, scheme: &str) -> Option<Gateway> {
@@ -36,32 +37,32 @@ fn start(hosts: &Hosts, scheme: &str) -> Option<Gateway> {
         "backend = \"tc-bpf\"\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n\
          [process]\nthreads = 2\n[[rule]]\nscheme = \"{scheme}\"\n"
     );
-    // Others need to see what no real link layer tells.
+    // Other schemes need events that no real link layer reports.
     let config = config::parse(&text, "test", LinkSenses::empty()).ok()?;
     Some(Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts"))
 }
 
-/// Runs a test for each scheme that a gateway runs, on hosts that have no memory of another's; all at the same
-/// time, because most of it is waiting.
+/// Runs a test for each scheme that a gateway runs, each on hosts of its own, so that no path MTU is cached.
+/// All run in parallel, because most of the time is waiting.
 fn with_each_scheme(test: impl Fn(&Hosts, &Namespace) + Sync) {
     let with = |scheme| {
         let hosts = Hosts::routed();
         let gateway = start(&hosts, scheme)?;
-        let far = hosts.behind_client(MTU);
+        let far = hosts.beyond_client(MTU);
         test(&hosts, &far);
         let report = gateway.stop().expect("it ends well");
         assert_eq!(report.engine.agents.packets.panics, 0, "{scheme}");
         Some(scheme)
     };
     let schemes = lasthop_schemes::catalogue::CATALOGUE.iter().map(|scheme| scheme.name);
-    let run = at_the_same_time(schemes, with);
+    let run = in_parallel(schemes, with);
     for scheme in ["none", "snoop", "wtcp", "i-tcp", "cicada"] {
         assert!(run.contains(&Some(scheme)), "{run:?}");
     }
 }
 
-/// Calls with each of these, in a thread of its own.
-fn at_the_same_time<T: Send, R: Send>(each: impl Iterator<Item = T>, call: impl Fn(T) -> R + Sync) -> Vec<R> {
+/// Calls `call` with each item, in a thread of its own.
+fn in_parallel<T: Send, R: Send>(each: impl Iterator<Item = T>, call: impl Fn(T) -> R + Sync) -> Vec<R> {
     let call = &call;
     thread::scope(|scope| {
         let running: Vec<_> = each.map(|one| scope.spawn(move || call(one))).collect();
@@ -69,7 +70,7 @@ fn at_the_same_time<T: Send, R: Send>(each: impl Iterator<Item = T>, call: impl 
     })
 }
 
-/// The gateway's machine is a router with a narrow link itself.
+/// Makes the gateway's host a router with a narrow link.
 fn narrow_the_wire(hosts: &Hosts) {
     let commands = [
         format!("route replace 10.77.1.0/24 dev core mtu {MTU}"),
@@ -78,9 +79,9 @@ fn narrow_the_wire(hosts: &Hosts) {
     hosts.gateway.ip(&commands.each_ref().map(String::as_str)).expect("routes");
 }
 
-/// ICMP errors that this thread's namespace has received: destinations unreachable of IPv4, packets too big of
-/// IPv6.
-fn errors_heard() -> io::Result<[u64; 2]> {
+/// The ICMP errors that this thread's namespace has received: Destination Unreachable of IPv4, and Packet
+/// Too Big of IPv6.
+fn errors_received() -> io::Result<[u64; 2]> {
     let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
     let v4 = read("snmp")?;
     let mut icmp = v4.lines().filter(|line| line.starts_with("Icmp:")).map(str::split_whitespace);
@@ -95,7 +96,8 @@ fn errors_heard() -> io::Result<[u64; 2]> {
     Ok([count(unreachable)?, count(too_big)?])
 }
 
-/// One transfer: who has heard of the path's MTU asks for no larger segments the next time.
+/// Runs a single transfer: a host that knows the path's MTU would announce a smaller segment size for the
+/// next one.
 fn transfer(hosts: &Hosts, far: &Namespace, address: &str, is_upload: bool) {
     let Flow { server, client } = Flow::between(&hosts.server, far, address);
     let flow = if is_upload { Flow { server: client, client: server } } else { Flow { server, client } };
@@ -104,7 +106,7 @@ fn transfer(hosts: &Hosts, far: &Namespace, address: &str, is_upload: bool) {
 
 const TRANSFERS: [(&str, bool); 4] = [(SERVER, false), (SERVER, true), (SERVER_V6, false), (SERVER_V6, true)];
 
-fn routers_that_say_so_behind_the_hop_and_before_it() {
+fn transfers_complete_if_routers_on_both_sides_report_the_mtu() {
     for (server, is_upload) in TRANSFERS {
         with_each_scheme(|hosts, far| {
             narrow_the_wire(hosts);
@@ -113,30 +115,30 @@ fn routers_that_say_so_behind_the_hop_and_before_it() {
     }
 }
 
-fn a_link_that_drops_larger_packets_in_silence() {
+fn transfers_complete_over_a_link_that_silently_drops_large_packets() {
     with_each_scheme(|hosts, far| {
-        // What is left to the ends, they find out by themselves.
+        // The endpoints have to probe the path MTU.
         hosts.server.sysctl("ipv4/tcp_mtu_probing", "1").expect("a setting");
-        // The router in front of the link does not say that packets are too big.
+        // The router before the link does not report packets that are too big.
         for (family, network) in [("-4", "10.77.1.0/24"), ("-6", "fd77:1::/64")] {
             let rule = [family, "rule", "add", "iif", "lo", "to", network, "blackhole"];
             let status = hosts.client.enter(|| Command::new("ip").args(rule).status()).expect("enter");
             assert!(status.is_ok_and(|status| status.success()), "{rule:?}");
         }
         let servers = [SERVER, SERVER_V6].into_iter();
-        at_the_same_time(servers, |server| transfer(hosts, far, server, false));
-        let heard = hosts.server.enter(errors_heard).expect("enter").expect("counters");
-        assert_eq!(heard, [0, 0], "the server has heard of the link");
+        in_parallel(servers, |server| transfer(hosts, far, server, false));
+        let received = hosts.server.enter(errors_received).expect("enter").expect("counters");
+        assert_eq!(received, [0, 0], "the server has heard of the link");
     });
 }
 
-fn a_network_that_cannot_be_reached_is_refused_at_once() {
+fn a_connection_to_an_unreachable_network_fails_at_once() {
     with_each_scheme(|hosts, _| {
         hosts
             .gateway
             .ip(&["route add unreachable 10.77.9.0/24", "route add prohibit 10.77.10.0/24"])
             .expect("routes");
-        // 15 seconds: who is told nothing fails with another error.
+        // 15 seconds: without an ICMP error, the connect fails with another error.
         hosts.client.sysctl("ipv4/tcp_syn_retries", "3").expect("a setting");
         for address in ["10.77.9.1:80", "10.77.10.1:80"] {
             // Not `connect_timeout`: on an ICMP error Linux wakes a poll before the socket has the error,
@@ -148,10 +150,10 @@ fn a_network_that_cannot_be_reached_is_refused_at_once() {
     });
 }
 
-fn the_messages_of_either_side_come_to_user_space_and_go_on() {
+fn icmp_errors_from_both_sides_are_diverted_and_forwarded() {
     for (server, is_upload) in TRANSFERS {
         let hosts = Hosts::routed();
-        let far = hosts.behind_client(MTU);
+        let far = hosts.beyond_client(MTU);
         narrow_the_wire(&hosts);
         let open = || Divert::open(&radio(), &Selection::default()).expect("it opens");
         let running = Loop::start(&hosts.gateway, None, open);

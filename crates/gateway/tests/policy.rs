@@ -1,4 +1,4 @@
-//! The TUN backend with real TCP through it.
+//! Tests of the TUN backend with real TCP.
 
 mod hosts;
 
@@ -14,17 +14,17 @@ use lasthop_gateway::io::policy::{Policy, PolicyError};
 use lasthop_linux::namespace::Namespace;
 
 fn main() -> ExitCode {
-    if hosts::asked_of_child().is_some() {
+    if hosts::task_of_child().is_some() {
         hosts::be_child(&mut open());
     }
     lasthop_needs::run(tests! {
         [namespaces]:
             bulk_tcp_arrives_in_super_packets_of_both_families,
             frames_of_one_segment_and_edited_ones_arrive,
-            what_is_not_selected_never_comes_to_us,
+            traffic_that_is_not_selected_is_not_diverted,
             a_connection_survives_a_process_that_is_killed_and_another_cleans_up,
-            rules_that_others_made_for_the_port_stay,
-            what_is_missing_is_said;
+            rules_of_others_for_the_port_are_kept,
+            errors_name_what_is_missing;
     })
 }
 
@@ -52,7 +52,7 @@ fn assert_nothing_is_left(gateway: &Namespace) {
 
 fn bulk_tcp_arrives_in_super_packets_of_both_families() {
     let hosts = Hosts::routed();
-    // The strict check, as some distributions have it.
+    // The strict reverse path check, which some distributions set.
     for interface in ["all", "default", "core", "radio"] {
         hosts.gateway.sysctl(&format!("ipv4/conf/{interface}/rp_filter"), "1").expect("a setting");
     }
@@ -79,7 +79,7 @@ fn frames_of_one_segment_and_edited_ones_arrive() {
     running.end();
 }
 
-fn what_is_not_selected_never_comes_to_us() {
+fn traffic_that_is_not_selected_is_not_diverted() {
     let hosts = Hosts::routed();
     let prefixes = |text: &str| text.parse().into_iter().collect();
     let ports_only = |ports| Selection { ports, ..Selection::default() };
@@ -97,7 +97,7 @@ fn what_is_not_selected_never_comes_to_us() {
         let running =
             Loop::start(&hosts.gateway, None, move || Policy::open(ports(), &selection).expect("open"));
         hosts.ping_and_datagram();
-        // The end of the connection before may come only now, but it is TCP.
+        // The end of the previous connection may arrive only now, but it is TCP.
         let others = Seen::count(&running.seen.not_tcp) + Seen::count(&running.seen.untouched);
         assert_eq!(others, 0, "UDP and ICMP are not for us");
         let before = Seen::count(&running.seen.frames);
@@ -123,9 +123,9 @@ fn a_connection_survives_a_process_that_is_killed_and_another_cleans_up() {
     assert_nothing_is_left(&hosts.gateway);
 }
 
-fn rules_that_others_made_for_the_port_stay() {
+fn rules_of_others_for_the_port_are_kept() {
     let hosts = Hosts::routed();
-    // With priorities of ours, before and behind our own rules.
+    // With priorities in our range, before and after our own rules.
     let others = ["26000", "26900"]
         .map(|priority| format!("rule add iif radio ipproto tcp priority {priority} lookup main"));
     hosts.gateway.ip(&others.each_ref().map(String::as_str)).expect("rules");
@@ -138,7 +138,7 @@ fn rules_that_others_made_for_the_port_stay() {
     assert_eq!(rules(&hosts.gateway), before);
 }
 
-fn what_is_missing_is_said() {
+fn errors_name_what_is_missing() {
     let hosts = Hosts::routed();
     let mut wrong = ports();
     wrong[1].name = "nonesuch".into();

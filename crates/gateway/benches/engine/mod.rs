@@ -1,5 +1,4 @@
-//! Engines with many connections, and frames for them: for `benches/gateway.rs` and
-//! `examples/engine.rs`.
+//! Engines with many connections, and their frames, for `benches/gateway.rs` and `examples/engine.rs`.
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,7 +13,7 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Timestamp
 
 const LINK: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
 
-/// A gateway with this many connections, each with its handshake behind it.
+/// A gateway with established connections.
 pub struct Bench {
     engine: Engine,
     out: Outgoing,
@@ -25,7 +24,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(flows: u32, scheme: &str) -> Self {
-        // Room for some that come and go beside them.
+        // With room for additional short connections.
         let text = format!("[bounds]\nflows = {}\n[[rule]]\nscheme = \"{scheme}\"\n", flows + 100);
         let plan: Plan = config::parse(&text, "bench", LinkSenses::all()).expect("right").plan;
         let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
@@ -40,7 +39,7 @@ impl Bench {
         bench
     }
 
-    /// The frames of a port's device, as the packet loop hands them over.
+    /// Passes a batch of frames to the engine, as the packet loop does.
     pub fn pass(&mut self, frames: Vec<(PortId, Frame)>) {
         self.now = self.now.after_nanos(32 * 20_000);
         self.engine.prefetch(&frames);
@@ -59,7 +58,7 @@ impl Bench {
         self.out.frames.clear();
     }
 
-    /// What a port's device gives at a time: 32 data segments and their ACKs.
+    /// A batch of frames, as devices return them: 32 data segments and their ACKs.
     pub fn batch(&mut self) -> Vec<(PortId, Frame)> {
         (0..32)
             .flat_map(|_| {
@@ -69,7 +68,7 @@ impl Bench {
             .collect()
     }
 
-    /// A connection that was not there before, from its first SYN to a RST.
+    /// The frames of a new connection, from its SYN to a RST.
     pub fn short(&mut self) -> Vec<(PortId, Frame)> {
         self.step += 1;
         let flow = self.flows + self.step;
@@ -84,7 +83,7 @@ impl Bench {
         ]
     }
 
-    /// A data segment of the next connection, and the acknowledgment of it.
+    /// A data segment of the next connection, and its acknowledgment.
     fn next(&mut self) -> (Frame, Frame) {
         let (flow, round) = (self.step % self.flows, self.step / self.flows);
         self.step += 1;
@@ -107,6 +106,6 @@ fn frame(flow: u32, is_down: bool, number: u32, len: u32, flags: TcpFlags, time:
     tcp.options.timestamps = Some(Timestamps { value: time, echo_reply: time });
     let payload = Payload::Stream { stream: 1, offset: 0, len };
     let packet = Packet::tcp_segment(Ip::new(IpAddr::V4(ip.0), IpAddr::V4(ip.1)), tcp, payload);
-    // The network card has looked at the checksum, as most do.
+    // Like most network cards, this one has verified the checksum.
     Frame { checksum: Checksum::Right, ..Frame::plain(Bytes::from([&LINK[..], &emit(&packet)].concat())) }
 }

@@ -1,4 +1,4 @@
-//! Ports and prefixes, as they are written in lists.
+//! Ports and prefixes as entries of lists.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -46,7 +46,7 @@ impl JsonSchema for PortEntry {
     }
 }
 
-/// Reads prefixes; the error is the place of the wrong one and a sentence.
+/// Parses prefixes; the error has the index of the invalid one, and a message.
 pub(super) fn prefixes(texts: &[String]) -> Result<Vec<Prefix>, (usize, String)> {
     texts
         .iter()

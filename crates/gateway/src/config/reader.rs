@@ -1,4 +1,4 @@
-//! Checks of what serde cannot check, with errors that name the place in the file.
+//! Checks beyond those of serde, with errors that name the place in the file.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::tables::{PortsTable, SelectorTable};
 use crate::plan::Surroundings;
 use crate::selector::Selector;
 
-/// What reading needs to know.
+/// The context of the checks.
 pub(super) struct Reader<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) surroundings: Surroundings,
@@ -33,7 +33,7 @@ impl Reader<'_> {
             }
             for (index, name) in names.iter().enumerate() {
                 let key = ["ports", side, &index.to_string()];
-                // What Linux takes for a name (IFNAMSIZ, and `dev_valid_name`).
+                // The names that Linux accepts (IFNAMSIZ, and `dev_valid_name`).
                 let is_odd = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
                 if name.is_empty() || name.len() > 15 || name.chars().any(is_odd) {
                     return Err(self.fail(&key, "expected the name of an interface, such as \"wlan0\""));

@@ -1,4 +1,4 @@
-//! From the tables of rules to rules that are ready to run.
+//! Converts the tables of rules to rules that are ready to run.
 
 use lasthop_agent::LinkSenses;
 use lasthop_config::FileError;
@@ -33,7 +33,7 @@ fn rule(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<RulePlan,
     Ok(rule)
 }
 
-/// Why a scheme cannot run here, and which schemes can.
+/// The reason why a scheme cannot run in a gateway, with the schemes that can.
 fn refusal(error: &RuleError) -> String {
     let RuleProblem::Blind { missing, .. } = &error.problem else { return error.to_string() };
     let why = if missing.contains(LinkSenses::LINK_OPTIONS) {
@@ -55,7 +55,7 @@ fn works_blind(scheme: &Scheme) -> bool {
     rule.is_some_and(|rule| rule.agent.is_some())
 }
 
-/// The key of a layer below its rule.
+/// The key of a layer, relative to its rule.
 fn layer_key<'a>(table: &RuleTable, layer: &'a str) -> Vec<&'a str> {
     if table.stack.is_some() { vec!["stack", layer] } else { Vec::new() }
 }
@@ -75,14 +75,15 @@ fn stack(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<SchemeSt
     SchemeStack::new(layers).map_err(|StackError { layer, setting, error }| {
         let layer = layer.to_string();
         let mut key = [&["rule", index], &layer_key(table, &layer)[..]].concat();
-        // A rule has keys of its own, and its scheme's settings are a table; a layer has no others.
+        // A rule has keys of its own, so its scheme's settings are a table; all keys of a layer are
+        // settings.
         let is_layer = table.stack.is_some();
         match (&setting, error.problem()) {
             (Some(setting), Some(_)) if is_layer => key.push(setting),
             (Some(setting), Some(_)) => key.extend(["settings", setting]),
             (None, Some(_)) if is_layer => {}
             (None, Some(_)) => key.push("settings"),
-            // A layer may be its scheme's name alone.
+            // A layer may consist of its scheme's name only.
             _ if is_layer && !reader.document.has(&[&key[..], &["scheme"]].concat()) => {}
             _ => key.push("scheme"),
         }

@@ -14,7 +14,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn the_packaged_file_says_what_an_empty_one_means() {
+fn the_packaged_file_has_the_default_of_every_key() {
     let document = Document::parse(DEFAULT_FILE, "packaging/gateway.toml".to_owned(), "a configuration")
         .expect("it is TOML");
     let mut packaged: GatewayFile = document.deserialize().expect("it is right");
@@ -28,7 +28,7 @@ fn the_packaged_file_says_what_an_empty_one_means() {
 }
 
 #[test]
-fn what_is_hardly_meant_is_noted() {
+fn settings_that_are_probably_not_intended_result_in_notes() {
     let notes = |text: &str| read(text).expect("it is right").notes();
     assert_eq!(notes(""), [""; 0]);
     let [note] = &notes("[bounds]\noctets-in-all = \"1 MiB\"")[..] else { panic!("one note") };
@@ -57,7 +57,7 @@ fn what_is_hardly_meant_is_noted() {
 }
 
 #[test]
-fn a_scheme_that_no_real_link_shows_enough_is_refused_with_those_that_could_be_used() {
+fn the_refusal_of_a_scheme_that_needs_link_events_lists_usable_schemes() {
     let refusal = |scheme| refused(&format!("[[rule]]\nscheme = \"{scheme}\""));
     let fates = refusal("as-tcp");
     assert!(
@@ -148,7 +148,7 @@ fn errors_name_line_key_and_what_was_expected() {
 }
 
 #[test]
-fn bounds_are_the_worlds_and_settings_are_what_the_file_gives() {
+fn bounds_and_settings_are_those_of_the_file() {
     let text = r#"
         [bounds]
         flows = 77
@@ -172,7 +172,7 @@ fn bounds_are_the_worlds_and_settings_are_what_the_file_gives() {
 }
 
 #[test]
-fn ssh_is_left_alone_unless_the_file_says_otherwise() {
+fn ssh_is_excluded_by_default() {
     let key = |port| {
         let host = IpAddr::from([10, 0, 0, 1]);
         FlowKey::tcp((host, port), (host, 50_000))
@@ -208,7 +208,7 @@ fn the_schema_knows_every_key_of_the_packaged_file() {
 }
 
 #[test]
-fn another_scheme_is_not_said_to_be_other_traffic() {
+fn a_change_of_the_scheme_is_not_reported_as_a_change_of_traffic() {
     let of = |scheme: &str| read(&format!("[[rule]]\nscheme = \"{scheme}\"")).expect("it is right");
     // Neither file has [traffic].
     assert!(!of("cicada").takes_restart(&of("snoop")).contains(&"traffic"));

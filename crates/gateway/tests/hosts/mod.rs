@@ -1,5 +1,4 @@
-//! Server, gateway and client on this machine, and a packet loop in the gateway that sends
-//! everything on.
+//! Server, gateway and client on this machine, and a packet loop in the gateway that forwards all frames.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 
@@ -28,12 +27,12 @@ use rustix::net::{AddressFamily, Protocol, RawProtocol, SocketFlags, SocketType,
 pub const SERVER: &str = "10.77.1.2:5000";
 pub const SERVER_V6: &str = "[fd77:1::2]:5000";
 
-/// Needs what gives addresses in [`Hosts::masquerade`].
+/// Needs `nft`, for [`Hosts::masquerade`].
 pub fn nft() -> Result<(), String> {
     lasthop_needs::program("nft")
 }
 
-/// IPv4, TCP, and the payload of [`Hosts::send_tagged`].
+/// The length of an IPv4 header, a TCP header, and the payload of [`Hosts::send_tagged`].
 const SEGMENT_LEN: usize = 20 + 20 + 50;
 
 /// server -- core [gateway] radio -- client
@@ -44,12 +43,12 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The hosts with wires between them and no addresses.
+    /// Hosts with wires between them, without addresses.
     pub fn wired() -> Self {
         let host = |name| Namespace::new(name).expect("root may make namespaces");
         let hosts = Self { server: host("server"), gateway: host("gateway"), client: host("client") };
         for host in [&hosts.server, &hosts.gateway, &hosts.client] {
-            // Nobody else has our addresses, and looking takes a second.
+            // No other host has these addresses, and duplicate address detection takes a second.
             host.sysctl("ipv6/conf/default/accept_dad", "0").expect("a setting");
         }
         for (name, peer) in [("core", &hosts.server), ("radio", &hosts.client)] {
@@ -60,7 +59,7 @@ impl Hosts {
         hosts
     }
 
-    /// The gateway routes between two networks, of both families.
+    /// Hosts whose gateway routes between two networks, for both address families.
     pub fn routed() -> Self {
         let hosts = Self::wired();
         let commands = [
@@ -84,7 +83,7 @@ impl Hosts {
         hosts
     }
 
-    /// The gateway is a bridge, and both hosts are in one network.
+    /// Hosts in one network, whose gateway is a bridge.
     pub fn bridged() -> Self {
         let hosts = Self::wired();
         let commands = [
@@ -99,9 +98,9 @@ impl Hosts {
         hosts
     }
 
-    /// A host behind the client, which routes to it over a link of its own, and takes packets of up to
-    /// `mtu` octets for it; of both families. Both ends of the connection take larger ones.
-    pub fn behind_client(&self, mtu: u32) -> Namespace {
+    /// A host beyond the client, which routes to it over a link with this MTU, for both address families.
+    /// Both endpoints accept larger packets.
+    pub fn beyond_client(&self, mtu: u32) -> Namespace {
         let far = Namespace::new("far").expect("root may make namespaces");
         far.sysctl("ipv6/conf/default/accept_dad", "0").expect("a setting");
         self.client.sysctl("ipv4/ip_forward", "1").expect("forwarding");
@@ -128,14 +127,14 @@ impl Hosts {
         far
     }
 
-    /// The server's own timer runs out after 20 ms and not after 200, so that a gap in a transfer
-    /// is the gap in the path.
+    /// Sets the server's minimum retransmission time-out to 20 ms instead of 200 ms, so that a gap in a
+    /// transfer corresponds to the gap in the path.
     pub fn with_hasty_server(self) -> Self {
         self.server.ip(&["route add 10.77.2.0/24 via 10.77.1.1 rto_min 20ms"]).expect("a route");
         self
     }
 
-    /// Whether the hosts' own network cards leave segmenting to others; ours do if nothing is said.
+    /// Disables super-packets, which the hosts' interfaces send by default.
     pub fn without_super_packets(self) -> Self {
         let command = ["link set eth gso_max_segs 1"];
         self.server.ip(&command).expect("a setting of the link");
@@ -143,14 +142,14 @@ impl Hosts {
         self
     }
 
-    /// The server sends so much to the client, which looks at each octet.
+    /// Sends this number of octets from the server to the client, which checks each octet.
     pub fn download(&self, server: &str, octets: usize) {
         Flow::open(self, server).download(octets);
     }
 }
 
 impl Hosts {
-    /// Whoever goes from the client to the server has the gateway's address.
+    /// Has connections from the client to the server use the gateway's address.
     pub fn masquerade(&self) {
         let rule = "add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }; \
                     add rule ip nat out oifname core masquerade";
@@ -159,12 +158,12 @@ impl Hosts {
         assert!(output.status.success(), "{output:?}");
     }
 
-    /// A datagram from the client to the server, port 7000 on both sides, and the same one back.
+    /// Sends a datagram from the client to the server, with port 7000 on both sides, and back.
     pub fn exchange_datagrams(&self, octets: &[u8]) -> UdpSocket {
         let socket = |host: &Namespace| bound(host, || UdpSocket::bind("0.0.0.0:7000"));
         let (server, client) = (socket(&self.server), socket(&self.client));
         let received = |socket: &UdpSocket| {
-            socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            socket.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
             let mut buffer = [0; 2000];
             let (len, from) = socket.recv_from(&mut buffer).expect("it arrives");
             assert_eq!(&buffer[..len], octets);
@@ -177,52 +176,52 @@ impl Hosts {
         client
     }
 
-    /// Traffic that is not TCP, both ways.
+    /// Sends traffic that is not TCP, both ways.
     pub fn ping_and_datagram(&self) {
-        // Else six errors in a row are all.
+        // Without this, the kernel sends at most six errors in a row.
         self.server.sysctl("ipv4/icmp_ratelimit", "0").expect("a setting");
         let client = self.exchange_datagrams(b"datagram");
-        // Nobody listens there: an ICMP error comes back.
+        // The port has no listener: an ICMP error is returned.
         client.connect("10.77.1.2:7001").expect("it has an address");
         client.send(b"datagram").expect("it is sent");
         let error = client.recv(&mut [0; 100]).expect_err("nobody answers");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "the ICMP error arrives");
     }
 
-    /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was
-    /// sent.
+    /// Sends a TCP segment with these VLAN tags from the server to the client, and asserts that it arrives
+    /// unchanged.
     pub fn send_tagged(&self, tags: &[u8]) {
-        self.send_behind(&[tags, &[8, 0]].concat());
+        self.send_with(&[tags, &[8, 0]].concat());
     }
 
-    /// What sends a TCP segment of no connection to the gateway by the radio interface, each time.
+    /// A function that sends a TCP segment of an unknown connection to the gateway's radio interface.
     pub fn segments_up(&self) -> impl Fn() + use<> {
         let (client, frame) = (raw_socket(&self.client), frame_with_a_segment(&[8, 0]));
         move || {
-            // One for which there is no room is lost.
+            // A segment for which there is no room is lost.
             let _ = rustix::io::write(&client, &frame);
         }
     }
 
-    /// A TCP segment in a session of `PPPoE` (RFC 2516) goes the same way.
+    /// Sends a TCP segment in a session of `PPPoE` (RFC 2516), like [`Hosts::send_tagged`].
     pub fn send_in_pppoe(&self) {
         // Type and version, code, session, length, and the protocol of PPP: IPv4.
         let len = (SEGMENT_LEN as u16 + 2).to_be_bytes();
-        self.send_behind(&[&[0x88, 0x64, 0x11, 0, 0, 1], &len[..], &[0, 0x21]].concat());
+        self.send_with(&[&[0x88, 0x64, 0x11, 0, 0, 1], &len[..], &[0, 0x21]].concat());
     }
 
-    /// A TCP segment behind an Ethernet header that goes on with this after the addresses.
-    fn send_behind(&self, between: &[u8]) {
+    /// Sends a TCP segment from the server to the client, with `between` after the Ethernet addresses.
+    fn send_with(&self, between: &[u8]) {
         let frame = frame_with_a_segment(between);
         let (from, to) = (raw_socket(&self.server), raw_socket(&self.client));
         rustix::io::write(&from, &frame).expect("it is sent");
-        // The socket strips the outer tag, which the kernel keeps beside the frame.
+        // The socket strips the outer tag, which the kernel stores outside the frame.
         let stripped = [&frame[..12], &frame[16..]].concat();
-        let deadline = Instant::now() + PATIENCE;
-        let mut came = [0; 2000];
+        let deadline = Instant::now() + TIMEOUT;
+        let mut received = [0; 2000];
         loop {
-            match rustix::io::read(&to, &mut came) {
-                Ok(len) if came[..len] == frame || came[..len] == stripped => return,
+            match rustix::io::read(&to, &mut received) {
+                Ok(len) if received[..len] == frame || received[..len] == stripped => return,
                 Ok(_) => {}
                 Err(_) => thread::sleep(Duration::from_millis(1)),
             }
@@ -230,11 +229,11 @@ impl Hosts {
         }
     }
 
-    /// Another process of this test's program in the gateway, of which this is asked.
-    pub fn child(&self, ask: &str) -> Child {
+    /// Starts another process of this test's program in the gateway, with this task.
+    pub fn child(&self, task: &str) -> Child {
         let spawn = || {
             Command::new(std::env::current_exe().expect("we run"))
-                .env(CHILD, ask)
+                .env(CHILD, task)
                 .stdout(Stdio::piped())
                 .spawn()
         };
@@ -259,7 +258,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// kill -9
+    /// Kills the process (SIGKILL).
     pub fn kill(&mut self) {
         self.process.kill().expect("it is ours");
         self.process.wait().expect("it ends");
@@ -267,7 +266,7 @@ impl Child {
         self.seen = lines.filter_map(|line| line.trim().parse().ok()).last().unwrap_or(0);
     }
 
-    /// Frames that it had seen.
+    /// The number of frames that it had seen.
     pub const fn has_seen(&self) -> u64 {
         self.seen
     }
@@ -280,13 +279,13 @@ impl Drop for Child {
     }
 }
 
-/// What is asked of this process, if it is not the tests' own but one that they started.
-pub fn asked_of_child() -> Option<String> {
+/// The task of this process, if the tests started it as a child.
+pub fn task_of_child() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// Runs until it is killed, and says now and then how many frames it has seen.
-#[allow(clippy::print_stdout, reason = "the parent listens")]
+/// Runs until it is killed, and regularly prints the number of frames that it has seen.
+#[allow(clippy::print_stdout, reason = "the parent reads it")]
 pub fn be_child(io: &mut dyn PacketIo) -> ! {
     let seen = Seen::default();
     io.heartbeat(clock::now());
@@ -303,7 +302,7 @@ pub fn be_child(io: &mut dyn PacketIo) -> ! {
     unreachable!("nobody ends it but by killing it");
 }
 
-/// A TCP segment behind an Ethernet header that goes on with this after the addresses.
+/// A frame with a TCP segment, and with `between` after the Ethernet addresses.
 fn frame_with_a_segment(between: &[u8]) -> Vec<u8> {
     let address = |octets: [u8; 4]| IpAddr::from(octets);
     let tcp = Tcp { source_port: 1, destination_port: 2, ..Tcp::default() };
@@ -313,7 +312,7 @@ fn frame_with_a_segment(between: &[u8]) -> Vec<u8> {
     [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], between, &segment].concat()
 }
 
-/// A socket for whole frames of the host's one interface.
+/// A socket for complete frames of the host's only interface.
 #[allow(unsafe_code, reason = "rustix has no address type for packet sockets")]
 fn raw_socket(host: &Namespace) -> OwnedFd {
     let open = || {
@@ -345,9 +344,9 @@ fn raw_socket(host: &Namespace) -> OwnedFd {
     host.enter(open).expect("enter")
 }
 
-/// A socket at a host's address, which somebody may still hold: see [`assert_soon`].
+/// A socket bound to a host's address, which another process may still hold: see [`assert_soon`].
 fn bound<Socket: Send>(host: &Namespace, bind: impl Fn() -> io::Result<Socket> + Sync) -> Socket {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         match host.enter(&bind).expect("enter") {
             Ok(socket) => return socket,
@@ -360,17 +359,17 @@ fn bound<Socket: Send>(host: &Namespace, bind: impl Fn() -> io::Result<Socket> +
     }
 }
 
-/// Asserts that this holds before long. A test that starts a process at the same time holds our
-/// files for a moment, between fork and exec.
+/// Asserts that this holds before a time-out. A test that starts a process at the same time briefly holds
+/// our files, between fork and exec.
 pub fn assert_soon(mut holds: impl FnMut() -> Result<(), String>) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while let Err(message) = holds() {
         assert!(Instant::now() < deadline, "{message}");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Takes the SACK blocks out of an acknowledgment.
+/// Removes the SACK blocks of an acknowledgment.
 pub fn without_sack(packet: &mut Packet) -> bool {
     let is_acknowledgment = packet.payload().is_empty();
     match packet.tcp_mut() {
@@ -382,14 +381,14 @@ pub fn without_sack(packet: &mut Packet) -> bool {
     }
 }
 
-/// Longer than anything here takes on a machine with other work.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time-out, longer than any operation here takes on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn pattern(octets: usize) -> Vec<u8> {
     (0..octets as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-/// A connection, at its both ends.
+/// Both endpoints of a connection.
 pub struct Flow {
     pub server: TcpStream,
     pub client: TcpStream,
@@ -400,36 +399,36 @@ impl Flow {
         Self::between(&hosts.server, &hosts.client, server)
     }
 
-    /// A server and its client.
+    /// Opens a connection between a server and a client.
     pub fn between(server: &Namespace, client: &Namespace, address: &str) -> Self {
-        Self::by_way_of((server, address), client, address)
+        Self::through((server, address), client, address)
     }
 
-    /// A server and its client, which knows it by another address.
-    pub fn by_way_of(server: (&Namespace, &str), client: &Namespace, address: &str) -> Self {
+    /// Opens a connection to a server for which the client uses another address.
+    pub fn through(server: (&Namespace, &str), client: &Namespace, address: &str) -> Self {
         let [own, address] = [server.1, address].map(|text| text.parse::<SocketAddr>().expect("an address"));
         let listener = bound(server.0, || TcpListener::bind(own));
-        let client = client.enter(|| TcpStream::connect_timeout(&address, PATIENCE)).expect("enter");
+        let client = client.enter(|| TcpStream::connect_timeout(&address, TIMEOUT)).expect("enter");
         let client = client.expect("the server is reachable");
         let (server, _) = listener.accept().expect("a connection");
-        client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        client.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
         Self { server, client }
     }
 
-    /// The server sends so much to the client, which looks at each octet.
+    /// Sends this number of octets from the server to the client, which checks each octet.
     pub fn download(self, octets: usize) {
         let Self { server, mut client } = self;
-        server.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+        server.set_write_timeout(Some(TIMEOUT)).expect("a timeout");
         thread::scope(|scope| {
             let mut server = &server;
             scope.spawn(move || server.write_all(&pattern(octets)).expect("it is read"));
-            let mut came = vec![0; octets];
-            client.read_exact(&mut came).expect("it arrives");
-            assert!(came == pattern(octets), "it arrives as it was sent");
+            let mut received = vec![0; octets];
+            client.read_exact(&mut received).expect("it arrives");
+            assert!(received == pattern(octets), "it arrives as it was sent");
         });
     }
 
-    /// Something goes both ways.
+    /// Sends data both ways.
     pub fn exchange(&mut self) {
         self.server.write_all(b"question").expect("it is sent");
         self.client.read_exact(&mut [0; 8]).expect("it arrives");
@@ -437,8 +436,8 @@ impl Flow {
         self.server.read_exact(&mut [0; 6]).expect("it arrives");
     }
 
-    /// Sends without a pause for so long; the longest time in which nothing came, and how much
-    /// came.
+    /// Sends for this time, and calls `meanwhile` in the middle. Returns the longest time without arrivals,
+    /// and the number of received octets.
     pub fn longest_gap(self, duration: Duration, meanwhile: impl FnOnce()) -> (Duration, usize) {
         let Self { mut server, mut client } = self;
         let (stop, stopped) = mpsc::channel::<()>();
@@ -446,7 +445,7 @@ impl Flow {
             let block = [7; 16_384];
             while matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Empty)) {
                 server.write_all(&block).expect("the other end reads");
-                // Not more than the path has: what is lost is to be lost for another reason.
+                // Below the capacity of the path, so that no frame is lost for lack of it.
                 thread::sleep(Duration::from_micros(200));
             }
         });
@@ -478,13 +477,13 @@ pub fn radio() -> Vec<String> {
     vec!["radio".to_owned()]
 }
 
-/// The ports of a gateway that takes frames where they come in.
+/// The ports of a gateway that takes frames at ingress.
 pub fn ports() -> Vec<Port> {
     let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
     vec![port("core", Side::Core), port("radio", Side::Radio)]
 }
 
-/// What a loop saw.
+/// The counters and controls of a loop.
 #[derive(Default)]
 pub struct Seen {
     pub frames: AtomicU64,
@@ -493,7 +492,8 @@ pub struct Seen {
     pub untouched: AtomicU64,
     pub edited: AtomicU64,
     pub lost: AtomicU64,
-    /// Connections from the core's side to the radio's, and from which sides packets of them came.
+    /// Connections, keyed from the core side to the radio side, with the sides from which their packets
+    /// arrived.
     pub connections: Mutex<BTreeMap<FlowKey, BTreeSet<Side>>>,
     hangs: AtomicBool,
     ends: AtomicBool,
@@ -504,12 +504,12 @@ impl Seen {
         counter.load(Relaxed)
     }
 
-    /// From now on the loop does nothing at all.
+    /// Has the loop do nothing from now on.
     pub fn hang(&self) {
         self.hangs.store(true, Relaxed);
     }
 
-    /// Does what the loop is for until it is told to end.
+    /// Runs the loop until it is ended.
     pub fn run(&self, io: &mut dyn PacketIo, edit: Option<fn(&mut Packet) -> bool>) {
         let mut frames = Vec::new();
         while !self.ends.load(Relaxed) {
@@ -530,8 +530,8 @@ impl Seen {
         }
     }
 
-    /// The other ends of connections of the client at this address, each of which came from both
-    /// sides.
+    /// The servers of the connections of the client at this address. Asserts that there are no other
+    /// connections, and that packets of each arrived from both sides.
     pub fn two_way(&self, client: &str) -> Vec<SocketAddr> {
         let client: IpAddr = client.parse().expect("an address");
         let connections = self.connections.lock().expect("nobody panicked");
@@ -594,7 +594,7 @@ impl Loop {
         Self { seen, thread: Some(thread) }
     }
 
-    /// Ends the loop in good order.
+    /// Ends the loop and waits for it.
     pub fn end(mut self) {
         self.seen.ends.store(true, Relaxed);
         self.thread.take().expect("it was started").join().expect("the loop is well");

@@ -1,11 +1,11 @@
-//! What only Linux tells about its sockets.
+//! Socket options and statistics that only Linux has.
 #![allow(unsafe_code, reason = "neither the standard library nor rustix has these options")]
 
 use std::mem::MaybeUninit;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
-/// A stage that an octet passed on its way out, and the octet's number.
+/// A stage of transmission that an octet has passed, and the octet's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
     /// `SCM_TSTAMP_SND` (0): given to the network card; `SCM_TSTAMP_SCHED` (1): given to a queueing
@@ -21,12 +21,12 @@ fn set<T>(socket: &TcpStream, option: libc::c_int, value: &T) {
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Sends no faster than so many octets per second.
+/// Limits the pacing rate of a socket, in octets per second.
 pub fn limit_pace(socket: &TcpStream, rate: u32) {
     set(socket, libc::SO_MAX_PACING_RATE, &rate);
 }
 
-/// Has the last octet of each write stamped from now on.
+/// Has the last octet of each write stamped.
 pub fn stamp_what_is_sent(socket: &TcpStream) {
     let flags = libc::SOF_TIMESTAMPING_TX_SCHED
         | libc::SOF_TIMESTAMPING_TX_SOFTWARE
@@ -36,14 +36,14 @@ pub fn stamp_what_is_sent(socket: &TcpStream) {
     set(socket, libc::SO_TIMESTAMPING, &flags);
 }
 
-/// The stamps that have come since the last call.
+/// The stamps since the last call.
 pub fn stamps(socket: &TcpStream) -> Vec<Stamp> {
     std::iter::from_fn(|| stamp(socket)).collect()
 }
 
 fn stamp(socket: &TcpStream) -> Option<Stamp> {
     let mut control = [0_u64; 64];
-    // SAFETY: all zeros is a message header without anything.
+    // SAFETY: all zeros is an empty message header.
     let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of_val(&control) as _;
@@ -68,7 +68,7 @@ fn stamp(socket: &TcpStream) -> Option<Stamp> {
     None
 }
 
-/// Memory of what the socket has sent and nobody has released: `SK_MEMINFO_WMEM_ALLOC`, in octets.
+/// The memory of sent packets that are not released yet, in octets: `SK_MEMINFO_WMEM_ALLOC`.
 pub fn charged(socket: &TcpStream) -> u32 {
     const SO_MEMINFO: libc::c_int = 55;
     let mut info = [0_u32; 9];

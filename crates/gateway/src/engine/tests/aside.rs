@@ -1,4 +1,4 @@
-//! Connections that no agent does any good to.
+//! Tests of stepping aside.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ fn aside_of(bench: &Bench) -> String {
 }
 
 #[test]
-fn half_of_a_connection_is_no_agents_business_and_is_set_aside() {
+fn a_one_way_connection_is_not_shown_to_the_agent_and_is_set_aside() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));
@@ -30,14 +30,14 @@ fn half_of_a_connection_is_no_agents_business_and_is_set_aside() {
     assert_eq!((seen.load(Ordering::Relaxed), aside_of(&bench)), (0, "one-way".to_owned()));
     assert_eq!(bench.out.set_aside, [key(1)]);
     assert_eq!(bench.counters().passed.one_way, 40);
-    // Where the other direction comes after all, it is taken back.
+    // If the other direction is seen after all, the agent sees the connection.
     bench.on_radio(&up(1, 4001, 0, ACK));
     bench.on_core(&down(1, 4101, 100, ACK));
     assert_eq!((seen.load(Ordering::Relaxed), aside_of(&bench)), (2, String::new()));
 }
 
 #[test]
-fn the_kernel_is_told_again_of_a_connection_that_it_has_forgotten() {
+fn a_connection_that_the_kernel_has_evicted_is_set_aside_again() {
     let mut bench = Bench::with_agent(Watcher::default);
     bench.shake_hands(1);
     assert!(bench.engine.set_aside(key(1), bench.now, &mut bench.out));
@@ -50,7 +50,7 @@ fn the_kernel_is_told_again_of_a_connection_that_it_has_forgotten() {
 }
 
 #[test]
-fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
+fn an_agent_releases_the_packets_of_a_connection_that_is_set_aside() {
     let mut bench = Bench::with_agent(Keeper::default);
     bench.shake_hands(1);
     bench.shake_hands(2);
@@ -61,14 +61,14 @@ fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
     assert_eq!((bench.engine.report().held, bench.counters().counts.aside_asked), (1, 1));
     assert_eq!(bench.on_core(&down(1, 101, 100, ACK)).len(), 1, "from now on it passes");
     assert!(!bench.engine.set_aside(key(3), bench.now, &mut bench.out));
-    // A new connection between the same ports is a new one.
+    // A new connection between the same ports is not aside.
     bench.shake_hands(1);
     assert!(bench.on_core(&down(1, 1, 100, ACK)).is_empty());
 }
 
-/// A sender with so many segments in flight on a path of 40 ms, one of every hundred of which it
-/// sends twice; each loss leaves this part of its window, and each round-trip time makes it one
-/// segment larger, up to where it was.
+/// A sender on a path of 40 ms, which retransmits a segment in every 20th round-trip time. Each loss
+/// leaves the fraction `left` of its window, and each other round-trip time increases the window by one
+/// segment, up to its initial size.
 fn sender(bench: &mut Bench, rounds: u32, left: f64) {
     const MSS: u32 = 1448;
     const FULL: f64 = 60.0;
@@ -106,7 +106,7 @@ fn a_sender_that_does_not_slow_down_on_loss_is_set_aside() {
     let mut bench = Bench::with_agent(Watcher::default);
     sender(&mut bench, 250, 1.0);
     assert_eq!(aside_of(&bench), "unresponsive");
-    // More than once: the bench goes on showing its packets.
+    // More than once: the bench continues to pass its packets to the engine.
     bench.out.set_aside.dedup();
     assert_eq!(
         (bench.out.set_aside.as_slice(), bench.counters().counts.aside_unresponsive),
@@ -115,7 +115,7 @@ fn a_sender_that_does_not_slow_down_on_loss_is_set_aside() {
 }
 
 #[test]
-fn a_sender_that_slows_down_is_not() {
+fn a_sender_that_slows_down_on_loss_is_not_set_aside() {
     for left in [0.5, 0.7] {
         let mut bench = Bench::with_agent(Watcher::default);
         sender(&mut bench, 1000, left);

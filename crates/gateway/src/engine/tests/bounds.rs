@@ -1,4 +1,4 @@
-//! Bounds, and what is forgotten when.
+//! Tests of bounds, expiry and eviction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ fn a_full_table_of_busy_connections_lets_new_ones_pass() {
     let data = frame(&FROM_SERVER, &down(3, 1, 100, ACK));
     assert_eq!(bench.push(CORE, data.clone()), [(CORE, data)]);
     assert_eq!((bench.engine.report().connections, bench.counters().passed.table_full), (2, 4));
-    // One of them is idle for longer than the grace: it makes room.
+    // The connection that is idle for longer than the grace is evicted.
     bench.later(Duration::from_secs(8));
     bench.on_core(&down(2, 1, 100, ACK));
     bench.later(Duration::from_secs(3));
@@ -69,7 +69,7 @@ fn a_full_table_of_busy_connections_lets_new_ones_pass() {
 }
 
 #[test]
-fn idle_connections_are_forgotten_each_state_in_its_time() {
+fn idle_connections_expire_after_the_time_of_their_state() {
     let mut bench = Bench::with_agent(Keeper::default);
     bench.on_radio(&up(1, 0, 0, TcpFlags::SYN));
     for client in 2..=5 {
@@ -95,7 +95,7 @@ fn idle_connections_are_forgotten_each_state_in_its_time() {
 }
 
 #[test]
-fn connections_are_listed_whole_in_pages_of_bounded_work() {
+fn pages_list_all_connections_with_bounded_work_per_page() {
     let mut bench = Bench::new(&Plan {
         budget: Budget { flows: 2000, ..Budget::default() },
         ..plan(vec![rule("test", Watcher::default)])
@@ -109,7 +109,7 @@ fn connections_are_listed_whole_in_pages_of_bounded_work() {
         assert!(page.flows.len() <= 256 && page.next.is_none_or(|next| next <= from + 256), "{from}");
         listed.extend(page.flows.iter().map(|flow| flow.radio));
         next = page.next;
-        // Connections come and go meanwhile.
+        // Connections begin between two pages.
         bench.on_radio(&up(2000 + from as u16, 0, 0, TcpFlags::SYN));
     }
     assert!(listed.len() >= 1000, "{}", listed.len());
@@ -117,7 +117,7 @@ fn connections_are_listed_whole_in_pages_of_bounded_work() {
 }
 
 #[test]
-fn what_an_agent_holds_of_a_connection_leaves_before_the_connection_is_forgotten() {
+fn packets_held_for_a_connection_are_sent_before_it_is_evicted() {
     let mut bench = Bench::new(&Plan {
         budget: Budget { flows: 1, ..Budget::default() },
         ..plan(vec![rule("test", Keeper::default)])
@@ -130,7 +130,7 @@ fn what_an_agent_holds_of_a_connection_leaves_before_the_connection_is_forgotten
     assert_eq!((out.len(), bench.engine.report().held, bench.counters().counts.unaddressed), (2, 0, 0));
 }
 
-/// Takes all the memory that it may.
+/// Uses all the memory of its budget.
 #[derive(Default)]
 struct Greedy {
     octets: usize,
@@ -173,7 +173,7 @@ fn all_rules_share_one_budget() {
 }
 
 #[test]
-fn while_traffic_goes_past_agents_they_hold_nothing_and_may_be_called_on_later() {
+fn agents_send_held_packets_when_traffic_bypasses_them_and_may_hold_again() {
     let mut bench = Bench::with_agent(Keeper::default);
     bench.shake_hands(1);
     for _ in 0..2 {
@@ -186,7 +186,7 @@ fn while_traffic_goes_past_agents_they_hold_nothing_and_may_be_called_on_later()
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Sends something each second.
+/// Sends a packet each second.
 #[derive(Default)]
 struct Ticker {
     due: Option<Instant>,
@@ -217,7 +217,7 @@ impl Transfer for Ticker {
 }
 
 #[test]
-fn while_traffic_goes_past_agents_their_timers_rest() {
+fn timers_of_agents_do_not_run_while_traffic_bypasses_them() {
     let mut bench = Bench::with_agent(Ticker::default);
     bench.shake_hands(1);
     let sent = |bench: &mut Bench, after| {
@@ -235,23 +235,23 @@ fn while_traffic_goes_past_agents_their_timers_rest() {
     assert_eq!(sent(&mut bench, SECOND), 1);
 }
 
-/// Tells a peer the same with each packet.
-struct Teller(Arc<[u8]>);
+/// Sends a peer the same message for each packet.
+struct Messenger(Arc<[u8]>);
 
-impl Agent for Teller {
+impl Agent for Messenger {
     fn on_packet(&mut self, _packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
         cx.send_message(client(1).0.into(), Bytes::from_owner(Arc::clone(&self.0)));
         Verdict::Forward
     }
 }
 
-impl Stateless for Teller {}
+impl Stateless for Messenger {}
 
 #[test]
 fn a_message_to_a_peer_is_dropped_at_once() {
     let message: Arc<[u8]> = Arc::from(*b"state");
-    let told = Arc::clone(&message);
-    let mut bench = Bench::with_agent(move || Teller(Arc::clone(&told)));
+    let of_agent = Arc::clone(&message);
+    let mut bench = Bench::with_agent(move || Messenger(Arc::clone(&of_agent)));
     let kept = Arc::strong_count(&message);
     bench.shake_hands(1);
     for number in 0..10 {

@@ -1,4 +1,4 @@
-//! What passes in the kernel, as an agent lets it.
+//! Tests of packets that bypass the engine because an agent allows it.
 
 use std::num::NonZeroU16;
 
@@ -12,8 +12,8 @@ use crate::frame::Headers;
 
 const COPIES: PortId = PortId(2);
 
-/// Lets the next thousand octets pass, and sends an empty segment back for each packet that it is
-/// shown.
+/// Allows the next thousand octets to bypass it, and sends an empty segment back for each packet that it
+/// is shown.
 struct Generous;
 
 impl Agent for Generous {
@@ -51,7 +51,7 @@ fn bypasses(bench: &mut Bench) -> Vec<Bypass> {
 }
 
 #[test]
-fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
+fn a_bypass_is_passed_to_the_backend_and_copies_are_shown_to_the_agent() {
     let mut bench = bench();
     bypasses(&mut bench);
     bench.on_core(&down(1, 1, 100, ACK));
@@ -71,7 +71,7 @@ fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
     assert_eq!(bench.engine.report().agents.packets.shown, 2, "of the way up, an acknowledgment");
 }
 
-/// A segment's headers, as the kernel tells of it; `segment_size` is that of a super-packet.
+/// Delivers the headers of a segment that the kernel forwarded; `segment_size` is that of a super-packet.
 fn pass(bench: &mut Bench, packet: &Packet, segment_size: Option<u16>) {
     let whole = frame(&FROM_SERVER, packet);
     let len = whole.octets.len();
@@ -81,7 +81,7 @@ fn pass(bench: &mut Bench, packet: &Packet, segment_size: Option<u16>) {
 }
 
 #[test]
-fn what_passed_is_shown_by_its_headers_with_all_lengths_and_nothing_goes_on() {
+fn headers_of_forwarded_packets_are_shown_with_all_lengths_and_not_sent() {
     let mut bench = bench();
     bench.on_core(&down(1, 1, 100, ACK));
     let before = bench.counters();
@@ -100,13 +100,13 @@ fn what_passed_is_shown_by_its_headers_with_all_lengths_and_nothing_goes_on() {
     let counts = EngineCounters { copies: before.counts.copies + 2, ..before.counts };
     assert_eq!(bench.counters(), Counters { counts, ..before });
     let flow = &bench.engine.flows(0, bench.now).flows[0];
-    // A SYN, a segment, the one that passed, and a super-packet of three.
+    // A SYN, a segment, the forwarded segment, and a super-packet of three.
     assert_eq!(flow.packets_from_core, 1 + 1 + 1 + 3);
     assert_eq!(flow.octets_from_core, 4 * 40 + 100 + 100 + 3000);
 }
 
 #[test]
-fn a_connection_that_is_not_known_passes_by_its_headers_no_longer() {
+fn headers_of_an_unknown_connection_end_its_bypass() {
     let mut bench = bench();
     bypasses(&mut bench);
     pass(&mut bench, &down(2, 101, 100, ACK), None);
@@ -115,7 +115,7 @@ fn a_connection_that_is_not_known_passes_by_its_headers_no_longer() {
 }
 
 #[test]
-fn another_agent_is_asked_again_about_what_the_one_before_let_pass() {
+fn a_bypass_ends_when_another_agent_takes_over_the_connection() {
     let mut bench = bench();
     bench.on_core(&down(1, 1, 100, ACK));
     bypasses(&mut bench);
@@ -126,7 +126,7 @@ fn another_agent_is_asked_again_about_what_the_one_before_let_pass() {
 }
 
 #[test]
-fn a_copy_that_is_no_use_to_anybody_is_the_last_of_its_direction() {
+fn a_copy_for_which_there_is_no_agent_ends_the_bypass() {
     let copy = frame(&FROM_SERVER, &down(1, 101, 100, ACK));
     let assert_restored = |bench: &mut Bench| {
         bypasses(bench);
@@ -154,7 +154,7 @@ fn a_damaged_copy_is_not_shown() {
 }
 
 #[test]
-fn what_passed_keeps_a_connection_from_being_idle() {
+fn copies_prevent_a_connection_from_expiring() {
     let mut bench = bench();
     bench.on_core(&down(1, 1, 100, ACK));
     bench.on_radio(&up(1, 101, 0, ACK));

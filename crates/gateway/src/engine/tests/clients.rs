@@ -1,4 +1,4 @@
-//! What is counted of clients.
+//! Tests of the clients' counters.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ fn counted(most: usize) -> Plan {
     Plan { most_clients: Some(most), ..plan(vec![rule("test", Watcher::default)]) }
 }
 
-/// Of the one client that there is.
+/// The counters of the only client.
 fn counters(bench: &Bench) -> ClientCounters {
     let clients = bench.engine.report().clients.expect("they are counted");
     let [ClientReport { counters, .. }] = clients.rows()[..] else { panic!("one client: {clients:?}") };
     counters
 }
 
-/// The counters that Prometheus takes for such.
+/// The values that are counters in Prometheus.
 fn totals(counters: ClientCounters) -> Vec<u64> {
     let carried = counters.carried;
     let octets = [carried.octets_down, carried.octets_up, carried.packets_down, carried.packets_up];
@@ -28,7 +28,7 @@ fn totals(counters: ClientCounters) -> Vec<u64> {
 }
 
 #[test]
-fn no_counter_of_a_client_falls_whatever_becomes_of_its_connections() {
+fn no_counter_of_a_client_decreases_when_its_connections_end_or_the_plan_changes() {
     let mut bench = Bench::new(&counted(4));
     let mut before = vec![0; 12];
     let mut grow = |bench: &Bench, now: u64| {
@@ -57,7 +57,7 @@ fn no_counter_of_a_client_falls_whatever_becomes_of_its_connections() {
     // Another plan, for fewer clients.
     bench.engine.reload(&counted(1), bench.now, &mut bench.out);
     grow(&bench, 2);
-    // They are forgotten.
+    // The connections expire.
     bench.later(Duration::from_secs(3600));
     bench.engine.on_deadline(bench.now, &mut bench.out);
     grow(&bench, 0);
@@ -67,7 +67,7 @@ fn no_counter_of_a_client_falls_whatever_becomes_of_its_connections() {
 }
 
 #[test]
-fn a_reload_begins_to_count_with_the_connections_that_live_and_ends_it() {
+fn a_reload_starts_to_count_clients_with_existing_connections_and_stops_it() {
     let mut bench = Bench::new(&plan(vec![rule("test", Watcher::default)]));
     bench.shake_hands(1);
     assert_eq!(bench.engine.report().clients, None);

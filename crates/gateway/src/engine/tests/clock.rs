@@ -1,5 +1,5 @@
-//! Clocks that step. The gateway's own is monotonic, and no setting of the time of day moves it;
-//! what follows is for the rest.
+//! Tests with clocks that step. The gateway's own clock is monotonic and independent of the time of day,
+//! but the engine accepts any clock.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::engine::*;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[test]
-fn what_is_held_leaves_after_the_clock_went_back_and_after_it_jumped_ahead() {
+fn held_packets_are_sent_after_the_clock_stepped_back_or_forward() {
     let mut bench = Bench::with_agent(Keeper::default);
     bench.now = Instant::from_secs(2 * 3_600);
     bench.shake_hands(1);
@@ -26,8 +26,8 @@ fn what_is_held_leaves_after_the_clock_went_back_and_after_it_jumped_ahead() {
     bench.engine.on_deadline(bench.now, &mut bench.out);
     assert_eq!((bench.take().len(), bench.engine.report().held), (2, 0), "and now it has");
 
-    // The connection was used an hour ago by this clock: it is met anew, in one direction so far,
-    // and passes.
+    // By this clock, the connection was used an hour ago: it has expired, is seen in one direction so
+    // far, and passes.
     assert_eq!(bench.on_core(&down(1, 201, 100, ACK)).len(), 1);
     bench.on_radio(&up(1, 301, 0, ACK));
     bench.on_core(&down(1, 301, 100, ACK));
@@ -44,7 +44,7 @@ fn what_is_held_leaves_after_the_clock_went_back_and_after_it_jumped_ahead() {
 }
 
 #[test]
-fn snoop_lives_with_any_clock_and_holds_nothing_back_for_good() {
+fn snoop_does_not_panic_with_a_stepping_clock_and_holds_no_packet_forever() {
     let plan = config::parse("", "test", LinkSenses::empty()).expect("an empty file is one").plan;
     let mut bench = Bench::new(&plan);
     bench.now = Instant::from_secs(100 * 3_600);

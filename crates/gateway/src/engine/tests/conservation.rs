@@ -1,4 +1,4 @@
-//! Nothing gets lost between the counters.
+//! Tests that the counters balance.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::support::*;
 use crate::engine::*;
 
-/// Does anything at all: forwards, edits, drops, absorbs, sends, panics, sets deadlines.
+/// Acts at random: forwards, edits, drops, absorbs, sends, panics, sets deadlines.
 struct Fool {
     held: Vec<(Side, Packet)>,
     due: Option<Instant>,
@@ -43,7 +43,7 @@ impl Agent for Fool {
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        // Sometimes it forgets to move its deadline.
+        // Sometimes it does not move its deadline.
         if cx.rng().below(4) > 0 {
             self.due = None;
             self.drain(cx);
@@ -68,7 +68,7 @@ impl Transfer for Fool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn what_comes_in_is_passed_forwarded_dropped_or_absorbed(
+    fn each_received_packet_is_passed_forwarded_dropped_or_absorbed(
         steps in prop::collection::vec((0_u16..40, any::<bool>(), 0_u32..3000, any::<u8>(), 0_u64..30_000_000), 1..300),
     ) {
         let mut bench = Bench::new(&Plan { budget: Budget { flows: 20, ..Budget::default() }, ..plan(vec![rule("fool", || Fool { held: Vec::new(), due: None })]) });
@@ -79,7 +79,7 @@ proptest! {
                 bench.engine.on_deadline(bench.now, &mut bench.out);
                 sent += bench.take().len() as u64;
             }
-            // One SYN of two would be too many.
+            // Fewer SYNs: half of all packets would be too many.
             let flags = TcpFlags(if flags & 0xc0 == 0 { flags } else { flags & !0x02 });
             let out = if is_down {
                 bench.on_core(&down(client, number, number % 500, flags))
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn any_octets_at_all_go_out_once(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..40)) {
+    fn frames_of_arbitrary_octets_are_forwarded_once(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..40)) {
         let mut bench = Bench::with_agent(Watcher::default);
         for octets in frames {
             let frame = Frame::plain(octets.into());

@@ -1,4 +1,4 @@
-//! Datagrams between two ports: which an agent sees, and how many may be known.
+//! Tests of datagrams: which of them an agent sees, and the bounds of their number.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use portable_atomic::AtomicU64;
 use super::support::*;
 use crate::engine::*;
 
-/// Sees datagrams, and has no use for those that are shorter than this.
+/// Takes datagrams, and has no use for those shorter than `enough`.
 struct Listener {
     seen: Arc<AtomicU64>,
     enough: usize,
@@ -46,7 +46,7 @@ fn listening(enough: usize) -> (Bench, Arc<AtomicU64>) {
 
 const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 5004);
 
-/// From the server to a port of the client.
+/// A datagram from the server to a port of the client.
 fn datagram(port: u16, first: u8, len: usize) -> Packet {
     let (source, destination) = (SERVER, client(port));
     let udp = Udp { source_port: source.1, destination_port: destination.1 };
@@ -63,7 +63,7 @@ const RTP: u8 = 0x80;
 const QUIC: u8 = 0x40;
 
 #[test]
-fn an_agent_that_takes_datagrams_sees_what_may_be_rtp_of_one_direction_too() {
+fn an_agent_that_takes_datagrams_sees_possible_rtp_even_in_one_direction_only() {
     let (mut bench, seen) = listening(0);
     for (first, expected) in [(RTP, 1), (QUIC, 1), (RTP, 2), (0xc0, 2), (0x01, 2)] {
         let frame = frame(&FROM_SERVER, &datagram(2001, first, 100));
@@ -83,7 +83,7 @@ fn an_agent_that_takes_datagrams_sees_what_may_be_rtp_of_one_direction_too() {
 }
 
 #[test]
-fn where_no_agent_takes_datagrams_none_is_seen() {
+fn no_datagram_is_seen_if_no_agent_takes_datagrams() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));
@@ -93,7 +93,7 @@ fn where_no_agent_takes_datagrams_none_is_seen() {
 }
 
 #[test]
-fn what_an_agent_has_no_use_for_is_set_aside() {
+fn flows_for_which_an_agent_has_no_use_are_set_aside() {
     let (mut bench, seen) = listening(50);
     bench.on_core(&datagram(2001, RTP, 49));
     bench.on_core(&datagram(2002, RTP, 50));
@@ -101,7 +101,7 @@ fn what_an_agent_has_no_use_for_is_set_aside() {
     assert_eq!(bench.counters().counts.aside_no_use, 1);
     bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.aside), (2, 1));
-    // So is a TCP connection, until another one takes its ports.
+    // So is a TCP connection, until another one uses its ports.
     bench.shake_hands(3);
     assert_eq!(bench.out.set_aside.len(), 2);
     bench.shake_hands(3);
@@ -109,27 +109,27 @@ fn what_an_agent_has_no_use_for_is_set_aside() {
 }
 
 #[test]
-fn datagrams_without_use_come_again_once_they_are_forgotten() {
+fn datagrams_that_were_set_aside_are_diverted_again_after_they_expire() {
     let (mut bench, seen) = listening(50);
     bench.on_core(&datagram(2001, RTP, 49));
-    assert!(bench.out.restored.is_empty());
-    // The kernel shows no more of them.
+    assert!(bench.out.taken_back.is_empty());
+    // The kernel does not divert them any more.
     bench.later(Duration::from_secs(61));
     bench.engine.on_deadline(bench.now, &mut bench.out);
-    assert_eq!(bench.out.restored, [key(2001)]);
+    assert_eq!(bench.out.taken_back, [key(2001)]);
     bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!(seen.load(Ordering::Relaxed), 2);
 }
 
 #[test]
-fn what_an_agent_had_no_use_for_is_shown_to_one_again_after_a_reload() {
+fn flows_without_use_are_shown_to_the_agent_again_after_a_reload() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let plan = plan(vec![rule("test", move || Listener { seen: Arc::clone(&count), enough: 50 })]);
     let mut bench = Bench::new(&plan);
     bench.on_core(&datagram(2001, RTP, 49));
     bench.engine.reload(&plan, bench.now, &mut bench.out);
-    assert_eq!(bench.out.restored, [key(2001)]);
+    assert_eq!(bench.out.taken_back, [key(2001)]);
     bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.aside), (2, 0));
 }
@@ -143,7 +143,7 @@ fn the_same_ports_of_tcp_and_udp_are_two_connections() {
 }
 
 #[test]
-fn a_flood_of_datagrams_has_a_share_of_the_table_and_no_more() {
+fn a_flood_of_datagrams_is_limited_to_its_share_of_the_table() {
     let (mut bench, seen) = listening(0);
     bench.shake_hands(1);
     for port in 2001..=22_000 {
@@ -155,7 +155,7 @@ fn a_flood_of_datagrams_has_a_share_of_the_table_and_no_more() {
     let counters = bench.counters();
     assert!(counters.passed.table_full > 19_000 && counters.counts.evicted > 100, "{counters:?}");
     assert_eq!(seen.load(Ordering::Relaxed), 20_000 - counters.passed.table_full);
-    // Connections take what is free.
+    // Connections use the free slots.
     for port in 100..200 {
         bench.shake_hands(port);
     }
@@ -163,7 +163,7 @@ fn a_flood_of_datagrams_has_a_share_of_the_table_and_no_more() {
 }
 
 #[test]
-fn datagrams_that_find_no_room_make_no_connection_go() {
+fn datagrams_above_their_share_evict_no_connection() {
     let (mut bench, _) = listening(0);
     for port in 1..=75 {
         bench.shake_hands(port);
@@ -183,19 +183,19 @@ fn datagrams_that_find_no_room_make_no_connection_go() {
 }
 
 #[test]
-fn a_port_of_a_well_known_service_has_no_rtp() {
+fn datagrams_of_a_well_known_port_are_not_treated_as_rtp() {
     let (mut bench, seen) = listening(0);
     bench.on_core(&datagram(53, RTP, 100));
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.not_tcp), (0, 1));
 }
 
 #[test]
-fn a_flood_of_datagrams_takes_no_idle_connections_place() {
+fn a_flood_of_datagrams_evicts_no_idle_connection() {
     let (mut bench, _) = listening(0);
     for port in 1..=100 {
         bench.shake_hands(port);
     }
-    // Past the grace of established connections, far from their idle time.
+    // After the grace of established connections, long before their idle time.
     bench.later(Duration::from_secs(11));
     for port in 2001..=2100 {
         bench.on_core(&datagram(port, RTP, 20));
@@ -206,16 +206,16 @@ fn a_flood_of_datagrams_takes_no_idle_connections_place() {
 }
 
 #[test]
-fn what_is_taken_back_in_the_turn_that_set_it_aside_is_not_aside() {
+fn a_flow_that_is_restored_in_the_turn_that_set_it_aside_is_not_aside() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let plan = plan(vec![rule("test", move || Listener { seen: Arc::clone(&count), enough: 50 })]);
     let mut bench = Bench::new(&plan);
     bench.on_core(&datagram(2001, RTP, 49));
     bench.engine.reload(&plan, bench.now, &mut bench.out);
-    // As the loop has it done: what is taken back before what is set aside.
+    // In the order of the packet loop: restored flows before those set aside.
     let mut aside: Vec<FlowKey> = Vec::new();
-    aside.retain(|flow| !bench.out.restored.contains(flow));
+    aside.retain(|flow| !bench.out.taken_back.contains(flow));
     aside.extend(&bench.out.set_aside);
     assert_eq!(aside, []);
 }

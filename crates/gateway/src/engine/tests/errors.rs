@@ -1,4 +1,4 @@
-//! ICMP error messages: which agents see them.
+//! Tests of ICMP error messages.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,13 +9,13 @@ use portable_atomic::AtomicU64;
 use super::support::*;
 use crate::engine::*;
 
-/// What a router says of a packet that is too large.
+/// A router's error message about a packet that is too large.
 fn refusal(packet: &Packet) -> Packet {
     quote::too_big(packet, "203.0.113.9".parse().expect("an address"), 500).expect("it is about TCP")
 }
 
 #[test]
-fn an_agent_sees_the_messages_about_its_connections_from_the_side_that_they_come_from() {
+fn an_agent_sees_error_messages_about_its_connections() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));
@@ -27,7 +27,7 @@ fn an_agent_sees_the_messages_about_its_connections_from_the_side_that_they_come
     assert_eq!(bench.push(CORE, about_upload.clone()), [(CORE, about_upload)]);
     assert_eq!(seen.load(Ordering::Relaxed), before + 2);
 
-    // About a connection that is not here: by its ports, or by the side.
+    // About an unknown connection: other ports, or the other side.
     let unknown = frame(&FROM_CLIENT, &refusal(&down(2, 1, 1000, ACK)));
     assert_eq!(bench.push(RADIO, unknown.clone()), [(RADIO, unknown)]);
     assert_eq!(bench.push(CORE, about_download.clone()), [(CORE, about_download)]);
@@ -37,7 +37,7 @@ fn an_agent_sees_the_messages_about_its_connections_from_the_side_that_they_come
 }
 
 #[test]
-fn no_agent_sees_the_messages_about_a_connection_that_is_set_aside() {
+fn no_agent_sees_error_messages_about_a_connection_that_is_set_aside() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));

@@ -1,4 +1,4 @@
-//! What a link layer saw, on its way to an agent.
+//! Tests of link-layer events.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use portable_atomic::AtomicU64;
 use super::support::*;
 use crate::engine::*;
 
-/// Counts what it hears.
+/// Counts the events that it receives.
 struct Listener(Arc<AtomicU64>, LinkSenses);
 
 impl Agent for Listener {
@@ -31,14 +31,14 @@ impl Agent for Listener {
 impl Stateless for Listener {}
 
 fn listening(needs: LinkSenses) -> (Bench, impl Fn() -> u64) {
-    let heard = Arc::new(AtomicU64::new(0));
-    let count = Arc::clone(&heard);
+    let received = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&received);
     let mut bench = Bench::with_agent(move || Listener(Arc::clone(&count), needs));
     bench.shake_hands(1);
-    (bench, move || heard.load(Ordering::Relaxed))
+    (bench, move || received.load(Ordering::Relaxed))
 }
 
-fn tell(bench: &mut Bench, packet: &Packet) {
+fn report(bench: &mut Bench, packet: &Packet) {
     let event = LinkEvent::Frame {
         packet,
         fate: Fate::Delivered,
@@ -51,22 +51,22 @@ fn tell(bench: &mut Bench, packet: &Packet) {
 }
 
 #[test]
-fn a_fate_is_heard_by_the_agent_of_its_connection_if_that_asks_for_fates() {
-    let (mut bench, heard) = listening(LinkSenses::FRAME_FATE);
-    tell(&mut bench, &down(1, 1, 100, ACK));
-    assert_eq!(heard(), 1);
-    tell(&mut bench, &down(2, 1, 100, ACK));
-    assert_eq!(heard(), 1, "nobody knows that connection");
+fn the_agent_of_a_connection_receives_fates_if_it_needs_them() {
+    let (mut bench, received) = listening(LinkSenses::FRAME_FATE);
+    report(&mut bench, &down(1, 1, 100, ACK));
+    assert_eq!(received(), 1);
+    report(&mut bench, &down(2, 1, 100, ACK));
+    assert_eq!(received(), 1, "the connection is unknown");
 
-    let (mut bench, heard) = listening(LinkSenses::empty());
-    tell(&mut bench, &down(1, 1, 100, ACK));
-    assert_eq!(heard(), 0);
+    let (mut bench, received) = listening(LinkSenses::empty());
+    report(&mut bench, &down(1, 1, 100, ACK));
+    assert_eq!(received(), 0);
 }
 
 #[test]
-fn an_agent_that_is_out_of_the_path_hears_of_no_fate() {
-    let (mut bench, heard) = listening(LinkSenses::FRAME_FATE);
+fn the_agent_of_a_drained_gateway_receives_no_fate() {
+    let (mut bench, received) = listening(LinkSenses::FRAME_FATE);
     bench.engine.drain(bench.now, &mut bench.out);
-    tell(&mut bench, &down(1, 1, 100, ACK));
-    assert_eq!(heard(), 0);
+    report(&mut bench, &down(1, 1, 100, ACK));
+    assert_eq!(received(), 0);
 }

@@ -1,4 +1,5 @@
-//! A connection that an agent owes something of is not set aside, evicted or reloaded away.
+//! Tests that a connection with an obligation of an agent is not set aside or evicted, and stays with its
+//! agent on a reload.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -15,14 +16,15 @@ use crate::frame::Frame;
 use crate::io::PortId;
 use crate::plan::Plan;
 
-/// A server that has a file for a client, and the client.
+/// A server that sends a file to a client, and the client.
 struct Transfer {
     client: u16,
-    /// The server's next octet, and what it takes for delivered.
+    /// The server's next sequence number.
     sent: u32,
+    /// The highest acknowledgment that the server has received.
     acknowledged: u32,
-    /// What the client has, under the numbers of its leg.
-    got: u32,
+    /// The client's next expected sequence number, on its leg.
+    received: u32,
     size: u32,
 }
 
@@ -30,10 +32,10 @@ const MSS: u32 = 100;
 
 impl Transfer {
     fn new(client: u16, size: u32) -> Self {
-        Self { client, sent: 1, acknowledged: 1, got: 1 + SHIFT, size }
+        Self { client, sent: 1, acknowledged: 1, received: 1 + SHIFT, size }
     }
 
-    /// The server sends a segment, or the next after all those that were not acknowledged in time.
+    /// The server sends the next segment; after the end, it starts again at the first unacknowledged one.
     fn send(&mut self, bench: &mut Bench, lost: &mut impl FnMut() -> bool) {
         if self.sent > self.size {
             self.sent = self.acknowledged;
@@ -45,7 +47,7 @@ impl Transfer {
         }
     }
 
-    /// What comes out of the gateway arrives, unless the air loses it.
+    /// Delivers the gateway's frames, except for those that the hop loses.
     fn take(&mut self, bench: &mut Bench, out: Vec<(PortId, Frame)>, lost: &mut impl FnMut() -> bool) {
         let mut out: VecDeque<_> = out.into();
         while let Some((_, frame)) = out.pop_front() {
@@ -54,27 +56,27 @@ impl Transfer {
             if tcp.destination_port == SERVER.1 {
                 self.acknowledged = self.acknowledged.max(tcp.ack.0);
             } else if !lost() && tcp.destination_port == self.client {
-                if tcp.seq.0 == self.got {
+                if tcp.seq.0 == self.received {
                     let expected = Payload::Stream {
                         stream: 1,
                         offset: u64::from(tcp.seq.0 - SHIFT),
                         len: packet.payload().len() as u32,
                     };
                     assert_eq!(packet.payload().octets(), expected.octets(), "the octets that were sent");
-                    self.got += packet.payload().len() as u32;
+                    self.received += packet.payload().len() as u32;
                 }
-                out.extend(bench.on_radio(&up(self.client, self.got, 0, ACK)));
+                out.extend(bench.on_radio(&up(self.client, self.received, 0, ACK)));
             }
         }
     }
 
     fn is_delivered(&self) -> bool {
-        self.got == 1 + SHIFT + self.size
+        self.received == 1 + SHIFT + self.size
     }
 
-    /// The client is done.
+    /// The client sends its FIN.
     fn finish(&mut self, bench: &mut Bench) {
-        let _ = bench.on_radio(&up(self.client, self.got, 0, ACK.with(TcpFlags::FIN)));
+        let _ = bench.on_radio(&up(self.client, self.received, 0, ACK.with(TcpFlags::FIN)));
     }
 }
 
@@ -82,7 +84,7 @@ fn splitting() -> Bench {
     Bench::with_agent(Splitter::default)
 }
 
-/// A connection of which so many segments are acknowledged and not delivered.
+/// A connection with this number of acknowledged and undelivered segments.
 fn at_risk(bench: &mut Bench, client: u16, segments: u32) -> Transfer {
     bench.shake_hands(client);
     let mut transfer = Transfer::new(client, segments * MSS);
@@ -93,7 +95,7 @@ fn at_risk(bench: &mut Bench, client: u16, segments: u32) -> Transfer {
     transfer
 }
 
-/// The agent's timers deliver what is at risk.
+/// Runs the agent's timers until the octets at risk are delivered.
 fn deliver(bench: &mut Bench, transfer: &mut Transfer) {
     for _ in 0..100 {
         bench.later(Duration::from_millis(250));
@@ -101,7 +103,7 @@ fn deliver(bench: &mut Bench, transfer: &mut Transfer) {
         let out = bench.take();
         transfer.take(bench, out, &mut || false);
     }
-    assert!(transfer.is_delivered(), "{} of {}", transfer.got - SHIFT, transfer.size);
+    assert!(transfer.is_delivered(), "{} of {}", transfer.received - SHIFT, transfer.size);
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn octets_at_risk_are_counted() {
 }
 
 #[test]
-fn it_is_set_aside_once_nothing_is_owed() {
+fn a_connection_at_risk_is_set_aside_once_its_obligation_is_met() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     assert!(bench.engine.set_aside(key(1), bench.now, &mut bench.out));
@@ -140,11 +142,11 @@ fn a_full_table_refuses_new_connections_and_keeps_those_at_risk() {
     let mut plan = plan(vec![rule("splitter", Splitter::default)]);
     plan.budget.flows = 3;
     let mut bench = Bench::new(&plan);
-    // Nothing is taken on for the connection that fills the table.
+    // Agents take on no obligation for the connection that fills the table.
     let mut transfers = [at_risk(&mut bench, 1, 3), at_risk(&mut bench, 2, 3)];
     bench.shake_hands(3);
     assert_eq!(bench.on_core(&down(3, 1, MSS, ACK)).len(), 1, "untouched");
-    // All three are past their grace now.
+    // The grace of all three has passed.
     bench.later(Duration::from_secs(60));
     bench.shake_hands(4);
     assert_eq!(bench.counters().counts.evicted, 1, "the one of which nothing is owed");
@@ -158,7 +160,7 @@ fn a_full_table_refuses_new_connections_and_keeps_those_at_risk() {
 }
 
 #[test]
-fn a_reload_without_its_rule_leaves_it_with_its_agent_until_it_is_over() {
+fn after_a_reload_without_its_rule_a_connection_at_risk_stays_with_its_agent() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     let without = plan(vec![rule("watcher", Watcher::default)]);
@@ -166,7 +168,7 @@ fn a_reload_without_its_rule_leaves_it_with_its_agent_until_it_is_over() {
     let report = bench.engine.report();
     let rules: Vec<_> = report.rules.iter().map(|rule| (rule.name.as_str(), rule.retiring)).collect();
     assert_eq!(rules, [("watcher", false), ("test", true)]);
-    // New connections are the new rule's.
+    // New connections have the new rule.
     bench.shake_hands(2);
     assert_eq!(bench.on_core(&down(2, 1, MSS, ACK)).len(), 1);
     assert_eq!(bench.engine.owed().connections, 1);
@@ -178,7 +180,7 @@ fn a_reload_without_its_rule_leaves_it_with_its_agent_until_it_is_over() {
 }
 
 #[test]
-fn a_reload_with_other_settings_moves_it_to_the_new_agent() {
+fn a_reload_with_other_settings_moves_a_connection_at_risk_to_the_new_agent() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     let mut other = plan(vec![rule("test", Splitter::default)]);
@@ -190,8 +192,8 @@ fn a_reload_with_other_settings_moves_it_to_the_new_agent() {
     deliver(&mut bench, &mut transfer);
 }
 
-/// The plan of [`splitting`] with other settings, whose agents may take less than what three
-/// segments at risk take.
+/// The plan of [`splitting`] with other settings, and with a budget below the memory of three segments at
+/// risk.
 fn tighter(make: impl Fn() -> Splitter + Send + Sync + 'static) -> Plan {
     let mut tighter = plan(vec![rule("test", make)]);
     "test { patience = 2 }".clone_into(&mut tighter.rules[0].spec);
@@ -200,7 +202,7 @@ fn tighter(make: impl Fn() -> Splitter + Send + Sync + 'static) -> Plan {
 }
 
 #[test]
-fn a_reload_with_a_smaller_budget_moves_what_is_there_whole() {
+fn a_reload_with_a_smaller_budget_moves_all_existing_state() {
     let mut bench = splitting();
     let mut transfers = [at_risk(&mut bench, 1, 3), at_risk(&mut bench, 2, 3)];
     bench.engine.reload(&tighter(Splitter::default), bench.now, &mut bench.out);
@@ -213,7 +215,7 @@ fn a_reload_with_a_smaller_budget_moves_what_is_there_whole() {
 }
 
 #[test]
-fn a_reload_leaves_it_with_its_agent_if_the_new_one_refuses_its_state() {
+fn a_connection_at_risk_stays_with_its_agent_if_the_new_one_refuses_its_state() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     let refusing = tighter(Splitter::refusing);
@@ -230,7 +232,7 @@ fn a_reload_leaves_it_with_its_agent_if_the_new_one_refuses_its_state() {
 }
 
 #[test]
-fn what_a_reload_can_leave_with_no_agent_is_counted_as_broken() {
+fn an_obligation_that_both_agents_refuse_on_a_reload_is_counted_as_broken() {
     let mut bench = Bench::with_agent(Splitter::refusing);
     let _transfer = at_risk(&mut bench, 1, 3);
     bench.engine.reload(&tighter(Splitter::refusing), bench.now, &mut bench.out);
@@ -240,7 +242,7 @@ fn what_a_reload_can_leave_with_no_agent_is_counted_as_broken() {
 }
 
 #[test]
-fn a_drained_gateway_serves_it_to_its_end_and_takes_on_no_other() {
+fn a_drained_gateway_meets_its_obligations_and_takes_on_no_new_ones() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     bench.engine.drain(bench.now, &mut bench.out);
@@ -252,7 +254,7 @@ fn a_drained_gateway_serves_it_to_its_end_and_takes_on_no_other() {
 }
 
 #[test]
-fn an_idle_one_is_kept_until_its_agent_is_free_of_it() {
+fn an_idle_connection_at_risk_is_kept_until_its_agent_is_free_of_it() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     for _ in 0..10 {
@@ -271,7 +273,7 @@ fn an_idle_one_is_kept_until_its_agent_is_free_of_it() {
 }
 
 #[test]
-fn between_two_gateways_it_moves_at_any_moment_without_losing_an_octet() {
+fn connections_at_risk_move_between_gateways_at_any_time_without_loss() {
     for seed in 0..200 {
         let mut rng = Rng::named(seed, "moves");
         let mut bench = splitting();
@@ -313,7 +315,7 @@ fn between_two_gateways_it_moves_at_any_moment_without_losing_an_octet() {
 }
 
 #[test]
-fn a_syn_does_not_take_a_connection_from_the_agent_that_owes_something_of_it() {
+fn a_syn_does_not_take_a_connection_at_risk_from_its_agent() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     let without = plan(vec![rule("watcher", Watcher::default)]);
@@ -325,7 +327,7 @@ fn a_syn_does_not_take_a_connection_from_the_agent_that_owes_something_of_it() {
 }
 
 #[test]
-fn a_reload_that_brings_the_schemes_back_leaves_it_where_it_is() {
+fn a_reload_that_restores_the_schemes_cancels_the_change_of_rule() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     bench.engine.reload(&plan(vec![rule("watcher", Watcher::default)]), bench.now, &mut bench.out);
@@ -339,7 +341,7 @@ fn a_reload_that_brings_the_schemes_back_leaves_it_where_it_is() {
 }
 
 #[test]
-fn one_that_is_to_be_set_aside_is_so_after_a_reload_as_well() {
+fn a_request_to_set_a_connection_aside_survives_a_reload() {
     let mut bench = splitting();
     let mut transfer = at_risk(&mut bench, 1, 3);
     assert!(bench.engine.set_aside(key(1), bench.now, &mut bench.out));
@@ -351,7 +353,7 @@ fn one_that_is_to_be_set_aside_is_so_after_a_reload_as_well() {
 }
 
 #[test]
-fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_own() {
+fn an_import_restores_the_connection_and_refuses_states_of_other_connections() {
     let mut bench = splitting();
     let transfer = at_risk(&mut bench, 1, 3);
     let fin = ACK.with(TcpFlags::FIN);
@@ -370,8 +372,8 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
     assert_eq!(other.engine.import(&forged, other.now, &mut other.out), Err(wrong));
     assert_eq!(other.engine.owed(), Owed::default());
     assert_eq!(other.engine.import(one, other.now, &mut other.out), Ok(()));
-    let _ = other.on_radio(&up(1, transfer.got, 0, ACK));
-    let _ = other.on_radio(&up(1, transfer.got, 0, fin));
+    let _ = other.on_radio(&up(1, transfer.received, 0, ACK));
+    let _ = other.on_radio(&up(1, transfer.received, 0, fin));
     let slot = other.engine.connections.find(key(1)).expect("it is known");
     assert_eq!(other.engine.connections.at(slot).state, State::Closing);
     let counts = other.counters().counts;
@@ -379,7 +381,7 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
 }
 
 #[test]
-fn what_a_successor_refuses_is_counted_as_broken_by_it_alone() {
+fn an_obligation_that_a_successor_refuses_is_counted_as_broken_only_there() {
     let mut bench = splitting();
     let _transfer = at_risk(&mut bench, 1, 3);
     let saved = bench.engine.export(bench.now, &mut bench.out);
@@ -392,7 +394,7 @@ fn what_a_successor_refuses_is_counted_as_broken_by_it_alone() {
     assert_eq!(other.engine.owed(), Owed::default());
 }
 
-/// Is an end of each connection from its SYN on.
+/// Terminates each connection from its SYN on.
 #[derive(Default)]
 struct Proxy(BTreeSet<FlowKey>);
 
@@ -429,7 +431,7 @@ impl lasthop_agent::Transfer for Proxy {
 }
 
 #[test]
-fn a_connection_that_is_owed_moves_even_if_it_was_seen_in_one_direction_only() {
+fn a_one_way_connection_with_an_obligation_is_exported() {
     let mut bench = Bench::with_agent(Proxy::default);
     let _ = bench.on_core(&down(1, 0, 0, TcpFlags::SYN));
     let owed = bench.engine.owed();
@@ -445,7 +447,7 @@ fn a_connection_that_is_owed_moves_even_if_it_was_seen_in_one_direction_only() {
     assert_eq!((connection.state, connection.from_radio.arrival.is_none()), (State::Opening, true));
 }
 
-/// Owes seven octets of one connection, and breaks when its time has come.
+/// Owes seven octets of one connection, and panics at its deadline.
 #[derive(Default)]
 struct Defaulter {
     due: Option<Instant>,
@@ -475,7 +477,7 @@ impl Accounts for Defaulter {
 impl lasthop_agent::Transfer for Defaulter {}
 
 #[test]
-fn what_an_agent_owed_when_it_panicked_is_counted_whatever_it_was_called_for() {
+fn obligations_are_counted_as_broken_if_the_agent_panics_at_its_deadline() {
     let mut bench = Bench::with_agent(Defaulter::default);
     bench.shake_hands(1);
     assert_eq!(bench.engine.report().octets_at_risk, 7);

@@ -1,4 +1,4 @@
-//! What passes untouched, what does not, and where what an agent makes goes.
+//! Tests of which frames pass unchanged, and of the ports and link headers of generated packets.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::engine::*;
 use bytes::Bytes;
 
 #[test]
-fn what_no_agent_understands_goes_out_in_the_same_octets_and_order() {
+fn frames_that_no_agent_understands_are_forwarded_unchanged_and_in_order() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));
@@ -83,7 +83,7 @@ fn fix_ip_checksum(octets: &mut [u8]) {
 }
 
 #[test]
-fn a_frame_that_an_agent_forwards_untouched_leaves_as_it_came_offloads_and_padding_too() {
+fn a_frame_that_an_agent_does_not_edit_keeps_its_offloads_and_padding() {
     let mut bench = Bench::with_agent(Watcher::default);
     bench.shake_hands(1);
     let mut padded = frame(&FROM_CLIENT, &up(1, 1, 0, ACK)).octets.to_vec();
@@ -104,7 +104,8 @@ fn a_frame_that_an_agent_forwards_untouched_leaves_as_it_came_offloads_and_paddi
     );
 }
 
-/// Answers each data segment with a copy of it, and an acknowledgment.
+/// Sends a copy and an acknowledgment for each data segment, an ICMP message, and a segment of an unknown
+/// connection.
 struct Echo;
 
 impl Agent for Echo {
@@ -126,7 +127,7 @@ impl Agent for Echo {
 impl Stateless for Echo {}
 
 #[test]
-fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
+fn generated_packets_use_the_ports_and_link_headers_of_their_connection() {
     let mut bench = Bench::with_agent(|| Echo);
     bench.shake_hands(1);
     let ports_and_links = |out: &[(PortId, Frame)]| -> Vec<(PortId, Vec<u8>)> {
@@ -138,15 +139,15 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
             .collect()
     };
     let (core, radio) = ((CORE, FROM_SERVER.to_vec()), (RADIO, FROM_CLIENT.to_vec()));
-    // Towards the radio as if from the core, towards the core as if from the radio, with its VLAN
-    // tag.
+    // To the radio side as if from the core side, to the core side as if from the radio side, with its
+    // VLAN tag.
     let out = bench.on_core(&down(1, 1, 100, ACK));
     assert_eq!(ports_and_links(&out), [core.clone(), radio.clone(), radio]);
     assert_eq!(bench.counters().counts.unaddressed, 1, "nobody knows the connection of the last");
     let copy = parse(out[0].1.octets.slice(14..)).expect("an IP packet");
     assert_eq!(copy.tcp().map(|tcp| tcp.seq.0), Some(1));
 
-    // The client roams: other port, other link header.
+    // The client roams: another link header.
     let mut roamed = FROM_CLIENT;
     roamed[11] = 9;
     bench.push(RADIO, frame(&roamed, &up(1, 1, 0, ACK)));
@@ -156,7 +157,7 @@ fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
     assert_eq!(bench.engine.flows(0, bench.now).flows[0].sent_by_agent, 6);
 }
 
-/// Panics at data, and at nothing else.
+/// Panics at data segments.
 struct Fragile;
 
 impl Agent for Fragile {
@@ -175,7 +176,7 @@ impl Agent for Fragile {
 impl Stateless for Fragile {}
 
 #[test]
-fn a_panic_costs_neither_the_packet_nor_the_connection_and_too_many_end_the_agent() {
+fn packets_pass_when_the_agent_panics_and_too_many_panics_end_it() {
     let mut bench = Bench::with_agent(|| Fragile);
     bench.shake_hands(1);
     for round in 0..8 {
@@ -197,7 +198,7 @@ fn a_panic_costs_neither_the_packet_nor_the_connection_and_too_many_end_the_agen
     assert!(!bench.engine.report().rules[0].given_up);
 }
 
-/// Keeps data; panics at the fourth segment.
+/// Holds data; panics at the fourth segment.
 #[derive(Default)]
 struct Hoarder(u64);
 
@@ -221,7 +222,7 @@ impl Accounts for Hoarder {
 impl Transfer for Hoarder {}
 
 #[test]
-fn what_an_agent_held_when_it_panicked_is_counted_as_dropped() {
+fn packets_held_by_an_agent_that_panics_are_counted_as_dropped() {
     let mut bench = Bench::with_agent(Hoarder::default);
     bench.shake_hands(1);
     for round in 0..4 {
@@ -233,7 +234,7 @@ fn what_an_agent_held_when_it_panicked_is_counted_as_dropped() {
 }
 
 #[test]
-fn no_rule_no_agent() {
+fn traffic_without_a_rule_or_with_a_rule_without_agent_is_not_shown() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut web = rule("web", move || Watcher(Arc::clone(&count)));
@@ -254,7 +255,7 @@ fn no_rule_no_agent() {
 
 /// RFC 9293, section 3.9.2.3: a SYN to a broadcast or multicast address opens no connection.
 #[test]
-fn a_frame_to_a_group_of_hosts_is_shown_to_no_agent() {
+fn a_frame_to_a_group_address_is_shown_to_no_agent() {
     let seen = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&seen);
     let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));

@@ -1,4 +1,4 @@
-//! What an agent is told to come, and what is made of an agent that fails at it.
+//! Tests of prefetching, and of an agent that panics in it.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,10 +7,10 @@ use lasthop_agent::{Agent, Context, Stateless};
 use super::support::*;
 use crate::engine::*;
 
-/// Remembers what it was told; fails at nothing at all.
-struct Prophet(Arc<Mutex<Vec<FlowKey>>>);
+/// Records the connections to prefetch; panics if there are none.
+struct Recorder(Arc<Mutex<Vec<FlowKey>>>);
 
-impl Agent for Prophet {
+impl Agent for Recorder {
     fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
         Verdict::Forward
     }
@@ -21,17 +21,17 @@ impl Agent for Prophet {
     }
 }
 
-impl Stateless for Prophet {}
+impl Stateless for Recorder {}
 
 #[test]
-fn an_agent_of_many_connections_is_told_which_come_and_nothing_changes() {
+fn an_agent_with_many_connections_prefetches_those_of_a_batch() {
     const MANY: u16 = 2000;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let tell = Arc::clone(&told);
-    let mut plan = plan(vec![rule("test", move || Prophet(Arc::clone(&tell)))]);
+    let prefetched = Arc::new(Mutex::new(Vec::new()));
+    let of_agent = Arc::clone(&prefetched);
+    let mut plan = plan(vec![rule("test", move || Recorder(Arc::clone(&of_agent)))]);
     plan.budget.flows = usize::from(MANY);
     let mut bench = Bench::new(&plan);
-    let coming = [
+    let batch = [
         (CORE, frame(&FROM_SERVER, &down(7, 1, 100, ACK))),
         (RADIO, frame(&FROM_CLIENT, &up(7, 1, 101, ACK))),
         (RADIO, frame(&FROM_CLIENT, &up(MANY, 1, 101, ACK))),
@@ -39,15 +39,15 @@ fn an_agent_of_many_connections_is_told_which_come_and_nothing_changes() {
         (PortId(9), frame(&FROM_SERVER, &down(8, 1, 100, ACK))),
     ];
     for client in 1..=MANY {
-        bench.engine.prefetch(&coming);
-        assert!(told.lock().expect("it did not fail").is_empty(), "with few it is not worth it");
+        bench.engine.prefetch(&batch);
+        assert!(prefetched.lock().expect("it did not fail").is_empty(), "with few it is not worth it");
         bench.on_radio(&up(client, 0, 0, TcpFlags::SYN));
     }
     let before = bench.engine.report();
-    bench.engine.prefetch(&coming);
-    // Now nothing comes that is known, at which the agent fails.
-    bench.engine.prefetch(&coming[3..]);
-    assert_eq!(*told.lock().expect("it did not fail"), [key(7), key(MANY)]);
+    bench.engine.prefetch(&batch);
+    // A batch without known connections, at which the agent panics.
+    bench.engine.prefetch(&batch[3..]);
+    assert_eq!(*prefetched.lock().expect("it did not fail"), [key(7), key(MANY)]);
     assert_eq!(bench.engine.report(), before);
     assert!(bench.take().is_empty());
 }

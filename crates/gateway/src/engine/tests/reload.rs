@@ -1,4 +1,4 @@
-//! Another plan, the same connections.
+//! Tests of reloading.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,13 +11,13 @@ use crate::engine::*;
 use crate::plan::{Plan, RulePlan};
 
 #[test]
-fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds() {
+fn a_rule_that_stays_keeps_its_agent_and_the_agent_of_a_removed_rule_is_drained() {
     let keeper = || rule("keeper", Keeper::default);
     let mut bench = Bench::new(&plan(vec![keeper()]));
     bench.shake_hands(1);
     bench.on_core(&down(1, 1, 100, ACK));
 
-    // The same spec under another name, behind another rule that wants other traffic.
+    // The same spec under another name, after another rule that selects other traffic.
     let mut other = rule("other", Watcher::default);
     other.traffic.ports = vec!["443".parse().expect("a port")];
     let renamed = RulePlan { name: "renamed".into(), ..keeper() };
@@ -45,19 +45,19 @@ fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds(
 }
 
 #[test]
-fn that_no_rule_selects_a_connection_is_not_told_of_a_passive_engine() {
+fn a_passive_engine_gives_no_notice_that_no_rule_selects_a_connection() {
     let of = |passive| Plan { passive, ..plan(vec![]) };
-    for (passive, is_told) in [(false, true), (true, false)] {
+    for (passive, has_note) in [(false, true), (true, false)] {
         let mut bench = Bench::new(&Plan { passive, ..plan(vec![rule("watcher", Watcher::default)]) });
         bench.shake_hands(1);
         let selected = bench.engine.reload(&of(passive), bench.now, &mut bench.out);
         assert_eq!(bench.engine.report().connections, 1);
-        assert_eq!(selected.note().is_some(), is_told, "{selected:?}");
+        assert_eq!(selected.note().is_some(), has_note, "{selected:?}");
     }
 }
 
 #[test]
-fn an_agent_that_stays_lets_go_of_connections_that_another_rule_wants_now() {
+fn an_agent_that_stays_releases_connections_that_another_rule_now_selects() {
     let mut bench = Bench::new(&plan(vec![rule("keeper", Keeper::default)]));
     bench.shake_hands(1);
     bench.shake_hands(2);
@@ -70,7 +70,7 @@ fn an_agent_that_stays_lets_go_of_connections_that_another_rule_wants_now() {
 }
 
 #[test]
-fn smaller_bounds_hold_at_once_and_a_drained_gateway_works_again() {
+fn smaller_bounds_apply_at_once_and_a_drained_gateway_resumes() {
     let mut bench = Bench::new(&plan(vec![rule("keeper", Keeper::default)]));
     for client in 1..=9 {
         bench.shake_hands(client);
@@ -90,7 +90,7 @@ fn smaller_bounds_hold_at_once_and_a_drained_gateway_works_again() {
     assert_eq!((report.connections, report.drained, report.counters.counts.evicted), (3, false, 6));
 }
 
-/// Owes an octet of each connection of a client port below 100, and counts how often it is asked.
+/// Owes an octet of each connection with a client port below 100, and counts the queries for obligations.
 struct Owing(Arc<AtomicU64>);
 
 impl Agent for Owing {
@@ -109,22 +109,22 @@ impl Accounts for Owing {
 impl Transfer for Owing {}
 
 #[test]
-fn a_smaller_table_takes_work_in_proportion_to_its_connections_whatever_is_owed() {
-    let asked = Arc::new(AtomicU64::new(0));
-    let of_agent = Arc::clone(&asked);
+fn the_work_to_shrink_the_table_is_proportional_to_its_connections() {
+    let queries = Arc::new(AtomicU64::new(0));
+    let of_agent = Arc::clone(&queries);
     let mut plan = plan(vec![rule("owing", move || Owing(Arc::clone(&of_agent)))]);
     plan.budget.flows = 400;
     let mut bench = Bench::new(&plan);
     for client in 0..400 {
         bench.shake_hands(client);
     }
-    asked.store(0, Ordering::Relaxed);
+    queries.store(0, Ordering::Relaxed);
     plan.budget.flows = 200;
     bench.engine.reload(&plan, bench.now, &mut bench.out);
     let report = bench.engine.report();
     assert_eq!((report.connections, report.counters.counts.evicted), (200, 200));
     assert_eq!(report.counters.counts.obligations_broken, 0);
-    // Once to find out who may go, and once as it goes.
-    let asked = asked.load(Ordering::Relaxed);
-    assert!(asked <= 2 * 400, "{asked} times for 400 connections");
+    // Once to find the connections that may be evicted, and once to evict them.
+    let queries = queries.load(Ordering::Relaxed);
+    assert!(queries <= 2 * 400, "{queries} queries for 400 connections");
 }

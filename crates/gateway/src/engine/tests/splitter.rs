@@ -1,5 +1,5 @@
-//! A scheme that splits a connection, in small: it is the receiver of what comes from the core
-//! side, and the sender of that, under other numbers, to the radio side. It lives in tests.
+//! A minimal scheme for tests that splits a connection: it receives the data from the core side, and sends
+//! them with other sequence numbers to the radio side.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -14,27 +14,27 @@ use lasthop_agent::{
 use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Payload, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
-/// By how much the numbers of the radio side's leg are larger.
+/// The difference between the sequence numbers of the radio side's leg and of the core side's leg.
 pub(super) const SHIFT: u32 = 1_000_000;
 
-/// It asks again for what was not acknowledged in this time.
+/// The retransmission time-out.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
 #[derive(Default)]
 pub(super) struct Splitter {
     flows: BTreeMap<FlowKey, Leg>,
-    /// Whether it takes over no state.
+    /// Whether it refuses all imports.
     refuses: bool,
 }
 
-/// What is kept of a connection.
+/// The state of a connection.
 #[derive(Serialize, Deserialize)]
 struct Leg {
-    /// What comes next from the core side.
+    /// The next expected sequence number from the core side.
     next: Seq,
-    /// Segments that the radio side has not acknowledged, under its numbers.
+    /// Segments that the radio side has not acknowledged, with its sequence numbers.
     unacknowledged: VecDeque<PacketRecord>,
-    /// Nanoseconds, by the clock of a test.
+    /// The deadline in nanoseconds, by the clock of a test.
     timer: u64,
 }
 
@@ -48,14 +48,14 @@ impl Leg {
         self.unacknowledged.iter().map(|record| record.clone().try_into().expect("we wrote it"))
     }
 
-    /// What it counts towards the budget: payloads will do here.
+    /// The octets that count toward the budget: only payloads.
     fn octets(&self) -> usize {
         self.segments().map(|segment| segment.payload().len()).sum()
     }
 }
 
 impl Splitter {
-    /// One that takes over no state.
+    /// Creates a splitter that refuses all imports.
     pub(super) fn refusing() -> Self {
         Self { refuses: true, ..Self::default() }
     }
@@ -81,7 +81,7 @@ impl Splitter {
             leg.unacknowledged.push_back(PacketRecord::from(&sent));
             cx.send(Side::Radio, sent);
         }
-        // In the receiver's name, which has not got it yet.
+        // Acknowledged in the receiver's name, before the receiver has the data.
         let mut ack = packet.clone();
         let next = leg.next;
         let header = ack.tcp_mut().expect("TCP");
@@ -100,7 +100,7 @@ impl Splitter {
             leg.unacknowledged.pop_front();
         }
         if packet.tcp().expect("TCP").flags.has(TcpFlags::FIN) && leg.unacknowledged.is_empty() {
-            // All is delivered, and the client is done.
+            // All data are delivered, and the client has sent its FIN.
             packet.tcp_mut().expect("TCP").ack = leg.next;
             self.flows.remove(&key);
             return Verdict::Forward;
@@ -151,13 +151,13 @@ impl Accounts for Splitter {
 
 impl Transfer for Splitter {
     fn export(&mut self, scope: Scope, _cx: &mut Context<'_>) -> Vec<FlowState> {
-        let meant = |key: &FlowKey| match scope {
+        let is_in_scope = |key: &FlowKey| match scope {
             Scope::All => true,
             Scope::Host(host) => key.destination.0 == host,
             Scope::Connection(one) => *key == one,
         };
         let flows = std::mem::take(&mut self.flows);
-        let (exported, kept) = flows.into_iter().partition(|(key, _)| meant(key));
+        let (exported, kept) = flows.into_iter().partition(|(key, _)| is_in_scope(key));
         self.flows = kept;
         let state = |(connection, leg): (FlowKey, Leg)| {
             let octets = serde_json::to_vec(&leg).expect("plain values");
@@ -178,7 +178,8 @@ impl Transfer for Splitter {
         Ok(())
     }
 
-    /// What the law of obligations keeps worlds from: the connection breaks.
+    /// Drops the state, which breaks the connection. Engines must not call it while there is an
+    /// obligation.
     fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {
         self.flows.remove(&connection);
     }

@@ -1,4 +1,4 @@
-//! A gateway with two ports, and the frames of one connection.
+//! A test bench: a gateway with two ports, and frames of its connections.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::table::IdleTimes;
 pub(super) const CORE: PortId = PortId(0);
 pub(super) const RADIO: PortId = PortId(1);
 
-/// Ethernet headers as they come in on each side.
+/// The Ethernet headers of frames received on each side.
 pub(super) const FROM_SERVER: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
 pub(super) const FROM_CLIENT: [u8; 18] = [2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 4, 0x81, 0, 0, 7, 8, 0];
 
@@ -35,7 +35,7 @@ impl Bench {
         Self { engine: Engine::new(&ports, plan), out: Outgoing::default(), now: Instant::from_secs(1) }
     }
 
-    /// A gateway with one rule, whose agent this makes.
+    /// A gateway with one rule, whose agent `make` creates.
     pub(super) fn with_agent<A: Agent + 'static>(make: impl Fn() -> A + Send + Sync + 'static) -> Self {
         Self::new(&plan(vec![rule("test", make)]))
     }
@@ -44,7 +44,7 @@ impl Bench {
         self.now += time;
     }
 
-    /// What goes out when this comes in.
+    /// The frames that the engine sends for this frame.
     pub(super) fn push(&mut self, port: PortId, frame: Frame) -> Vec<(PortId, Frame)> {
         self.engine.on_frame(port, frame, self.now, &mut self.out);
         self.take()
@@ -54,7 +54,7 @@ impl Bench {
         std::mem::take(&mut self.out.frames)
     }
 
-    /// A packet from the server, or from the client, of connection `client`.
+    /// The frames that the engine sends for a packet from the server.
     pub(super) fn on_core(&mut self, packet: &Packet) -> Vec<(PortId, Frame)> {
         self.push(CORE, frame(&FROM_SERVER, packet))
     }
@@ -120,12 +120,12 @@ pub(super) fn key(port: u16) -> FlowKey {
     FlowKey::tcp((source.0.into(), source.1), (destination.0.into(), destination.1))
 }
 
-/// A segment from the server to a client: sequence numbers from 1 on, in octets.
+/// A segment from the server to a client; sequence numbers start at 1.
 pub(super) fn down(port: u16, seq: u32, len: u32, flags: TcpFlags) -> Packet {
     segment(SERVER, client(port), Seq(seq), Seq(1), len, flags)
 }
 
-/// A segment from a client to the server that acknowledges all up to `ack`.
+/// A segment from a client to the server with this acknowledgment.
 pub(super) fn up(port: u16, ack: u32, len: u32, flags: TcpFlags) -> Packet {
     segment(client(port), SERVER, Seq(1), Seq(ack), len, flags)
 }
@@ -146,7 +146,7 @@ fn segment(
 
 pub(super) const ACK: TcpFlags = TcpFlags::ACK;
 
-/// Forwards everything, and counts what it sees.
+/// Forwards all packets and counts them.
 #[derive(Default)]
 pub(super) struct Watcher(pub(super) Arc<AtomicU64>);
 
@@ -159,7 +159,7 @@ impl Agent for Watcher {
 
 impl Stateless for Watcher {}
 
-/// Holds data from the core side until it is drained, let go of, or a second has passed.
+/// Holds data from the core side until it is drained or released, or a second has passed.
 #[derive(Default)]
 pub(super) struct Keeper {
     held: Vec<Packet>,
