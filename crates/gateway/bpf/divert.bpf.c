@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The kernel's half of the gateway. A radio interface has three TAP devices, and there are three programs:
+// The kernel half of the gateway. A radio interface has three TAP devices, and there are three programs:
 //
-//   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants, and the UDP that may be RTP if it wants
-//                    that, to the TAP of the way down, to the client. What the gateway lets pass goes on, and a copy goes to the third TAP,
-//                    or its headers to a ring buffer
-//   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
-//                    Both also send the ICMP messages that say that a segment of such a connection did not get through, for example because
+//   lasthop_down     at tc egress of each radio interface: redirects the selected TCP, and possible RTP if datagrams are selected, to the TAP
+//                    for the direction to the client. Packets that the gateway allows to bypass it continue, and a copy is sent to the third
+//                    TAP, or their headers to a ring buffer
+//   lasthop_up       at tc ingress of each radio interface: the same for the direction from the client
+//                    Both also redirect ICMP messages that report that a segment of such a connection was not delivered, for example because
 //                    it is too big for its path
-//   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken; a proof goes back to the TAP
+//   lasthop_restore  at tc ingress of each TAP: puts frames that the gateway wrote back at the hook where they were taken, and returns proofs
+//                    to the TAP
 //
 // User space may run several workers. Each is a thread with its own TAP devices, maps and copy of these programs; all packets of a client
-// address go to one worker. Then two more programs are attached to the radio interface, and tail-call the copy of the packet's worker:
+// address have one worker. Then two more programs are attached to the radio interface, which tail-call the copy of the packet's worker:
 //
-//   lhop_steer_down  at tc egress, to lasthop_down
-//   lhop_steer_up    at tc ingress, to lasthop_up
+//   lhop_steer_down  at tc egress, calls lasthop_down
+//   lhop_steer_up    at tc ingress, calls lasthop_up
 //
-// Only what is next to the wireless hop sees a connection as the client sees it, whatever is behind: routing, a bridge, or address
-// translation. Connections of this machine's own are left as they are, in both directions.
+// Next to the wireless hop, a connection has the client's own addresses, whatever the core side is: routing, a bridge, or address translation.
+// Connections of this machine itself are not diverted, in either direction.
 //
-// Whatever happens to user space, traffic has to go on: a frame is diverted only while the heartbeat is young. What is passed
-// is passed with NEXT, so that other people's programs on the port still see it.
+// Traffic must continue whatever happens to user space: a frame is diverted only while the heartbeat is not stale. Frames pass with NEXT, so
+// that other programs on the interface still see them.
 //
-// build.sh compiles this; the objects are in the repository beside it, so that no build of the crate needs a compiler for BPF.
-// Nothing is included, so that clang alone can compile this: the declarations below are the kernel's stable interface (linux/bpf.h).
-// Maps are of the old style, without BTF, for the sake of kernels that are built without it.
+// build.sh compiles this file; the objects are in the repository next to it, so that a build of the crate needs no compiler for BPF.
+// There are no includes, so that clang alone can compile this file: the declarations below are the kernel's stable interface (linux/bpf.h).
+// Maps are of the old style, without BTF, because some kernels are built without it.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -79,47 +80,47 @@ enum { RING_AVAILABLE = 0 };
 enum { NEXT = -1, SHOT = 2 };
 enum { INTO_INGRESS = 1 };
 
-// On a frame that is on its way back, between lasthop_restore and the hook that it was taken at. "lhop".
+// The mark of a returning frame, between lasthop_restore and the hook where it was taken. "lhop".
 #define MARK 0x6c686f70
-// Older than this, the heartbeat says that user space is dead, stopped, or too busy to be trusted. It beats every 20 ms where nothing
-// goes on, so two may be late. One that is later still costs little, because frames pass meanwhile; in a hang they are lost for so long.
+// The age of the heartbeat above which user space is treated as dead, stopped, or too busy. An idle loop beats every 20 ms, so two beats may
+// be late. A late loop costs little, because frames pass until its next beat; in a hang, frames are lost for this time.
 #define STALE_NS 60000000
-// A frame that has waited for so long without a beat says the same sooner, for connections of which it lets packets pass anyway: nothing is
-// held back of them. Less than any sender's first probe takes (2 jiffies at least: RFC 8985, section 7.2), or its next would be 200 ms away.
+// The time without a beat after which packets of connections with a bypass pass while a frame waits for user space: nothing is held back of
+// them. It is less than any sender's first probe takes (2 jiffies at least: RFC 8985, section 7.2), because the next would be 200 ms later.
 #define LATE_NS 5000000
-// The type of the frames by which user space proves that what it writes to a TAP gets here, and that what is sent to the TAP gets there: they
-// go straight back. The first of those for local experiments (IEEE 802), so that no such frame is anybody else's.
+// The type of proofs, with which user space tests that frames written to a TAP arrive here, and that frames redirected to the TAP arrive there:
+// they are returned at once. It is the first of those for local experiments (IEEE 802), so that no other frame has it.
 #define PROOF 0x88b5
-// What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
+// The maximum length of a diverted packet: that of a read in user space, and of IP's length fields. Longer packets are BIG TCP.
 #define LONGEST 65535
 
-// What user space reads.
+// Counters, which user space reads.
 enum { DIVERTED, RESTORED, STALE, EXCLUDED, OWN, ASIDE, PASSED, PASSED_LATE, COUNTERS };
 struct bpf_map_def SEC("maps") counters = {MAP_PERCPU_ARRAY, 4, 8, COUNTERS, 0};
 
-// When user space was last alive, in nanoseconds of the monotonic clock. It stores there without a system call.
+// The time of the last heartbeat, in nanoseconds of the monotonic clock. User space stores it without a system call.
 struct bpf_map_def SEC("maps") heartbeat = {MAP_ARRAY, 4, 8, 1, MMAPABLE};
 
-// Since when a frame waits for user space: the first one after a beat. Headers in the ring do not wait: nobody is woken for one.
+// The time since which a frame waits for user space: the first one after a beat. Headers in the ring do not count: a single one wakes no loop.
 struct bpf_map_def SEC("maps") waiting_since = {MAP_ARRAY, 4, 8, 1, 0};
 
-// Interface number of a radio interface -> that of its TAP for a direction.
+// The index of a radio interface -> the index of its TAP for a direction.
 struct bpf_map_def SEC("maps") down_taps = {MAP_HASH, 4, 4, 64, 0};
 struct bpf_map_def SEC("maps") up_taps = {MAP_HASH, 4, 4, 64, 0};
 struct bpf_map_def SEC("maps") copy_taps = {MAP_HASH, 4, 4, 64, 0};
-// And back: a TAP -> where its frames were taken.
+// The index of a TAP -> the hook where its frames were taken.
 struct home {
 	u32 ifindex;
-	// Zero or INTO_INGRESS: the same hook again, where the mark is taken off.
+	// Zero or INTO_INGRESS: the same hook again, where the mark is removed.
 	u32 flags;
 };
 struct bpf_map_def SEC("maps") homes = {MAP_HASH, 4, sizeof(struct home), 128, 0};
 
-// Which of the maps below have anything in them. PASSIVE: nothing is ever diverted; user space gets the headers of what is selected.
+// Flags for the maps below that are not empty. PASSIVE: nothing is diverted; user space receives the headers of the selected packets.
 enum { SOME_PORTS = 1, ONLY_THESE_PORTS = 2, NOT_THESE_PREFIXES = 4, ONLY_THESE_PREFIXES = 8, DATAGRAMS = 16, PASSIVE = 32 };
 struct bpf_map_def SEC("maps") selection = {MAP_ARRAY, 4, 4, 1, 0};
 
-// Port in network order -> one of these.
+// A port in network order -> a combination of these flags.
 enum { INCLUDED = 1, NOT_INCLUDED = 2 };
 struct bpf_map_def SEC("maps") ports = {MAP_HASH, 2, 1, 1024, 0};
 
@@ -134,7 +135,8 @@ struct prefix {
 struct bpf_map_def SEC("maps") included = {MAP_LPM_TRIE, sizeof(struct prefix), 1, 1024, NO_PREALLOC};
 struct bpf_map_def SEC("maps") excluded = {MAP_LPM_TRIE, sizeof(struct prefix), 1, 1024, NO_PREALLOC};
 
-// Connections that user space has no use for, and those of this machine, one entry per direction. When it is full, the least recently used comes back to us.
+// Connections that are set aside, and those of this machine, one entry per direction. When the map is full, the least recently used entry is
+// evicted, and its packets are diverted again.
 struct flow {
 	struct address source, destination;
 	u16 source_port, destination_port;
@@ -143,45 +145,45 @@ struct flow {
 };
 struct bpf_map_def SEC("maps") aside = {MAP_LRU_HASH, sizeof(struct flow), 1, 16384, 0};
 
-// What user space lets pass of connections, each in a slot.
+// The bypass of a connection, in a slot.
 struct bypass {
-	// Stored by user space, without a system call: everything before `from` has gone on, and what ends at `until` or before may pass.
-	// `from` are the lower 32 bits, `until` the upper.
+	// Stored by user space, without a system call: all data below `from` have been forwarded, and segments that end at `until` or below may
+	// pass. `from` is the lower 32 bits, `until` the upper ones.
 	u64 from_until;
-	// Ours: where the next segment in order begins, whether the last one has passed, and the highest acknowledgment.
+	// Stored here: the sequence number of the next segment in order, whether the last one has passed, and the highest acknowledgment.
 	u32 next, has_passed, acknowledged;
-	// Ours: where data of the other direction that went to user space ends, and whether that is known to have arrived.
+	// Stored here: the end of data of the other direction that were diverted; `up` is their state.
 	u32 up_end;
-	// Stored by user space: whether the headers of what passes are enough for it.
+	// Stored by user space: whether it needs only the headers of packets that pass.
 	u32 headers;
 	u32 up;
 };
-// Of data of the other direction: some may be in user space, as far as is known; some is, up to `up_end`; none is.
+// Data of the other direction in user space: unknown; some, up to `up_end`; none.
 enum { UP_UNKNOWN, UP_UNDER_WAY, UP_CLEAR };
 #define BYPASSES 16384
 struct bpf_map_def SEC("maps") bypasses = {MAP_ARRAY, 4, sizeof(struct bypass), BYPASSES, MMAPABLE};
-// A direction -> its connection's slot. Between two clients of ours each direction goes down at one port and up at the other, as one of
-// two connections.
+// A direction -> its connection's slot. Between two clients of this gateway, each direction goes down at one interface and up at the other, as
+// part of two connections.
 struct bpf_map_def SEC("maps") down_slots = {MAP_HASH, sizeof(struct flow), 4, BYPASSES, NO_PREALLOC};
 struct bpf_map_def SEC("maps") up_slots = {MAP_HASH, sizeof(struct flow), 4, BYPASSES, NO_PREALLOC};
 
-// What user space gets of a packet that passed, where its headers are enough: Ethernet with two tags, IPv6, and TCP with all its options fit.
+// The headers of a packet that passed. Ethernet with two tags, IPv6, and TCP with all its options fit.
 #define HEADERS 128
 struct record {
 	u64 passed_ns;
-	// Of the interface that it passed at, and whether on the way down.
+	// The index of the interface, and whether the packet went down.
 	u32 ifindex, down;
-	// Octets of the frame, payload of a segment where it is a super-packet, octets of the headers.
+	// The length of the frame, the payload of a segment if it is a super-packet, and the length of the headers, in octets.
 	u32 len;
 	u16 segment_size, headers_len;
 	u8 headers[HEADERS];
 };
-// 2^22 octets are some 26,000 records. User space is woken for some 410 of them, and looks every 20 ms of its own accord.
+// 2^22 octets are some 26,000 records. User space is woken after some 410 of them, and reads the ring every 20 ms anyway.
 #define RING (1 << 22)
 #define WAKES_AT (1 << 16)
 struct bpf_map_def SEC("maps") ring = {MAP_RINGBUF, 0, 0, RING, 0};
 
-// How many workers there are, and each one's copy of a program.
+// The number of workers, and each worker's copy of a program.
 #define MOST_WORKERS 16
 struct bpf_map_def SEC("maps") workers = {MAP_ARRAY, 4, 4, 1, 0};
 struct bpf_map_def SEC("maps") down_workers = {MAP_PROGRAMS, 4, 4, MOST_WORKERS, 0};
@@ -226,7 +228,7 @@ enum { UNREACHABLE = 3, UNREACHABLE_V6 = 1, TOO_BIG_V6 = 2 };
 enum { FIRST_USER_PORT = 1024 };
 struct udp {
 	u16 source, destination, len, checksum;
-	// The first octet of what it carries.
+	// The first octet of the payload.
 	u8 first;
 };
 
@@ -249,7 +251,7 @@ INLINE int is_transport(u8 protocol)
 	return protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
 }
 
-// Finds what is behind the link header, and of what kind it is. Zero is no answer.
+// Returns the offset of the packet after the link header, and sets its type. Zero if it is not found.
 INLINE u32 find_network(struct __sk_buff *skb, u16 *kind)
 {
 	struct ethernet ethernet;
@@ -258,7 +260,7 @@ INLINE u32 find_network(struct __sk_buff *skb, u16 *kind)
 	if (skb->len > LONGEST || load(skb, 0, &ethernet, sizeof(ethernet)))
 		return 0;
 	*kind = ethernet.kind;
-	// One tag more may be beside the frame (vlan_tci). User space gets it in the frame.
+	// Another tag may be outside the frame's octets (vlan_tci). User space receives it in the frame.
 #pragma unroll
 	for (int tags = 0; tags < 2; tags++) {
 		struct vlan_tag tag;
@@ -272,8 +274,8 @@ INLINE u32 find_network(struct __sk_buff *skb, u16 *kind)
 	return at;
 }
 
-// Finds the TCP or UDP header, and its length with the data behind it. Zero is no answer: fragments, IPv4 options, IPv6 extension headers
-// and everything malformed are nothing that an agent could edit.
+// Returns the offset of the TCP or UDP header, and sets its length with the data. Zero if there is none: an agent could not edit fragments, IPv4
+// options, IPv6 extension headers, or malformed packets.
 INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
 {
 	u16 kind = 0;
@@ -285,7 +287,7 @@ INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
 		struct ipv4 ip;
 		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45)
 			return 0;
-		// All flags and the offset, but for "don't fragment".
+		// All flags and the offset, except for "don't fragment".
 		if (!is_transport(ip.protocol) || ip.fragment & BE16(0xbfff) || BE16(ip.len) < sizeof(ip))
 			return 0;
 		map_ipv4(&flow->source, ip.source);
@@ -307,8 +309,8 @@ INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
 	return 0;
 }
 
-// Finds the connection that an ICMP message is about, seen from whoever it comes from: one that says that a TCP segment could not be delivered,
-// or is too big for a link on its path. What such a message quotes has gone the other way.
+// Finds the connection of an ICMP message, in the direction of the message, if it reports that a TCP segment could not be delivered, or is too
+// big for a link on its path. The quoted segment went in the opposite direction.
 INLINE int find_refused(struct __sk_buff *skb, struct flow *flow)
 {
 	u16 kind = 0, ports[2];
@@ -360,7 +362,7 @@ INLINE int has_prefix(void *map, const struct address *address)
 	return lookup(map, &prefix) != 0;
 }
 
-// Whether the operator wants agents to see this connection. An exclusion goes before everything.
+// Whether this connection is selected. Exclusions take precedence.
 INLINE int is_selected(const struct flow *flow)
 {
 	u32 zero = 0, *which = lookup(&selection, &zero);
@@ -393,7 +395,7 @@ INLINE struct flow reversed(const struct flow *flow)
 	return back;
 }
 
-// Whether user space has stepped aside. A new connection between the same ports is another one, and is seen again.
+// Whether the flow is set aside. A new connection between the same ports ends this.
 INLINE int is_aside(const struct flow *flow, u8 flags)
 {
 	struct flow back;
@@ -407,8 +409,8 @@ INLINE int is_aside(const struct flow *flow, u8 flags)
 	return 0;
 }
 
-// Leaves a connection of this machine alone, in both directions. Its frames have a socket, which they would lose on the way through user
-// space: small-queue limit, pacing by `fq` and transmit timestamps hang on it. And user space must not see half a connection.
+// Sets a connection of this machine aside, in both directions. Its frames have a socket, on which the small-queue limit, pacing by `fq` and
+// transmit timestamps depend, and which they would lose in user space. And user space must not see half of a connection.
 INLINE void leave_alone(const struct flow *flow)
 {
 	struct flow back = reversed(flow);
@@ -422,8 +424,8 @@ INLINE void leave_alone(const struct flow *flow)
 
 enum { ALIVE, LATE, GONE };
 
-// The state of user space at `now`. `since` is when the oldest frame went there that it has not answered by a beat; `now` if there is none, for a
-// frame that is about to go. Differences are signed, because it may have stored on another processor just after we read the clock.
+// The state of user space at `now`. Sets `since` to the time of the oldest frame diverted after the last beat, or to `now` if there is none, for
+// a frame that is about to be diverted. Differences are signed, because another processor may have stored a beat after this one read the clock.
 INLINE int state_of_user_space(u64 now, u64 *since)
 {
 	u32 zero = 0;
@@ -438,7 +440,7 @@ INLINE int state_of_user_space(u64 now, u64 *since)
 	return (s64)(now - *since) >= LATE_NS ? LATE : ALIVE;
 }
 
-// A frame goes to user space.
+// Records the time since which a frame waits for user space.
 INLINE void wait_since(u64 since)
 {
 	u32 zero = 0;
@@ -447,8 +449,8 @@ INLINE void wait_since(u64 since)
 		*waiting = since;
 }
 
-// Tells user space of a packet that passes, by its headers; those end at `end`. If the ring is full the record is lost: then user space never
-// saw the packet.
+// Reports the headers of a packet that passes, which end at `end`, to user space. If the ring is full, the record is lost, and user space does
+// not see the packet.
 INLINE void tell(struct __sk_buff *skb, int down, u32 end, u64 now)
 {
 	struct record *record = ring_reserve(&ring, sizeof(*record), 0);
@@ -485,8 +487,8 @@ INLINE int is_plain(struct __sk_buff *skb, u32 at, const struct tcp *tcp)
 	       (tcp->words >> 4 == 8 && !load(skb, at + sizeof(*tcp), &options, 4) && options == BE32(0x0101080a));
 }
 
-// Whether a packet of the data's direction may go on: data in order, behind which nothing is still on its way through user space, within
-// what user space allows; or none. `len` is that of the data.
+// Whether a packet in the direction of the data may pass: data in order, within the limits, without earlier data in user space; or a segment
+// without data. `len` is the length of the data.
 INLINE int down_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, int is_plain)
 {
 	u64 from_until = *(volatile u64 *)&bypass->from_until;
@@ -509,9 +511,9 @@ INLINE int down_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, 
 	return 0;
 }
 
-// Whether a packet of the other direction may: an acknowledgment of more than any before, or data. While data of the first direction is on its
-// way through user space its acknowledgments take that way, too. So they call for no more data that would take it: the sender's window runs
-// out, user space empties, and what follows passes here. Data passes once all that went to user space has been acknowledged.
+// Whether a packet in the other direction may pass: a new acknowledgment, or data. While data of the first direction are in user space, their
+// acknowledgments are diverted as well. So they do not trigger more data that would be diverted: the sender's window is used up, user space
+// empties, and the following data pass here. Data pass once all data that were diverted have been acknowledged.
 INLINE int up_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, int is_plain)
 {
 	u64 from_until = *(volatile u64 *)&bypass->from_until;
@@ -532,8 +534,8 @@ INLINE int up_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, in
 	return 0;
 }
 
-// Whether a datagram may be RTP or RTCP, and its ports. Both begin with their version, 2, as little else does between the same ports (RFC 9443,
-// section 3), and neither end has a port of a well-known service, such as DNS, of whose queries a quarter begins so.
+// Whether a datagram may be RTP or RTCP; sets its ports. Both begin with their version, 2, unlike most other protocols on the same ports (RFC
+// 9443, section 3), and no endpoint has a port of a well-known service, such as DNS, of whose queries a quarter begin in this way.
 INLINE int may_be_rtp(struct __sk_buff *skb, u32 at, struct flow *flow)
 {
 	struct udp udp;
@@ -544,7 +546,7 @@ INLINE int may_be_rtp(struct __sk_buff *skb, u32 at, struct flow *flow)
 	return BE16(udp.source) >= FIRST_USER_PORT && BE16(udp.destination) >= FIRST_USER_PORT;
 }
 
-// Whether a frame comes back from user space. It goes on, without our mark.
+// Whether a frame returns from user space. It passes, without the mark.
 INLINE int is_restored(struct __sk_buff *skb)
 {
 	if (skb->mark != MARK)
@@ -554,15 +556,15 @@ INLINE int is_restored(struct __sk_buff *skb)
 	return 1;
 }
 
-// Whether nothing is to be diverted.
+// Whether the gateway is passive, so that nothing is diverted.
 INLINE int is_passive(void)
 {
 	u32 zero = 0, *which = lookup(&selection, &zero);
 	return which && *which & PASSIVE;
 }
 
-// Takes what an ICMP message says of a connection to user space, which may have sent the segment in an end's name. This machine may be the
-// router that sends it.
+// Diverts an ICMP message about a connection to user space, which may have sent the segment in the name of an endpoint. This machine may be the
+// router that sends the message.
 INLINE int divert_refusal(struct __sk_buff *skb, u32 tap)
 {
 	struct flow flow;
@@ -582,7 +584,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	struct flow flow;
 	struct tcp tcp;
 	struct bypass *bypass = 0;
-	// Of a datagram: none.
+	// A datagram has none.
 	u8 flags = 0;
 	u32 ifindex = skb->ifindex, *tap, at, len = 0, headers;
 	int plain, state, passes = 0;
@@ -610,7 +612,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		count(EXCLUDED);
 		return NEXT;
 	}
-	// What another machine sent has the number of the interface that it came in by, also across a bridge.
+	// A packet of another machine has the index of the interface through which it entered, also across a bridge.
 	if (down && !skb->ingress_ifindex) {
 		leave_alone(&flow);
 		count(OWN);
@@ -647,7 +649,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 			return NEXT;
 		}
 		tap = lookup(&copy_taps, &ifindex);
-		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
+		// A copy for which there is no room does no harm: user space leaves the repair of packets that it has not seen to the sender.
 		if (tap) {
 			wait_since(since);
 			clone_redirect(skb, *tap, 0);
@@ -677,15 +679,14 @@ SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)
 	if (skb->protocol == BE16(PROOF))
 		return redirect(ifindex, 0);
 	home = lookup(&homes, &ifindex);
-	// The TAP has no other use; what is not from us has no business there.
+	// The TAP has no other use: frames that the gateway did not write are dropped.
 	if (!home)
 		return SHOT;
 	skb->mark = MARK;
 	return redirect(home->ifindex, home->flags);
 }
 
-// The worker that has this client. User space computes the same (io/steering.rs): Fibonacci hashing, which spreads consecutive addresses
-// evenly.
+// The worker of this client. User space computes the same (io/steering.rs): Fibonacci hashing, which spreads consecutive addresses evenly.
 #define GOLDEN 0x9e3779b1
 INLINE u32 worker_of(const struct address *client, u32 workers)
 {
@@ -694,10 +695,10 @@ INLINE u32 worker_of(const struct address *client, u32 workers)
 	return (u64)mixed * workers >> 32;
 }
 
-// Goes on to the program of the packet's worker. A packet that cannot be parsed, or whose worker has no program, passes.
+// Calls the program of the packet's worker. A packet that cannot be parsed, or whose worker has no program, passes.
 INLINE int steer(struct __sk_buff *skb, void *programs, int down)
 {
-	// All of it, or the verifier takes what one of two ways leaves for not readable.
+	// Initialized completely, because the verifier rejects reads of fields that one of the two paths leaves unset.
 	struct flow flow = {};
 	u32 zero = 0, len = 0, *how_many;
 
@@ -719,7 +720,7 @@ SEC("classifier/steer_up") int lhop_steer_up(struct __sk_buff *skb)
 	return steer(skb, &up_workers, 0);
 }
 
-// What user space has to know. It compares each word with its own when it loads this.
+// The values that user space shares. It compares each of them with its own when it loads the object.
 struct word {
 	char name[28];
 	u32 value;

@@ -80,7 +80,7 @@ pub struct Place(Option<u16>);
 /// The counters for a bounded number of clients.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
-    most: usize,
+    capacity: usize,
     places: BTreeMap<IpAddr, u16>,
     counters: Vec<ClientCounters>,
     other: ClientCounters,
@@ -88,16 +88,16 @@ pub(super) struct Clients {
 
 impl Clients {
     /// Creates a table with entries for this many clients, and a shared one.
-    pub(super) fn of_at_most(most: usize) -> Self {
+    pub(super) fn with_capacity(capacity: usize) -> Self {
         let mut clients = Self::default();
-        clients.set_most(most);
+        clients.set_capacity(capacity);
         clients
     }
 
     /// Sets the maximum number of clients with counters of their own. Each entry takes some 100 octets,
     /// allocated when a client's first connection begins. Existing entries stay.
-    pub(super) fn set_most(&mut self, most: usize) {
-        self.most = most.min(usize::from(u16::MAX));
+    pub(super) fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity.min(usize::from(u16::MAX));
     }
 
     /// Counts a new connection of this client.
@@ -105,7 +105,7 @@ impl Clients {
         let place = self.places.get(&client).copied();
         let place = place.or_else(|| {
             let free =
-                u16::try_from(self.counters.len()).ok().filter(|free| usize::from(*free) < self.most)?;
+                u16::try_from(self.counters.len()).ok().filter(|free| usize::from(*free) < self.capacity)?;
             self.places.insert(client, free);
             self.counters.push(ClientCounters::default());
             Some(free)
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_first_clients_have_own_counters_and_all_others_share_one() {
-        let mut clients = Clients::of_at_most(2);
+        let mut clients = Clients::with_capacity(2);
         let address = |last| IpAddr::from([10, 0, 0, last]);
         let more = Carried { octets_down: 1000, packets_up: 3, ..Carried::default() };
         for last in [1, 2, 3, 1, 4, 5] {
@@ -322,13 +322,13 @@ mod tests {
 
     #[test]
     fn a_client_keeps_its_counters_when_the_bound_changes() {
-        let mut clients = Clients::of_at_most(1);
+        let mut clients = Clients::with_capacity(1);
         let (first, second) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let places = [first, second].map(|client| clients.begin(client));
         assert_eq!(places[1], Place::default());
-        clients.set_most(0);
+        clients.set_capacity(0);
         assert_eq!(clients.begin(first), places[0]);
-        clients.set_most(2);
+        clients.set_capacity(2);
         assert_ne!(clients.begin(second), Place::default());
         assert_eq!(clients.report().other.connections, 1, "what was counted stays");
     }

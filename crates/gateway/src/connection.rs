@@ -160,7 +160,7 @@ impl TrackedConnection {
     }
 
     /// Assigns the connection to this rule, and cancels a pending change of rule.
-    pub fn stay_with(&mut self, rule: Option<u16>) {
+    pub fn assign_to(&mut self, rule: Option<u16>) {
         self.rule = rule;
         self.draining = self.draining.filter(|draining| *draining != Draining::ForRule);
     }

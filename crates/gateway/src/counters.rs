@@ -194,10 +194,10 @@ fn tally<'de, D: Deserializer<'de>>(
     counters: &[&'static Counter],
     deserializer: D,
 ) -> Result<Tally, D::Error> {
-    let told = BTreeMap::<String, Value>::deserialize(deserializer)?;
+    let counts = BTreeMap::<String, Value>::deserialize(deserializer)?;
     let mut tally = Tally::of_any(counters);
     for counter in counters {
-        tally.count(counter, told.get(counter.name).and_then(Value::as_u64).unwrap_or_default());
+        tally.count(counter, counts.get(counter.name).and_then(Value::as_u64).unwrap_or_default());
     }
     Ok(tally)
 }

@@ -92,7 +92,7 @@ pub struct Outgoing {
 }
 
 /// The current frame and its packet.
-struct InHand {
+struct CurrentPacket {
     port: PortId,
     side: Side,
     link: LinkHeader,
@@ -117,7 +117,7 @@ impl Engine {
             counters: Counters::default(),
             hop_rtts: HopRtts::default(),
             hop: HopCounters::default(),
-            clients: plan.most_clients.map(Clients::of_at_most),
+            clients: plan.most_clients.map(Clients::with_capacity),
             retired: RuleCounters::default(),
             is_drained: false,
             refuses_obligations: false,
@@ -141,7 +141,7 @@ impl Engine {
             return;
         };
         match frame.parse(ethernet) {
-            Ok((link, packet)) => self.on_packet(InHand { port, side, link, frame, packet }, now, out),
+            Ok((link, packet)) => self.on_packet(CurrentPacket { port, side, link, frame, packet }, now, out),
             Err(why) => {
                 self.counters.passed.count(&why);
                 out.frames.push((port, frame));
@@ -226,20 +226,20 @@ impl Engine {
         self.send_outbox(None, now, out);
     }
 
-    fn on_packet(&mut self, in_hand: InHand, now: Instant, out: &mut Outgoing) {
-        let InHand { port, side, ref link, ref packet, .. } = in_hand;
+    fn on_packet(&mut self, current: CurrentPacket, now: Instant, out: &mut Outgoing) {
+        let CurrentPacket { port, side, ref link, ref packet, .. } = current;
         if let Some(quotation) = Quotation::of(packet) {
-            return self.on_error(quotation, in_hand, now, out);
+            return self.on_error(quotation, current, now, out);
         }
         let is_of_use = self.may_be_of_use(packet) && !link.is_to_a_group();
         let Some(key) = packet.flow_key().filter(|_| is_of_use) else {
             self.counters.passed.not_tcp += 1;
-            out.frames.push((port, in_hand.frame));
+            out.frames.push((port, current.frame));
             return;
         };
         let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
         let Some(slot) = self.find_or_insert(side.connection(key), flags, now, out) else {
-            out.frames.push((port, in_hand.frame));
+            out.frames.push((port, current.frame));
             return;
         };
         self.count(slot, |connection, hop_rtts| connection.record(packet, (side, port, link), now, hop_rtts));
@@ -255,16 +255,16 @@ impl Engine {
             Some(_) if self.connections.at(slot).aside.is_some() => passed.aside += 1,
             Some(_) if is_drained => passed.drained += 1,
             Some(_) if !is_ready => passed.one_way += 1,
-            Some(rule) => return self.consult_agent(usize::from(rule), in_hand, slot, now, out),
+            Some(rule) => return self.consult_agent(usize::from(rule), current, slot, now, out),
         }
         self.departs(slot, packet, side.opposite(), now);
-        out.frames.push((port, in_hand.frame));
+        out.frames.push((port, current.frame));
     }
 
     /// Passes an ICMP error message to the agent of the connection that it quotes, if that has one.
-    fn on_error(&mut self, quotation: Quotation, in_hand: InHand, now: Instant, out: &mut Outgoing) {
+    fn on_error(&mut self, quotation: Quotation, current: CurrentPacket, now: Instant, out: &mut Outgoing) {
         // The quoted packet went in the opposite direction.
-        let slot = self.connections.find(in_hand.side.opposite().connection(quotation.flow));
+        let slot = self.connections.find(current.side.opposite().connection(quotation.flow));
         let agent = slot.and_then(|slot| {
             let connection = self.connections.at(slot);
             Some((slot, connection.rule.filter(|_| connection.aside.is_none())?))
@@ -272,10 +272,10 @@ impl Engine {
         if let Some((slot, rule)) =
             agent.filter(|(slot, _)| !self.is_drained || !self.obligation(*slot).is_free())
         {
-            self.consult_agent(usize::from(rule), in_hand, slot, now, out);
+            self.consult_agent(usize::from(rule), current, slot, now, out);
         } else {
             self.counters.passed.not_tcp += 1;
-            out.frames.push((in_hand.port, in_hand.frame));
+            out.frames.push((current.port, current.frame));
         }
     }
 
@@ -333,8 +333,15 @@ impl Engine {
     }
 
     /// Calls a rule's agent for the current packet, and carries out its verdict.
-    fn consult_agent(&mut self, rule: usize, in_hand: InHand, slot: Slot, now: Instant, out: &mut Outgoing) {
-        let InHand { port, side, link, frame, mut packet } = in_hand;
+    fn consult_agent(
+        &mut self,
+        rule: usize,
+        current: CurrentPacket,
+        slot: Slot,
+        now: Instant,
+        out: &mut Outgoing,
+    ) {
+        let CurrentPacket { port, side, link, frame, mut packet } = current;
         let verdict = self.call_about(slot, rule, now, |agent, cx| agent.on_packet(&mut packet, side, cx));
         let Some(verdict) = verdict else {
             self.counters.passed.broken_agent += 1;
@@ -363,8 +370,8 @@ impl Engine {
 
     /// Sends the packets that an agent put into the outbox. A packet to one side is sent as if it had
     /// come from the other: with the port and the link header of its connection's own packets. A
-    /// packet without a connection, such as an ICMP message, uses those of `in_hand`.
-    fn send_outbox(&mut self, in_hand: Option<Slot>, now: Instant, out: &mut Outgoing) {
+    /// packet without a connection, such as an ICMP message, uses those of `current`.
+    fn send_outbox(&mut self, current: Option<Slot>, now: Instant, out: &mut Outgoing) {
         out.bypasses.append(&mut self.outbox.bypasses);
         self.set_unused_aside(now, out);
         if self.outbox.packets.is_empty() {
@@ -374,7 +381,7 @@ impl Engine {
         for (to, packet) in packets.drain(..) {
             let slot = match packet.flow_key() {
                 Some(key) => self.connections.find(to.opposite().connection(key)),
-                None => in_hand,
+                None => current,
             };
             let Some(slot) = slot else {
                 self.counters.counts.unaddressed += 1;
@@ -399,8 +406,8 @@ impl Engine {
         self.outbox.packets = packets;
     }
 
-    fn expire(&mut self, most: usize, now: Instant, out: &mut Outgoing) {
-        for _ in 0..most {
+    fn expire(&mut self, max: usize, now: Instant, out: &mut Outgoing) {
+        for _ in 0..max {
             let Some(slot) = self.connections.expired(now) else { return };
             if self.obligation(slot).is_free() {
                 self.counters.counts.expired += 1;
@@ -441,16 +448,16 @@ impl Engine {
 
     /// Sets the maximum number of clients with counters of their own; `None` counts no clients.
     /// Existing connections keep their counters.
-    fn set_most_clients(&mut self, most: Option<usize>) {
-        let Some(most) = most else {
+    fn set_max_clients(&mut self, max: Option<usize>) {
+        let Some(max) = max else {
             self.clients = None;
             return;
         };
         if let Some(clients) = &mut self.clients {
-            clients.set_most(most);
+            clients.set_capacity(max);
             return;
         }
-        self.clients = Some(Clients::of_at_most(most));
+        self.clients = Some(Clients::with_capacity(max));
         for slot in self.connections.slots() {
             self.begin_at_client(slot);
         }

@@ -159,8 +159,8 @@ impl Housekeeping {
         let timeout =
             connected().map(|(_, _, deadline)| deadline).chain(at).chain(clients.closed_until).min().map(
                 |deadline| {
-                    let left = deadline.since(clock::now());
-                    Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
+                    let time = deadline.since(clock::now());
+                    Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
                 },
             );
         loop {
@@ -346,7 +346,7 @@ struct FlowsAnswer {
     /// The start of the next page.
     place: usize,
     list: List,
-    /// For a selection that sorts or limits: the best connections so far, and some more.
+    /// If the gateway sorts and limits the list: the first connections so far in its order, and some more.
     first: Vec<FlowReport>,
 }
 

@@ -353,8 +353,7 @@ impl<'a> PacketLoop<'a> {
         Ok(())
     }
 
-    /// Sends the frames for whose side of origin `which` is true; the side of an unknown port is
-    /// `None`.
+    /// Sends the frames whose side of origin satisfies `which`; the side of an unknown port is `None`.
     fn send(&mut self, frames: &[(PortId, Frame)], which: impl Fn(Option<Side>) -> bool) -> io::Result<()> {
         for (at, (port, frame)) in frames.iter().enumerate() {
             let side = self.io.ports().get(usize::from(port.0)).map(|port| port.side);

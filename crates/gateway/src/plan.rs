@@ -70,7 +70,7 @@ pub struct SteppingAside {
 
 /// The maximum number of connections with a bypass in the kernel, for all workers together. Each takes a
 /// slot of 32 octets and two entries in hash maps.
-const MOST_IN_KERNEL: usize = 1 << 18;
+const MAX_KERNEL_BYPASSES: usize = 1 << 18;
 
 impl Plan {
     /// The plan of one of several workers: each has a seed of its own, and an equal share, to within one
@@ -87,7 +87,7 @@ impl Plan {
 
     /// The traffic that the kernel side diverts, for each of several workers.
     pub fn selection(&self, workers: usize) -> Selection {
-        let connections = self.budget.flows.min(MOST_IN_KERNEL).div_ceil(workers) as u32;
+        let connections = self.budget.flows.min(MAX_KERNEL_BYPASSES).div_ceil(workers) as u32;
         Selection {
             datagrams: self.takes_datagrams(),
             passive: self.passive,

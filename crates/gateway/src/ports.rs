@@ -76,7 +76,7 @@ pub(super) fn choice(
     radio: &[String],
     tried: impl FnOnce() -> Result<(), DivertError>,
 ) -> Result<Choice, String> {
-    let mut choice = choose(config.backend, tried, || translation::look(kernel().proc))?;
+    let mut choice = choose(config.backend, tried, || translation::detect(kernel().proc))?;
     if config.plan.passive && choice.backend == Backend::Tun {
         let why = choice.notes.first().filter(|_| config.backend == Backend::Auto);
         let why = why.map(|note| format!(": {note}")).unwrap_or_default();
@@ -114,7 +114,7 @@ pub(super) fn try_tc(radio: &[String]) -> Result<(), DivertError> {
 /// The address translation in the calling thread's network namespace; `None` if there is none, or it is
 /// unknown.
 pub(super) fn translation() -> Option<String> {
-    match translation::look(kernel().proc) {
+    match translation::detect(kernel().proc) {
         Translation::Found(place) => Some(place.to_string()),
         Translation::None | Translation::Unknown(_) => None,
     }

@@ -65,7 +65,7 @@ impl Requests {
     }
 
     pub(super) fn report(&self) -> Result<LoopReport, Unanswered> {
-        self.ask_all(|_, to| Request::Report(to)).map(LoopReport::of_all)
+        self.request_all(|_, to| Request::Report(to)).map(LoopReport::of_all)
     }
 
     /// A page of the connections, starting at a place, in the order of the loops. A place is the slot
@@ -73,7 +73,7 @@ impl Requests {
     pub(super) fn flows(&self, from: usize) -> Result<FlowPage, Unanswered> {
         let loops = self.loops.len();
         let (worker, slot) = (from % loops, from / loops);
-        let page = self.loops[worker].ask(|to| Request::Flows(slot, to))?.wait(self.timeout)?;
+        let page = self.loops[worker].request(|to| Request::Flows(slot, to))?.wait(self.timeout)?;
         let next_loop = (worker + 1 < loops).then_some(worker + 1);
         Ok(FlowPage { next: page.next.map(|slot| slot * loops + worker).or(next_loop), ..page })
     }
@@ -101,7 +101,7 @@ impl Requests {
     pub(super) fn link_reporter(&self, room: usize) -> Result<LinkReporter, Unanswered> {
         let attach = |mailbox: &Mailbox| {
             let (inbox, queue) = link::queue(room);
-            Ok(queue(mailbox.ask(|to| Request::AttachLink(inbox, to))?.wait(self.timeout)?))
+            Ok(queue(mailbox.request(|to| Request::AttachLink(inbox, to))?.wait(self.timeout)?))
         };
         self.loops.iter().map(attach).collect::<Result<_, _>>().map(LinkReporter::to)
     }
@@ -111,24 +111,25 @@ impl Requests {
     /// that confirmed and then does not answer in time makes the change as soon as it continues
     /// ([`Unanswered::Pending`]): only its end, which ends all loops, can prevent that.
     fn change_all<T>(&self, change: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
-        self.ask_all(|_, to| Request::Ready(to))?;
-        self.ask_all(change).map_err(|why| if why == Unanswered::Late { Unanswered::Pending } else { why })
+        self.request_all(|_, to| Request::Ready(to))?;
+        self.request_all(change)
+            .map_err(|why| if why == Unanswered::Late { Unanswered::Pending } else { why })
     }
 
     /// Sends a request to all loops, then waits for all answers.
-    fn ask_all<T>(&self, question: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
-        let asked =
-            self.loops.iter().enumerate().map(|(worker, mailbox)| mailbox.ask(|to| question(worker, to)));
-        let asked = asked.collect::<Result<Vec<_>, _>>()?;
-        asked.into_iter().map(|asked| asked.wait(self.timeout)).collect()
+    fn request_all<T>(&self, request: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
+        let loops = self.loops.iter().enumerate();
+        let answers = loops.map(|(worker, mailbox)| mailbox.request(|to| request(worker, to)));
+        let answers = answers.collect::<Result<Vec<_>, _>>()?;
+        answers.into_iter().map(|answer| answer.wait(self.timeout)).collect()
     }
 }
 
 impl Mailbox {
     /// Sends a request that has an answer.
-    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<PendingAnswer<T>, Unanswered> {
+    fn request<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Result<PendingAnswer<T>, Unanswered> {
         let (to, answer) = channel();
-        self.put(question(to))?;
+        self.put(request(to))?;
         Ok(PendingAnswer(answer))
     }
 

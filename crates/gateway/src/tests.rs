@@ -179,7 +179,7 @@ fn the_metrics_are_prometheus_text() {
 }
 
 #[test]
-fn a_replaced_connection_is_counted_for_its_client_and_not_measured_without_handshake() {
+fn the_hop_is_measured_once_and_a_replaced_connection_counts_for_its_client() {
     let running = Running::start();
     let reset = segment(client(7), SERVER, TcpFlags::RST, (1, 0), 0);
     let frames = handshake(7).into_iter().chain([(PortId(1), reset), (PortId(1), syn_of(7))]);

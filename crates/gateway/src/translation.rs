@@ -44,7 +44,7 @@ impl fmt::Display for NatRule {
 }
 
 /// Detects address translation; `proc` is `/proc/thread-self/net`.
-pub(super) fn look(proc: &Path) -> Translation {
+pub(super) fn detect(proc: &Path) -> Translation {
     for names in ["ip_tables_names", "ip6_tables_names"] {
         match has_nat(&proc.join(names)) {
             Ok(true) => return Translation::Found(NatRule::Table),
@@ -118,9 +118,9 @@ mod tests {
         let write = |text| fs::write(proc.path().join("ip6_tables_names"), text).expect("a file");
         assert!(!has_nat(&proc.path().join("ip6_tables_names")).expect("it need not be there"));
         write("filter\nmangle\n");
-        assert_ne!(look(proc.path()), Translation::Found(NatRule::Table));
+        assert_ne!(detect(proc.path()), Translation::Found(NatRule::Table));
         write("filter\nnat\n");
-        assert_eq!(look(proc.path()), Translation::Found(NatRule::Table));
+        assert_eq!(detect(proc.path()), Translation::Found(NatRule::Table));
     }
 
     proptest! {

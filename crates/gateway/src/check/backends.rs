@@ -24,8 +24,8 @@ pub(super) fn check(
         return Some(config.backend).filter(|backend| *backend != Backend::Auto);
     }
     // Missing interfaces have findings of their own.
-    let there: Vec<String> = radio.iter().filter(|name| Interface::named(name).is_ok()).cloned().collect();
-    let by_tc = ports::try_tc(&there);
+    let existing: Vec<String> = radio.iter().filter(|name| Interface::named(name).is_ok()).cloned().collect();
+    let by_tc = ports::try_tc(&existing);
     let tc = by_tc.as_ref().err().map(ToString::to_string);
     let tun = Policy::try_out().err().map(|error| error.to_string());
     let choice = ports::choice(config, radio, || by_tc);
@@ -88,7 +88,7 @@ fn report(
 
 fn report_translation(chosen: Option<Backend>, found: &mut Findings) {
     let name = "translation";
-    match (translation::look(ports::kernel().proc), chosen) {
+    match (translation::detect(ports::kernel().proc), chosen) {
         (Translation::None, _) => found.add(name, Grade::Ok, "no address translation is set up"),
         (Translation::Found(place), Some(Backend::TcBpf)) => {
             found.add(name, Grade::Ok, format!("{place} translates addresses; tc-bpf works with it"));

@@ -58,7 +58,7 @@ impl Engine {
         (self.is_drained, self.stepping_aside) = (false, plan.stepping_aside);
         self.traffic = plan.traffic.clone();
         self.connections.set_bounds(plan.budget.flows, plan.idle);
-        self.set_most_clients(plan.most_clients);
+        self.set_max_clients(plan.most_clients);
         let new_index = self.adopt_rules(plan, &successors);
         let mut selected = Selected::default();
         for slot in self.connections.slots() {
@@ -108,7 +108,7 @@ impl Engine {
         let old = connection.rule.map(|rule| new_index[usize::from(rule)]);
         connection.rule = old;
         let Some(old) = old.filter(|old| Some(*old) != selected_by && !is_aside) else {
-            connection.stay_with(selected_by);
+            connection.assign_to(selected_by);
             return selected_by.is_some();
         };
         if let Some(next) = selected_by
@@ -119,7 +119,7 @@ impl Engine {
             // The next agent may need packets that the old one allowed to bypass it.
             out.bypasses.push(Bypass { flow: key, limits: None });
             if self.import_all(next, &states, now, out).is_ok() {
-                self.connections.at_mut(slot).stay_with(selected_by);
+                self.connections.at_mut(slot).assign_to(selected_by);
                 return true;
             }
             if self.import_all(old, &states, now, out).is_err() {

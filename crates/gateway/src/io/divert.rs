@@ -282,7 +282,7 @@ impl PacketIo for Divert {
     }
 
     fn faults(&mut self, now: Instant) -> &[Fault] {
-        self.look_after(now);
+        self.check_health(now);
         &self.health.faults
     }
 

@@ -198,7 +198,7 @@ impl PacketIo for Policy {
     }
 
     fn faults(&mut self, now: Instant) -> &[Fault] {
-        self.look_after(now);
+        self.check_health(now);
         &self.health.faults
     }
 

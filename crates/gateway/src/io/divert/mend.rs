@@ -11,7 +11,7 @@ use lasthop_linux::device::{Interface, LARGEST_MTU};
 
 impl Divert {
     /// Schedules the proofs of the devices, and once a round mends devices and interfaces.
-    pub(super) fn look_after(&mut self, now: Instant) {
+    pub(super) fn check_health(&mut self, now: Instant) {
         self.devices.schedule_proofs(now);
         let is_round = self.health.is_round(now);
         if is_round {

@@ -9,7 +9,7 @@ use lasthop_linux::device::{Interface, Kind};
 
 impl Policy {
     /// Once a round, detects faults, and mends those of the previous round.
-    pub(super) fn look_after(&mut self, now: Instant) {
+    pub(super) fn check_health(&mut self, now: Instant) {
         if !self.health.is_round(now) {
             return;
         }
