@@ -1,8 +1,8 @@
-//! Runs the engine to count its instructions: `engine long|short|frames SCHEME FLOWS BATCHES`. `long` has
-//! FLOWS connections with data in turn, 64 frames per batch; `short` adds one connection of 6 frames per
-//! batch to FLOWS existing ones; `frames` only creates the frames of `long`, to be subtracted. Prints the
-//! number of frames. Count the instructions of two runs of different length with `valgrind
-//! --tool=callgrind`, and divide their difference by the difference of the frames.
+//! Runs the engine to count its instructions: `engine long|short|frames SCHEME FLOWS BATCHES`.
+//! `long` has FLOWS connections with data in turn, 64 frames per batch; `short` adds one connection
+//! of 6 frames per batch to FLOWS existing ones; `frames` only creates the frames of `long`, to be
+//! subtracted. Prints the number of frames. Count the instructions of two runs of different length
+//! with `valgrind --tool=callgrind`, and divide their difference by the difference of the frames.
 #![allow(clippy::print_stdout, reason = "a program")]
 
 #[path = "../benches/engine/mod.rs"]

@@ -1,11 +1,11 @@
-//! Many TCP connections through a running gateway, without a TCP stack at their endpoints: `exchange
-//! SOCKET FLOWS BURST RATE SECONDS`. `benches/gateway-flows.sh` runs it with two TAP devices `core` and
-//! `radio`, between which the gateway's host routes.
+//! Many TCP connections through a running gateway, without a TCP stack at their endpoints:
+//! `exchange SOCKET FLOWS BURST RATE SECONDS`. `benches/gateway-flows.sh` runs it with two TAP
+//! devices `core` and `radio`, between which the gateway's host routes.
 //!
-//! The server sends BURST segments of 1448 octets on each connection in turn, each connection to a host of
-//! its own. A host acknowledges each second segment, and the last one sent, 2 ms after its arrival. The
-//! total is about RATE packets per second. Prints a JSON document with the activity of the gateway's
-//! thread during the run, from its own report.
+//! The server sends BURST segments of 1448 octets on each connection in turn, each connection to a
+//! host of its own. A host acknowledges each second segment, and the last one sent, 2 ms after its
+//! arrival. The total is about RATE packets per second. Prints a JSON document with the activity of
+//! the gateway's thread during the run, from its own report.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -36,10 +36,12 @@ const OFFLOAD: [u8; 10] = {
 };
 /// The time from a segment's arrival at the host to its acknowledgment's departure.
 const ANSWER: Duration = Duration::from_millis(2);
-/// The maximum number of segments sent in a row to catch up after a delay, and of simultaneous handshakes.
+/// The maximum number of segments sent in a row to catch up after a delay, and of simultaneous
+/// handshakes.
 const MAX_BURST: u32 = 200;
-/// The interval at which received frames and due frames are handled. It is long enough for the gateway to
-/// process several packets each time it is woken: a wait and its end cost as much as several packets.
+/// The interval at which received frames and due frames are handled. It is long enough for the
+/// gateway to process several packets each time it is woken: a wait and its end cost as much as
+/// several packets.
 const PAUSE: Duration = Duration::from_millis(1);
 /// The time to wait until all frames in transit have arrived.
 const REST: Duration = Duration::from_millis(200);
@@ -93,8 +95,8 @@ impl Exchange {
         writev(device, &[IoSlice::new(&OFFLOAD), IoSlice::new(&octets[..14 + total])]).map(drop)
     }
 
-    /// Runs each connection's handshake, a bounded number at a time, so that reordering between the devices
-    /// does not affect them.
+    /// Runs each connection's handshake, a bounded number at a time, so that reordering between the
+    /// devices does not affect them.
     fn shake_hands(&mut self, rate: u64) -> Result<(), Errno> {
         let flows: Vec<u32> = (0..self.next.len() as u32).collect();
         for flows in flows.chunks(MAX_BURST as usize) {

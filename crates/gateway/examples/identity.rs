@@ -1,5 +1,5 @@
-//! A gateway that changes nothing, to measure the cost of a backend: `identity tc|tun|edit CORE RADIO`.
-//! `edit` is `tc` with every packet parsed and emitted again; only `tun` uses CORE.
+//! A gateway that changes nothing, to measure the cost of a backend: `identity tc|tun|edit CORE
+//! RADIO`. `edit` is `tc` with every packet parsed and emitted again; only `tun` uses CORE.
 #![allow(clippy::print_stderr, reason = "it is run by hand")]
 
 use std::error::Error;

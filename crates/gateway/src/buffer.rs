@@ -1,9 +1,9 @@
 //! Buffers for frames, which are reused once no frame refers to them.
 //!
 //! Each read may return a frame of any size up to that of a super-packet, but an agent that keeps a
-//! frame of 1500 octets must not keep 64 KB alive. So a read scatters into a small and a large buffer,
-//! and the frame is returned in the smallest of a few sizes that holds it: in place if that is the small
-//! or the large one, otherwise as a copy.
+//! frame of 1500 octets must not keep 64 KB alive. So a read scatters into a small and a large
+//! buffer, and the frame is returned in the smallest of a few sizes that holds it: in place if that
+//! is the small or the large one, otherwise as a copy.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
@@ -21,10 +21,11 @@ const SMALL_CLASS: usize = 1;
 const _: () = assert!(SIZES[SMALL_CLASS] == SMALL && LARGEST == SMALL + LARGE);
 /// The index of the large buffer.
 const LARGEST_CLASS: usize = SIZES.len() - 1;
-/// The memory that each size keeps for reuse: more than agents hold for a few fast connections, because
-/// the allocation of a large buffer costs as much as a copy.
+/// The memory that each size keeps for reuse: more than agents hold for a few fast connections,
+/// because the allocation of a large buffer costs as much as a copy.
 const KEPT_OCTETS: usize = 4 << 20;
-/// The maximum number of buffers that each size keeps: the number of frames read from a port in a row.
+/// The maximum number of buffers that each size keeps: the number of frames read from a port in a
+/// row.
 pub(crate) const KEPT_BUFFERS: usize = 1024;
 
 /// Buffers for frames.
@@ -44,8 +45,8 @@ impl Buffers {
         Self { classes, small, large }
     }
 
-    /// Has `read` fill two buffers, one after the other; it returns the number of octets read. Returns
-    /// these octets as one buffer.
+    /// Has `read` fill two buffers, one after the other; it returns the number of octets read.
+    /// Returns these octets as one buffer.
     pub fn read_with(
         &mut self,
         read: impl FnOnce([IoSliceMut<'_>; 2]) -> io::Result<usize>,
@@ -85,8 +86,8 @@ impl Default for Buffers {
 #[derive(Debug)]
 struct Class {
     size: usize,
-    /// The complete buffers that were handed out, oldest first except for those checked since. A buffer
-    /// can be reused if this is the only remaining reference.
+    /// The complete buffers that were handed out, oldest first except for those checked since. A
+    /// buffer can be reused if this is the only remaining reference.
     lent: VecDeque<Bytes>,
     /// The maximum length of `lent`.
     kept: usize,
@@ -118,8 +119,8 @@ impl Class {
                 Err(held) => self.lent.push_back(held),
             }
         }
-        // Splitting off one octet makes the buffer reference-counted from the start, so that handing it
-        // out needs no allocation.
+        // Splitting off one octet makes the buffer reference-counted from the start, so that
+        // handing it out needs no allocation.
         let mut new = BytesMut::zeroed(self.size + 1);
         drop(new.split_off(self.size));
         new
@@ -130,8 +131,8 @@ impl Class {
         let whole = buffer.freeze();
         let part = whole.slice(..len);
         if self.lent.len() >= self.kept {
-            // The oldest buffer is not tracked any more: it is freed with the last frame that refers to
-            // it.
+            // The oldest buffer is not tracked any more: it is freed with the last frame that
+            // refers to it.
             self.lent.pop_front();
         }
         self.lent.push_back(whole);

@@ -1,6 +1,6 @@
-//! The report of `lasthop gateway --check`: whether a gateway with this configuration could start on
-//! this machine, and whether traffic would reach it. The checks change nothing. A problem prevents a
-//! start; a warning does not.
+//! The report of `lasthop gateway --check`: whether a gateway with this configuration could start
+//! on this machine, and whether traffic would reach it. The checks change nothing. A problem
+//! prevents a start; a warning does not.
 
 mod backends;
 mod bypasses;
@@ -24,8 +24,8 @@ pub use finding::{Finding, Grade};
 /// The results of all checks on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
-    /// `true` if all checks were made without a problem, `false` if one found a problem; `None` if none
-    /// did, but some could not be made.
+    /// `true` if all checks were made without a problem, `false` if one found a problem; `None` if
+    /// none did, but some could not be made.
     pub could_start: Option<bool>,
     /// The backend that a start would use; `None` if it is unknown, or a start would fail.
     pub backend: Option<&'static str>,

@@ -49,8 +49,8 @@ pub(super) fn choose(
     }
 }
 
-/// Whether the kernel or an interface lacks a feature that tc-bpf needs. The operator has to fix any
-/// other error; a fallback would hide it.
+/// Whether the kernel or an interface lacks a feature that tc-bpf needs. The operator has to fix
+/// any other error; a fallback would hide it.
 fn is_missing_feature(error: &DivertError) -> bool {
     matches!(
         error,

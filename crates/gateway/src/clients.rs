@@ -1,6 +1,7 @@
 //! Traffic counters per client. They include closed connections, so no counter decreases when a
-//! connection ends. The table is bounded: the first clients with a connection have counters of their
-//! own, all others share one. Each packet loop has its own table, with an equal share of the entries.
+//! connection ends. The table is bounded: the first clients with a connection have counters of
+//! their own, all others share one. Each packet loop has its own table, with an equal share of the
+//! entries.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -65,11 +66,11 @@ pub struct ClientReport {
     /// Its counters.
     #[serde(flatten)]
     pub counters: ClientCounters,
-    /// The percentage of the segments to the client that were lost: `lost_down` less `needless`; none
-    /// if there were no segments.
+    /// The percentage of the segments to the client that were lost: `lost_down` less `needless`;
+    /// none if there were no segments.
     pub lost_down_percent: Option<f64>,
-    /// The percentage of the segments from the client that were lost on the hop; none if there were no
-    /// segments.
+    /// The percentage of the segments from the client that were lost on the hop; none if there were
+    /// no segments.
     pub lost_up_percent: Option<f64>,
 }
 
@@ -94,8 +95,8 @@ impl Clients {
         clients
     }
 
-    /// Sets the maximum number of clients with counters of their own. Each entry takes some 100 octets,
-    /// allocated when a client's first connection begins. Existing entries stay.
+    /// Sets the maximum number of clients with counters of their own. Each entry takes some 100
+    /// octets, allocated when a client's first connection begins. Existing entries stay.
     pub(super) fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity.min(usize::from(u16::MAX));
     }
@@ -134,8 +135,8 @@ impl Clients {
         counters.carried = counters.carried.plus(more);
     }
 
-    /// Adds a round-trip time over the hop, measured on one of its connections, and the minimum of that
-    /// connection. Smoothed with the gain of RFC 6298, section 2.
+    /// Adds a round-trip time over the hop, measured on one of its connections, and the minimum of
+    /// that connection. Smoothed with the gain of RFC 6298, section 2.
     pub(super) fn measure(&mut self, place: Place, rtt: Duration, minimum: Duration) {
         let counters = self.at(place);
         let (rtt, minimum) = (rtt.as_secs_f64(), minimum.as_secs_f64());

@@ -103,8 +103,8 @@ impl Config {
         Self::of(GatewayFile::default(), Selector::default(), rules)
     }
 
-    /// The configuration of a file whose selectors and rules have been parsed, without control socket
-    /// and metrics page.
+    /// The configuration of a file whose selectors and rules have been parsed, without control
+    /// socket and metrics page.
     fn of(file: GatewayFile, traffic: Selector, rules: Vec<RulePlan>) -> Self {
         let plan = Plan {
             traffic,
@@ -130,9 +130,9 @@ impl Config {
         }
     }
 
-    /// The keys that differ from those of `other`, the file at start, and that take effect only after a
-    /// restart. A running gateway adopts all of `[traffic]`, except for connections that the kernel does
-    /// not divert to it.
+    /// The keys that differ from those of `other`, the file at start, and that take effect only
+    /// after a restart. A running gateway adopts all of `[traffic]`, except for connections that
+    /// the kernel does not divert to it.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("backend", self.backend != other.backend),

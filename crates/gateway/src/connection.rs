@@ -51,8 +51,8 @@ pub struct TrackedConnection {
 /// One direction of a connection.
 #[derive(Debug, Default)]
 pub struct Direction {
-    /// The arrival of its latest packet; `None` before the first. It is updated by each packet, because
-    /// a client may roam and a route may change.
+    /// The arrival of its latest packet; `None` before the first. It is updated by each packet,
+    /// because a client may roam and a route may change.
     pub arrival: Option<Arrival>,
     /// Packets on the wire: each segment of a super-packet counts.
     pub packets: u64,
@@ -62,8 +62,8 @@ pub struct Direction {
     pub finished: bool,
 }
 
-/// The port and link header with which a packet arrived, and with which generated packets of the same
-/// direction are sent.
+/// The port and link header with which a packet arrived, and with which generated packets of the
+/// same direction are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The port.
@@ -202,7 +202,8 @@ impl TrackedConnection {
         }
     }
 
-    /// Whether both directions were seen. Until then, an agent would know only half of the connection.
+    /// Whether both directions were seen. Until then, an agent would know only half of the
+    /// connection.
     pub const fn is_two_way(&self) -> bool {
         self.from_core.arrival.is_some() && self.from_radio.arrival.is_some()
     }
@@ -212,8 +213,9 @@ impl TrackedConnection {
         self.state == State::Datagrams
     }
 
-    /// Records a packet from a port on this side, and counts the hop's round-trip time if the packet
-    /// completes one. The link header is copied only if the arrival differs from the previous one.
+    /// Records a packet from a port on this side, and counts the hop's round-trip time if the
+    /// packet completes one. The link header is copied only if the arrival differs from the
+    /// previous one.
     pub fn record(
         &mut self,
         packet: &Packet,
@@ -243,9 +245,10 @@ impl TrackedConnection {
         }
     }
 
-    /// Whether this packet is the client's answer to the only packet so far from the core side, which
-    /// immediately preceded it: the SYN/ACK of the handshake, or the SYN if the server opened the
-    /// connection. After a retransmission the answered packet is ambiguous (RFC 6298, section 3).
+    /// Whether this packet is the client's answer to the only packet so far from the core side,
+    /// which immediately preceded it: the SYN/ACK of the handshake, or the SYN if the server opened
+    /// the connection. After a retransmission the answered packet is ambiguous (RFC 6298, section
+    /// 3).
     fn is_first_answer(&self, packet: &Packet, from: Side) -> bool {
         let Some(flags) = packet.tcp().map(|tcp| tcp.flags) else { return false };
         // The client's SYN precedes its ACK; no packet of the client precedes its SYN/ACK.
@@ -269,8 +272,8 @@ impl TrackedConnection {
         }
     }
 
-    /// The state of a connection after its first packet: without a SYN, the connection existed before
-    /// the gateway saw it and is treated as established. `flags` are those of a TCP segment.
+    /// The state of a connection after its first packet: without a SYN, the connection existed
+    /// before the gateway saw it and is treated as established. `flags` are those of a TCP segment.
     pub fn first_state(protocol: Protocol, flags: TcpFlags) -> State {
         match protocol {
             Protocol::Udp => State::Datagrams,

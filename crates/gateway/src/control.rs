@@ -1,8 +1,8 @@
-//! The control socket: one request and one answer, each a line with a JSON document. Client and gateway
-//! share the types here.
+//! The control socket: one request and one answer, each a line with a JSON document. Client and
+//! gateway share the types here.
 //!
-//! The gateway refuses a command with an unknown key, because without the key it would not do what was
-//! requested. A client ignores unknown keys of an answer.
+//! The gateway refuses a command with an unknown key, because without the key it would not do what
+//! was requested. A client ignores unknown keys of an answer.
 
 mod ask;
 #[cfg(test)]
@@ -34,16 +34,16 @@ pub enum Command {
     /// Return ports, rules and counters: a [`Status`].
     Status,
     /// Return the connections that the query selects: an array with one
-    /// [`FlowReport`](super::engine::FlowReport) each. They have the query's order if it has a limit of at
-    /// most 1,000, otherwise any order.
+    /// [`FlowReport`](super::engine::FlowReport) each. They have the query's order if it has a
+    /// limit of at most 1,000, otherwise any order.
     Flows(Query),
     /// Return the clients in the query's order: an array with one
     /// [`ClientReport`](super::clients::ClientReport) each.
     Clients(Query),
     /// Read the configuration file again: [`Reloaded`].
     Reload,
-    /// Have the agents send the packets that they hold; then forward all traffic unchanged until the next
-    /// reload: [`Drained`].
+    /// Have the agents send the packets that they hold; then forward all traffic unchanged until
+    /// the next reload: [`Drained`].
     Drain,
     /// Set a connection aside: [`SetAside`].
     Aside {
@@ -115,8 +115,8 @@ impl Status {
 }
 
 impl PortStatus {
-    /// The interfaces of a gateway, each once: with tc-bpf a radio interface has several ports, of both
-    /// sides.
+    /// The interfaces of a gateway, each once: with tc-bpf a radio interface has several ports, of
+    /// both sides.
     pub fn of_interfaces(ports: &[Port]) -> Vec<Self> {
         let mut interfaces: Vec<Self> = Vec::new();
         for Port { name, side, .. } in ports {
@@ -185,8 +185,8 @@ impl List {
     }
 }
 
-/// Parses a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`; the prefix `udp:`
-/// denotes the datagrams between these ports.
+/// Parses a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`; the prefix
+/// `udp:` denotes the datagrams between these ports.
 pub fn parse_flow(text: &str) -> Result<FlowKey, String> {
     let wrong = || {
         let shown: String = text.chars().take(100).collect();

@@ -1,4 +1,5 @@
-//! The life cycle of a gateway: each packet loop runs on a thread of its own, housekeeping on another.
+//! The life cycle of a gateway: each packet loop runs on a thread of its own, housekeeping on
+//! another.
 
 use std::fmt;
 use std::os::unix::net::UnixStream;
@@ -32,8 +33,8 @@ pub struct Start {
     pub config: Config,
     /// The file to read again on a reload; `None` for a gateway without one.
     pub file: Option<PathBuf>,
-    /// Whether the gateway handles SIGTERM, SIGINT and SIGHUP, and notifies systemd: for a process whose
-    /// only task is a gateway.
+    /// Whether the gateway handles SIGTERM, SIGINT and SIGHUP, and notifies systemd: for a process
+    /// whose only task is a gateway.
     pub owns_process: bool,
 }
 
@@ -47,7 +48,8 @@ pub struct Gateway {
 }
 
 impl Start {
-    /// Starts a gateway with the ports that the configuration names, in the caller's network namespace.
+    /// Starts a gateway with the ports that the configuration names, in the caller's network
+    /// namespace.
     pub fn here(self) -> Result<Gateway, GatewayError> {
         self.run(ports::claim)
     }
@@ -61,10 +63,10 @@ impl Start {
         })
     }
 
-    /// Starts a gateway with the ports that `claim` claims, and that the function it returns opens. Both
-    /// run on the first packet loop's thread, which may first enter another namespace: ports belong to
-    /// the namespace of the thread that opened them. Returns once the loops are running. After an error,
-    /// everything is closed.
+    /// Starts a gateway with the ports that `claim` claims, and that the function it returns opens.
+    /// Both run on the first packet loop's thread, which may first enter another namespace: ports
+    /// belong to the namespace of the thread that opened them. Returns once the loops are running.
+    /// After an error, everything is closed.
     pub fn run<Open>(
         self,
         claim: impl FnOnce(&Config) -> Result<Open, GatewayError> + Send + 'static,
@@ -83,8 +85,8 @@ impl Start {
         let in_force = config.clone();
         let packets = thread::Builder::new().name("packets".into()).spawn(move || {
             let _ends_housekeeping_when_dropped = end;
-            // Sockets, like ports, belong to the namespace of the thread, which it has entered once it
-            // has claimed its ports.
+            // Sockets, like ports, belong to the namespace of the thread, which it has entered once
+            // it has claimed its ports.
             let open = || {
                 let open_ports = claim(&config)?;
                 let listeners =
@@ -92,14 +94,14 @@ impl Start {
                         .map_err(GatewayError::Listeners)?;
                 Ok((listeners, open_ports()?))
             };
-            // Before anything else that needs descriptors: without the notifier, the service manager would
-            // wait forever.
+            // Before anything else that needs descriptors: without the notifier, the service
+            // manager would wait forever.
             let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
             let (listeners, ports) = open()?;
             workers::run(ports, &config, notifier, |ready| {
                 let _ = opened.send((listeners, ready));
-                // The first heartbeat and the notification of the service manager wait until the start
-                // can no longer fail.
+                // The first heartbeat and the notification of the service manager wait until the
+                // start can no longer fail.
                 gate.recv().is_ok()
             })
         });
@@ -182,12 +184,12 @@ impl Gateway {
         self.requests.set_aside(flow).map_err(unanswered)
     }
 
-    /// Attaches a link layer in this process, which reports the fate of frames that the gateway's host
-    /// transmits on its radio ports. At most `room` events wait for a packet loop; further events are
-    /// lost and counted. A link layer replaces the one attached before.
+    /// Attaches a link layer in this process, which reports the fate of frames that the gateway's
+    /// host transmits on its radio ports. At most `room` events wait for a packet loop; further
+    /// events are lost and counted. A link layer replaces the one attached before.
     ///
-    /// Agents receive an event at the time at which the packet loop does, on the gateway's clock, as they
-    /// receive a frame. Events carry durations, not times of the link layer's clock.
+    /// Agents receive an event at the time at which the packet loop does, on the gateway's clock,
+    /// as they receive a frame. Events carry durations, not times of the link layer's clock.
     pub fn link_layer(&self, room: usize) -> Result<LinkReporter, GatewayError> {
         self.requests.link_reporter(room).map_err(unanswered)
     }

@@ -12,9 +12,9 @@ pub(super) fn raise_the_limit() {
     }
 }
 
-/// An upper bound of the number of open files of a gateway: maps and programs of each thread, devices and
-/// links of each radio interface, and a constant for the process, including 32 clients of its sockets.
-/// Measured: 46 files with one thread and interface, 649 with 16 and 3.
+/// An upper bound of the number of open files of a gateway: maps and programs of each thread,
+/// devices and links of each radio interface, and a constant for the process, including 32 clients
+/// of its sockets. Measured: 46 files with one thread and interface, 649 with 16 and 3.
 pub(super) const fn needed(threads: usize, radio: usize) -> u64 {
     (64 + 4 * radio + threads * (26 + 6 * radio)) as u64
 }

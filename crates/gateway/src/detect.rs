@@ -47,8 +47,8 @@ pub struct Kernel<'a> {
 }
 
 impl Kernel<'_> {
-    /// Whether `sys` shows the interfaces of this network namespace. It shows those of the namespace in
-    /// which it was mounted, which differs from that of `proc` after `unshare -n`.
+    /// Whether `sys` shows the interfaces of this network namespace. It shows those of the
+    /// namespace in which it was mounted, which differs from that of `proc` after `unshare -n`.
     pub fn is_whole(&self) -> bool {
         let Some(ours) = self.devices() else { return true };
         let shown = names(self.sys).into_iter().filter(|name| self.sys.join(name).is_dir());

@@ -19,8 +19,8 @@ use offload::Offload;
 pub struct FrameDevice(Device);
 
 impl FrameDevice {
-    /// Creates a device, which is down and has no addresses. A `%d` in the name is replaced by a free
-    /// number.
+    /// Creates a device, which is down and has no addresses. A `%d` in the name is replaced by a
+    /// free number.
     pub fn new(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         Device::with_offloads(name, kind, offload::LEN as u8).map(Self)
     }

@@ -32,7 +32,8 @@ pub use reload::Selected;
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
 pub use transfer::SavedConnection;
 
-/// The maximum number of expired connections that one call removes, so that a call's work is bounded.
+/// The maximum number of expired connections that one call removes, so that a call's work is
+/// bounded.
 const MAX_EXPIRED_PER_FRAME: usize = 2;
 const MAX_EXPIRED_PER_DEADLINE: usize = 256;
 
@@ -187,8 +188,8 @@ impl Engine {
         }
     }
 
-    /// Has every agent send the packets that it holds. After that, all traffic passes unchanged until
-    /// the next reload.
+    /// Has every agent send the packets that it holds. After that, all traffic passes unchanged
+    /// until the next reload.
     pub fn drain(&mut self, now: Instant, out: &mut Outgoing) {
         self.is_drained = true;
         for index in 0..self.rules.len() {
@@ -211,8 +212,8 @@ impl Engine {
         }
     }
 
-    /// Informs the agents that frames have bypassed them for some time, or passed before this engine
-    /// existed.
+    /// Informs the agents that frames have bypassed them for some time, or passed before this
+    /// engine existed.
     pub fn on_return(&mut self, now: Instant, out: &mut Outgoing) {
         self.is_away = false;
         for index in 0..self.rules.len() {
@@ -279,8 +280,8 @@ impl Engine {
         }
     }
 
-    /// Whether an agent may use a packet: any TCP packet, and possible RTP packets if an agent takes
-    /// datagrams. The BPF programs apply the same filter to UDP.
+    /// Whether an agent may use a packet: any TCP packet, and possible RTP packets if an agent
+    /// takes datagrams. The BPF programs apply the same filter to UDP.
     fn may_be_of_use(&self, packet: &Packet) -> bool {
         let Transport::Udp(udp) = packet.transport() else { return packet.tcp().is_some() };
         let begins_like_rtp =
@@ -368,9 +369,9 @@ impl Engine {
         self.count(slot, |connection, _| connection.hop.departed(packet, to, false, now));
     }
 
-    /// Sends the packets that an agent put into the outbox. A packet to one side is sent as if it had
-    /// come from the other: with the port and the link header of its connection's own packets. A
-    /// packet without a connection, such as an ICMP message, uses those of `current`.
+    /// Sends the packets that an agent put into the outbox. A packet to one side is sent as if it
+    /// had come from the other: with the port and the link header of its connection's own packets.
+    /// A packet without a connection, such as an ICMP message, uses those of `current`.
     fn send_outbox(&mut self, current: Option<Slot>, now: Instant, out: &mut Outgoing) {
         out.bypasses.append(&mut self.outbox.bypasses);
         self.set_unused_aside(now, out);
@@ -413,7 +414,8 @@ impl Engine {
                 self.counters.counts.expired += 1;
                 self.forget(slot, now, out);
             } else {
-                // The endpoints need the agent to continue. It finds out whether they are still alive.
+                // The endpoints need the agent to continue. It finds out whether they are still
+                // alive.
                 self.connections.keep(slot, now);
             }
         }
@@ -463,8 +465,8 @@ impl Engine {
         }
     }
 
-    /// Updates a connection with `change`, and adds the increase of its counters to the totals and to
-    /// its client's counters.
+    /// Updates a connection with `change`, and adds the increase of its counters to the totals and
+    /// to its client's counters.
     fn count(&mut self, slot: Slot, change: impl FnOnce(&mut TrackedConnection, &mut HopRtts)) {
         let connection = self.connections.at_mut(slot);
         let (carried, rtt) = (connection.carried(), connection.hop.rtt_hop());

@@ -9,7 +9,8 @@ use super::requests::Unanswered;
 /// Why a gateway did not start, or ended without a stop request.
 #[derive(Debug, Error)]
 pub enum GatewayError {
-    /// The ports could not be opened: an interface, a capability or a feature of the kernel is missing.
+    /// The ports could not be opened: an interface, a capability or a feature of the kernel is
+    /// missing.
     #[error("{0}")]
     Ports(String),
     /// A socket, a signal handler or a namespace could not be set up.

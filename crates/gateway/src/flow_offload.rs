@@ -14,8 +14,8 @@ pub(super) struct Flowtable {
     pub(super) name: String,
     /// The interfaces between which it forwards.
     pub(super) interfaces: Vec<String>,
-    /// Whether the network card forwards (`flags offload`), so that frames of an offloaded connection do
-    /// not reach the kernel.
+    /// Whether the network card forwards (`flags offload`), so that frames of an offloaded
+    /// connection do not reach the kernel.
     pub(super) is_hardware: bool,
 }
 

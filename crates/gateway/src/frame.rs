@@ -19,8 +19,8 @@ pub use link_header::LinkHeader;
 
 /// A frame received from a port, or to be sent through one.
 ///
-/// A frame that is not edited is sent with exactly these octets and metadata, so that a super-packet
-/// stays one, and a checksum that the network card is to complete stays incomplete.
+/// A frame that is not edited is sent with exactly these octets and metadata, so that a
+/// super-packet stays one, and a checksum that the network card is to complete stays incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The link header (Ethernet with VLAN tags; empty on a TUN device), followed by the IP packet.
@@ -45,8 +45,8 @@ pub struct Headers<'a> {
 }
 
 impl Headers<'_> {
-    /// Parses the headers. No checksum can be verified without the payload: the kernel forwarded the
-    /// frame unchanged, and the receiver verifies it.
+    /// Parses the headers. No checksum can be verified without the payload: the kernel forwarded
+    /// the frame unchanged, and the receiver verifies it.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), NotForAgents> {
         let link = link_header(self.octets, ethernet)?;
         let ip_octets = self.octets.get(link.len()..).unwrap_or_default();
@@ -88,8 +88,8 @@ pub enum NotForAgents {
     /// A checksum is wrong: an edit would hide the damage from the receiver.
     #[error("a checksum is wrong")]
     WrongChecksum,
-    /// The kernel expects a checksum or segmentation at a position other than the packet's own transport
-    /// header (a tunnel), or the frame is a super-packet of UDP.
+    /// The kernel expects a checksum or segmentation at a position other than the packet's own
+    /// transport header (a tunnel), or the frame is a super-packet of UDP.
     #[error("the packet has offloads other than those of plain TCP or UDP")]
     UnsupportedOffload,
 }
@@ -129,9 +129,9 @@ impl Frame {
         Self { octets, checksum: Checksum::Unchecked, segment_size: None, first_segment_cwr: false }
     }
 
-    /// Parses the IP packet, after an Ethernet header if the port has one. The packet shares the octets'
-    /// memory. Checksums that the kernel has not verified are verified here, so that an edited packet may
-    /// be sent with a new one.
+    /// Parses the IP packet, after an Ethernet header if the port has one. The packet shares the
+    /// octets' memory. Checksums that the kernel has not verified are verified here, so that an
+    /// edited packet may be sent with a new one.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), NotForAgents> {
         let link = link_header(&self.octets, ethernet)?;
         let mut packet = parse(self.octets.slice(link.len()..))?;
@@ -155,7 +155,8 @@ impl Frame {
                 true
             }
         };
-        // The stack verifies the IP header only after the gateway, whatever the network card has verified.
+        // The stack verifies the IP header only after the gateway, whatever the network card has
+        // verified.
         if !is_right || !header_checksum_is_right(&packet) {
             return Err(NotForAgents::WrongChecksum);
         }
@@ -170,13 +171,13 @@ impl Frame {
         peek_flow_key(self.octets.get(link..)?)
     }
 
-    /// Creates the frame of a packet after a link header. `original` is the frame from which the packet
-    /// was parsed, if it is available.
+    /// Creates the frame of a packet after a link header. `original` is the frame from which the
+    /// packet was parsed, if it is available.
     ///
     /// A packet that was not edited returns its original frame, including padding. Every other TCP
-    /// segment gets new octets, with a complete IPv4 header checksum and a TCP checksum that the kernel
-    /// or a network card completes, and becomes a super-packet if its payload exceeds one segment. Other
-    /// packets get complete checksums.
+    /// segment gets new octets, with a complete IPv4 header checksum and a TCP checksum that the
+    /// kernel or a network card completes, and becomes a super-packet if its payload exceeds one
+    /// segment. Other packets get complete checksums.
     pub fn of(packet: &Packet, link: &LinkHeader, original: Option<&Self>) -> Result<Self, Unsendable> {
         if let Some(frame) = original
             && frame.is_of(packet, link)

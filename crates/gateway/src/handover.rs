@@ -1,11 +1,12 @@
 //! Handover: the state that a gateway saves for its successor after a restart. It consists of the
 //! connections with their agents' state, in a file next to the control socket.
 //!
-//! The kernel forwards all traffic during the restart, so the state is outdated by its duration. Agents
-//! accept this: the effect is the same as if these packets had taken another route. A file that is
-//! older than [`OLDEST`], or from before the last boot, is removed and not used; a file larger than
-//! [`LARGEST`] is removed unread. A file that other users may have written is not read, and stays. A
-//! checksum is verified before the state is decoded: a bit error in it could reach an application.
+//! The kernel forwards all traffic during the restart, so the state is outdated by its duration.
+//! Agents accept this: the effect is the same as if these packets had taken another route. A file
+//! that is older than [`OLDEST`], or from before the last boot, is removed and not used; a file
+//! larger than [`LARGEST`] is removed unread. A file that other users may have written is not read,
+//! and stays. A checksum is verified before the state is decoded: a bit error in it could reach an
+//! application.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

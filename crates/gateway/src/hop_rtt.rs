@@ -1,5 +1,5 @@
-//! Round-trip times over the hop, one per connection, measured in its handshake. They do not depend on
-//! a scheme.
+//! Round-trip times over the hop, one per connection, measured in its handshake. They do not depend
+//! on a scheme.
 
 use std::time::Duration;
 

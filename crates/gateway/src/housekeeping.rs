@@ -1,6 +1,6 @@
-//! Housekeeping: a thread for signals, the control socket and the metrics page. It sends requests to
-//! the packet loops and never handles a packet. It never blocks on a client, so that it handles a
-//! signal at once.
+//! Housekeeping: a thread for signals, the control socket and the metrics page. It sends requests
+//! to the packet loops and never handles a packet. It never blocks on a client, so that it handles
+//! a signal at once.
 
 use std::convert::Infallible;
 use std::fs;
@@ -28,9 +28,9 @@ use crate::io::Port;
 use lasthop_linux::clock;
 use lasthop_linux::control::client::{Answers, Client, Part};
 
-/// The maximum number of concurrent clients of the control socket, and of the metrics listener. Another
-/// client replaces the first one that has sent no request yet; if all have, it waits in the kernel's
-/// backlog.
+/// The maximum number of concurrent clients of the control socket, and of the metrics listener.
+/// Another client replaces the first one that has sent no request yet; if all have, it waits in the
+/// kernel's backlog.
 const MAX_CLIENTS: usize = 16;
 
 /// The state of the housekeeping thread.
@@ -59,8 +59,8 @@ struct Clients {
     closed_until: Option<Instant>,
 }
 
-/// The pause after a client could not be accepted, for example for lack of descriptors: it still waits,
-/// so without a pause the thread would spin.
+/// The pause after a client could not be accepted, for example for lack of descriptors: it still
+/// waits, so without a pause the thread would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 /// The ready event sources.
@@ -339,14 +339,15 @@ impl Answers for ControlAnswers<'_> {
     }
 }
 
-/// A list of connections, requested page by page. It is the only answer that is too long for a single
-/// part.
+/// A list of connections, requested page by page. It is the only answer that is too long for a
+/// single part.
 struct FlowsAnswer {
     selection: Selection<FlowReport>,
     /// The start of the next page.
     place: usize,
     list: List,
-    /// If the gateway sorts and limits the list: the first connections so far in its order, and some more.
+    /// If the gateway sorts and limits the list: the first connections so far in its order, and
+    /// some more.
     first: Vec<FlowReport>,
 }
 

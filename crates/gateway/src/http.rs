@@ -8,8 +8,8 @@ const LONGEST_REQUEST: usize = 8192;
 /// The values of `Host` that a listener accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// `localhost` or an address, for a listener that only this machine can reach: a page of another
-    /// site, whose name resolves to this machine (DNS rebinding), must not read it.
+    /// `localhost` or an address, for a listener that only this machine can reach: a page of
+    /// another site, whose name resolves to this machine (DNS rebinding), must not read it.
     Local,
     /// Any name, for a listener that others reach by a name.
     Any,

@@ -26,8 +26,8 @@ pub use selection::{FIRST_USER_PORT, Selection};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u16);
 
-/// A direction of a network interface in which frames are taken: ingress, or, with the tc backend, also
-/// egress.
+/// A direction of a network interface in which frames are taken: ingress, or, with the tc backend,
+/// also egress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// The interface's name.
@@ -37,19 +37,19 @@ pub struct Port {
     pub side: Side,
     /// Whether frames on it start with an Ethernet header.
     pub ethernet: bool,
-    /// For a port that receives copies: the ports, of the core side and of the radio side, whose frames
-    /// the kernel forwarded. No frame is sent through a port for copies.
+    /// For a port that receives copies: the ports, of the core side and of the radio side, whose
+    /// frames the kernel forwarded. No frame is sent through a port for copies.
     pub copies_of: Option<[PortId; 2]>,
 }
 
 /// Takes frames out of the kernel's path and puts frames into it.
 ///
-/// A frame received from a port was taken out of the kernel's path there; the kernel no longer has it.
-/// A frame sent with a port *continues as if it had arrived on that port*, at the point where the port's
-/// frames are taken: an incoming frame is then routed, bridged or translated as usual, and a frame that
-/// was leaving through a radio interface enters that interface's queue. So a frame that an agent
-/// forwards is sent with the port from which it was received, and a frame that an agent generates with
-/// the port on which the flow's own frames arrive.
+/// A frame received from a port was taken out of the kernel's path there; the kernel no longer has
+/// it. A frame sent with a port *continues as if it had arrived on that port*, at the point where
+/// the port's frames are taken: an incoming frame is then routed, bridged or translated as usual,
+/// and a frame that was leaving through a radio interface enters that interface's queue. So a frame
+/// that an agent forwards is sent with the port from which it was received, and a frame that an
+/// agent generates with the port on which the flow's own frames arrive.
 pub trait PacketIo {
     /// The ports; a [`PortId`] is an index.
     fn ports(&self) -> &[Port];
@@ -59,42 +59,43 @@ pub trait PacketIo {
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
 
     /// Calls `take` for each packet that the kernel forwarded, in order, with its port, time and
-    /// headers. To be called after [`PacketIo::receive`]; these packets are to be handled before the
-    /// received frames, which may answer or follow them.
+    /// headers. To be called after [`PacketIo::receive`]; these packets are to be handled before
+    /// the received frames, which may answer or follow them.
     fn passed(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
         let _ = take;
     }
 
-    /// Sends a frame as if it had arrived on `port`. A frame for which the kernel has no room is lost,
-    /// as on any link; the return value indicates this.
+    /// Sends a frame as if it had arrived on `port`. A frame for which the kernel has no room is
+    /// lost, as on any link; the return value indicates this.
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent>;
 
-    /// Waits until a frame is available, until `until`, or until another thread wakes it; at most as
-    /// long as the backend's heartbeat allows.
+    /// Waits until a frame is available, until `until`, or until another thread wakes it; at most
+    /// as long as the backend's heartbeat allows.
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()>;
 
     /// A function that ends the current wait, or the next one, from another thread.
     fn waker(&self) -> Wake;
 
-    /// Indicates to the kernel side that the loop is alive. To be called in each turn of the loop; after
-    /// 60 ms without a heartbeat, frames bypass the gateway.
+    /// Indicates to the kernel side that the loop is alive. To be called in each turn of the loop;
+    /// after 60 ms without a heartbeat, frames bypass the gateway.
     fn heartbeat(&mut self, now: Instant);
 
-    /// Tests whether frames get through the ports, and repairs them where possible. To be called in each
-    /// turn of the loop. Returns the current faults; a backend that cannot detect faults returns none.
+    /// Tests whether frames get through the ports, and repairs them where possible. To be called in
+    /// each turn of the loop. Returns the current faults; a backend that cannot detect faults
+    /// returns none.
     fn faults(&mut self, now: Instant) -> &[Fault] {
         let _ = now;
         &[]
     }
 
-    /// Whether frames bypass a loop that does not run or has stepped out. With other backends, they wait
-    /// for the loop.
+    /// Whether frames bypass a loop that does not run or has stepped out. With other backends, they
+    /// wait for the loop.
     fn can_step_out(&self) -> bool {
         false
     }
 
-    /// Has frames bypass the gateway from now on, until the next heartbeat. A backend without bypass
-    /// ignores this.
+    /// Has frames bypass the gateway from now on, until the next heartbeat. A backend without
+    /// bypass ignores this.
     fn step_out(&mut self) {}
 
     /// Allows packets of a flow to bypass the engine, after all frames sent before. A backend with
@@ -103,9 +104,9 @@ pub trait PacketIo {
         let _ = bypass;
     }
 
-    /// Sets a connection aside because agents have no use for it. A backend with bypass then forwards
-    /// both directions in the kernel, until a new connection opens between the same addresses and ports.
-    /// Frames of it in transit are still received.
+    /// Sets a connection aside because agents have no use for it. A backend with bypass then
+    /// forwards both directions in the kernel, until a new connection opens between the same
+    /// addresses and ports. Frames of it in transit are still received.
     fn set_aside(&mut self, flow: FlowKey) {
         let _ = flow;
     }
@@ -128,6 +129,6 @@ pub struct Fault {
 /// Ends a wait of the [`PacketIo`] that created it.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// The maximum time for which [`PacketIo::wait`] waits: a third of the time after which the heartbeat is
-/// stale.
+/// The maximum time for which [`PacketIo::wait`] waits: a third of the time after which the
+/// heartbeat is stale.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(20);

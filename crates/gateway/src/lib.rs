@@ -24,7 +24,8 @@
 //! | [`ports`], [`detect`], `choice`, `translation` | the interfaces, and the backend that takes frames from them |
 //! | [`check`], `flow_offload`, `nftables` | whether a gateway could start on this machine, and what would bypass it |
 //!
-//! To read the code, start with [`engine::Engine::on_frame`]; to run a gateway, with [`daemon::Start`].
+//! To read the code, start with [`engine::Engine::on_frame`]; to run a gateway, with
+//! [`daemon::Start`].
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-gateway speaks to a Linux kernel");

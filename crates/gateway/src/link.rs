@@ -1,7 +1,8 @@
 //! Events of a link layer in this process: a bounded queue to the packet loop, and a wake-up.
 //!
-//! Without a [`LinkReporter`] the packet loop has no queue to poll. If the link layer is too fast, or the
-//! loop is delayed, events are lost and counted; a link layer never waits for the packet loop.
+//! Without a [`LinkReporter`] the packet loop has no queue to poll. If the link layer is too fast,
+//! or the loop is delayed, events are lost and counted; a link layer never waits for the packet
+//! loop.
 
 #[cfg(test)]
 mod tests;
@@ -58,8 +59,8 @@ pub struct LinkReport {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Whether the loop was woken since it last read the queue: one wake-up is enough for all events until
-    /// then.
+    /// Whether the loop was woken since it last read the queue: one wake-up is enough for all
+    /// events until then.
     is_woken: AtomicBool,
     lost: AtomicU64,
 }
@@ -96,8 +97,8 @@ impl LinkReporter {
         Self { queues }
     }
 
-    /// Reports a frame's fate, at the time of this call; ignores other events. Does not wait: if the
-    /// queue is full or the gateway has ended, the event is lost.
+    /// Reports a frame's fate, at the time of this call; ignores other events. Does not wait: if
+    /// the queue is full or the gateway has ended, the event is lost.
     pub fn report(&self, event: &LinkEvent<'_>) {
         let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event else {
             return;
@@ -117,8 +118,8 @@ impl LinkReporter {
 }
 
 impl LinkInbox {
-    /// Calls `on_event` for the queued events in order, at most as many as the queue holds, so that a
-    /// turn's work is bounded.
+    /// Calls `on_event` for the queued events in order, at most as many as the queue holds, so that
+    /// a turn's work is bounded.
     pub(super) fn receive(&mut self, now: Instant, mut on_event: impl FnMut(&LinkEvent<'_>)) {
         // Before the queue is read, so that each later event wakes the loop again.
         self.shared.is_woken.swap(false, Ordering::AcqRel);

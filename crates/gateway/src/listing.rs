@@ -1,6 +1,6 @@
-//! Lists of connections and of clients: their columns, and the selection and order of rows. The gateway
-//! uses this module to send only the selected rows over the control socket, and the command to select
-//! among the rows that it receives.
+//! Lists of connections and of clients: their columns, and the selection and order of rows. The
+//! gateway uses this module to send only the selected rows over the control socket, and the command
+//! to select among the rows that it receives.
 
 use std::cmp::Ordering;
 use std::net::{IpAddr, SocketAddr};
@@ -9,8 +9,8 @@ use lasthop_config::words::did_you_mean;
 use lasthop_packet::{Prefix, PrefixError};
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of rows that the gateway itself sorts and limits. For a larger limit, or none, it
-/// sends all rows that pass the filters, in any order.
+/// The maximum number of rows that the gateway itself sorts and limits. For a larger limit, or
+/// none, it sends all rows that pass the filters, in any order.
 const MAX_SORTED: usize = 1000;
 
 /// The selection and order of a list's rows. By default all rows, by traffic in descending order.
@@ -97,7 +97,8 @@ impl<R> Column<R> {
         self.key == name || (self.short == name && !name.is_empty())
     }
 
-    /// The order of two rows: numbers descending, texts and addresses ascending, unknown values last.
+    /// The order of two rows: numbers descending, texts and addresses ascending, unknown values
+    /// last.
     fn order(&self, one: &R, other: &R, reverse: bool) -> Ordering {
         let directed = |order: Ordering| if reverse { order.reverse() } else { order };
         match self.of {
@@ -177,10 +178,10 @@ impl Relation {
 }
 
 impl<R: Row> Selection<R> {
-    /// Parses a query. A filter is an address or a prefix (`10.0.0.7`, `2001:db8::/32`), a column with a
-    /// value (`lost_down_percent>2`, `state=established`), or, for connections, a port (`443`), a
-    /// protocol, a state, the name of a rule, or a reason to be aside (`no-use`). The error describes the
-    /// invalid part.
+    /// Parses a query. A filter is an address or a prefix (`10.0.0.7`, `2001:db8::/32`), a column
+    /// with a value (`lost_down_percent>2`, `state=established`), or, for connections, a port
+    /// (`443`), a protocol, a state, the name of a rule, or a reason to be aside (`no-use`). The
+    /// error describes the invalid part.
     pub fn of(query: &Query) -> Result<Self, String> {
         Ok(Self {
             filters: query.filter.iter().map(|text| filter(text)).collect::<Result<_, _>>()?,
@@ -220,7 +221,8 @@ impl<R: Row> Selection<R> {
         items
     }
 
-    /// The limit, if the gateway itself sorts and limits the rows; `None` if it sends all that pass.
+    /// The limit, if the gateway itself sorts and limits the rows; `None` if it sends all that
+    /// pass.
     pub(super) fn sorted_limit(&self) -> Option<usize> {
         self.limit.filter(|limit| *limit <= MAX_SORTED)
     }

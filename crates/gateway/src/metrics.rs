@@ -1,6 +1,6 @@
-//! Metrics for Prometheus, in its text format (version 0.0.4). There is no registry of shared atomic
-//! counters: the engine has plain counters on the packet loop's own thread, so that packets do not pay
-//! for values that are read every few seconds.
+//! Metrics for Prometheus, in its text format (version 0.0.4). There is no registry of shared
+//! atomic counters: the engine has plain counters on the packet loop's own thread, so that packets
+//! do not pay for values that are read every few seconds.
 
 #[cfg(test)]
 mod monitoring;
@@ -20,8 +20,8 @@ use super::hop_watch::HopCounters;
 use super::packet_loop::LoopReport;
 use super::punctuality::PunctualityReport;
 
-/// The page for the report of a gateway that uses `backend`, and whose file sets `configured`. A table in
-/// `docs/src/gateway.md` documents each metric.
+/// The page for the report of a gateway that uses `backend`, and whose file sets `configured`. A
+/// table in `docs/src/gateway.md` documents each metric.
 pub fn page(backend: Backend, configured: Backend, report: &LoopReport) -> String {
     let mut page = Page(String::new());
     // Writing into a string cannot fail.
@@ -290,8 +290,8 @@ impl Page {
         self.sample(name, &[], value)
     }
 
-    /// The counters of agents; `of` contains the rules, or a single entry with an empty name for the sum.
-    /// Writes a family for each counter that any of them has.
+    /// The counters of agents; `of` contains the rules, or a single entry with an empty name for
+    /// the sum. Writes a family for each counter that any of them has.
     fn agents(&mut self, prefix: &str, of: &[(&str, &RuleCounters)]) -> fmt::Result {
         let mut families: Vec<&Counter> = PacketCounters::COUNTERS.to_vec();
         families.push(&DROPPED);

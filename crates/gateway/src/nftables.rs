@@ -22,7 +22,8 @@ const NFTABLES: u16 = 0x0a00;
 const FAMILY: usize = 4;
 
 /// Lists all objects of a kind, and returns the first result of `pick`, which is called with the
-/// attributes of each object. A kernel without nftables has none. The query requires `CAP_NET_ADMIN`.
+/// attributes of each object. A kernel without nftables has none. The query requires
+/// `CAP_NET_ADMIN`.
 pub(super) fn dump<T>(what: Listed, mut pick: impl FnMut(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let request = Request {
         protocol: Some(netlink::NETFILTER),

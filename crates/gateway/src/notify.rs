@@ -41,8 +41,8 @@ impl Notifier {
         }
     }
 
-    /// Creates a notifier for another loop of this process. From now on, the watchdog is not notified while
-    /// that loop hangs.
+    /// Creates a notifier for another loop of this process. From now on, the watchdog is not
+    /// notified while that loop hangs.
     pub fn for_another(&mut self, now: Instant) -> Self {
         let pulse = Arc::new(Pulse(AtomicU64::new(now.as_nanos())));
         self.others.push(Arc::clone(&pulse));
@@ -59,8 +59,8 @@ impl Notifier {
         self.send(&format!("STATUS={status}"));
     }
 
-    /// Reports the start of a reload, after which [`Notifier::ready`] is called again. `now` is on the
-    /// monotonic clock.
+    /// Reports the start of a reload, after which [`Notifier::ready`] is called again. `now` is on
+    /// the monotonic clock.
     pub fn reloading(&self, now: Instant) {
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_nanos() / 1000));
     }
@@ -70,8 +70,8 @@ impl Notifier {
         self.send("STOPPING=1");
     }
 
-    /// Reports that the calling loop is alive. To be called from each packet loop, so that a loop that
-    /// hangs is detected.
+    /// Reports that the calling loop is alive. To be called from each packet loop, so that a loop
+    /// that hangs is detected.
     pub fn alive(&mut self, now: Instant) {
         if let Some(pulse) = &self.pulse {
             pulse.0.store(now.as_nanos(), Ordering::Relaxed);

@@ -25,8 +25,8 @@ use crate::frame::Frame;
 use crate::io::{PacketIo, PortId, Sent, Wake};
 use lasthop_linux::clock;
 
-/// A request to the packet loop. The loop is woken and answers in its next turn; a page of connections
-/// takes a turn of its own.
+/// A request to the packet loop. The loop is woken and answers in its next turn; a page of
+/// connections takes a turn of its own.
 pub(super) enum Request {
     /// Return a report.
     Report(Sender<LoopReport>),
@@ -36,8 +36,8 @@ pub(super) enum Request {
     Ready(Sender<()>),
     /// Apply another plan.
     Reload(Box<Plan>, Sender<Selected>),
-    /// Have the agents send the packets that they hold; then forward all traffic unchanged until the
-    /// next reload.
+    /// Have the agents send the packets that they hold; then forward all traffic unchanged until
+    /// the next reload.
     Drain(Sender<EngineReport>),
     /// Set a connection aside. Returns whether it is known.
     Aside(FlowKey, Sender<bool>),
@@ -69,8 +69,8 @@ pub struct LoopReport {
     pub faults: Vec<String>,
     /// Whether real-time scheduling was requested.
     pub realtime: bool,
-    /// Notices to the operator, one sentence each: requests that the kernel did not grant, functions
-    /// that the backend lacks.
+    /// Notices to the operator, one sentence each: requests that the kernel did not grant,
+    /// functions that the backend lacks.
     pub notes: Vec<String>,
     /// One entry per packet loop; all other fields cover all loops together.
     pub threads: Vec<ThreadReport>,
@@ -90,8 +90,8 @@ pub struct ThreadReport {
     pub connections: usize,
 }
 
-/// The number of frames between two heartbeats within a turn. Without these, frames that arrive during
-/// a long turn would bypass the loop and overtake the current ones.
+/// The number of frames between two heartbeats within a turn. Without these, frames that arrive
+/// during a long turn would bypass the loop and overtake the current ones.
 const BEAT_AFTER: usize = 64;
 
 /// The packet loop, on one thread.
@@ -119,8 +119,8 @@ pub(super) struct PacketLoop<'a> {
 }
 
 impl<'a> PacketLoop<'a> {
-    /// Creates a loop over these ports, on this thread; `known` is the initial report. The loop ends on
-    /// [`Request::Stop`], or when all senders of requests are dropped.
+    /// Creates a loop over these ports, on this thread; `known` is the initial report. The loop
+    /// ends on [`Request::Stop`], or when all senders of requests are dropped.
     pub fn new(
         io: &'a mut dyn PacketIo,
         plan: &Plan,
@@ -205,8 +205,8 @@ impl<'a> PacketLoop<'a> {
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
         let ports_work = self.check_ports(now);
-        // A late loop does not step out while agents have obligations, and until then they take on no
-        // new ones. If ports lose frames, staying in would not help to meet them.
+        // A late loop does not step out while agents have obligations, and until then they take on
+        // no new ones. If ports lose frames, staying in would not help to meet them.
         let is_out = !self.punctuality.is_in(now, ports_work);
         self.engine.refuse_obligations(is_out);
         let is_in = !is_out || (ports_work && self.engine.owed().connections > 0);
@@ -226,14 +226,14 @@ impl<'a> PacketLoop<'a> {
         self.notifier.alive(now);
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
-        // Headers of forwarded packets do not end a wait: no packet depends on them, and many at once
-        // cost less.
+        // Headers of forwarded packets do not end a wait: no packet depends on them, and many at
+        // once cost less.
         let was_idle = self.frames.is_empty();
         let began = now;
         // The latest forwarded packet may be later than the start of the turn.
         let now = self.take_passed().map_or(began, |latest| latest.max(began));
-        // Before the frames: the link layer reports a packet's fate before a response to the packet can
-        // arrive.
+        // Before the frames: the link layer reports a packet's fate before a response to the packet
+        // can arrive.
         if let Some(link) = &mut self.link {
             link.receive(now, |event| self.engine.on_link(event, now, &mut self.out));
         }
@@ -319,7 +319,8 @@ impl<'a> PacketLoop<'a> {
         }
     }
 
-    /// Processes the headers of packets that the kernel forwarded. Returns the time of the last one.
+    /// Processes the headers of packets that the kernel forwarded. Returns the time of the last
+    /// one.
     fn take_passed(&mut self) -> Option<Instant> {
         let Self { io, engine, out, latest, .. } = self;
         let mut any = None;
@@ -332,8 +333,8 @@ impl<'a> PacketLoop<'a> {
         any
     }
 
-    /// Sends first the frames to the radio side, then updates the bypasses, then sends the frames to
-    /// the core side: acknowledgments trigger more data, which can then bypass the engine.
+    /// Sends first the frames to the radio side, then updates the bypasses, then sends the frames
+    /// to the core side: acknowledgments trigger more data, which can then bypass the engine.
     fn flush(&mut self) -> io::Result<()> {
         let mut frames = std::mem::take(&mut self.out.frames);
         self.send(&frames, |side| side == Some(Side::Core))?;
@@ -353,7 +354,8 @@ impl<'a> PacketLoop<'a> {
         Ok(())
     }
 
-    /// Sends the frames whose side of origin satisfies `which`; the side of an unknown port is `None`.
+    /// Sends the frames whose side of origin satisfies `which`; the side of an unknown port is
+    /// `None`.
     fn send(&mut self, frames: &[(PortId, Frame)], which: impl Fn(Option<Side>) -> bool) -> io::Result<()> {
         for (at, (port, frame)) in frames.iter().enumerate() {
             let side = self.io.ports().get(usize::from(port.0)).map(|port| port.side);
@@ -372,8 +374,8 @@ impl<'a> PacketLoop<'a> {
         Ok(())
     }
 
-    /// Answers pending requests. Returns `false` if the loop is to end. An answer whose receiver was
-    /// dropped is discarded.
+    /// Answers pending requests. Returns `false` if the loop is to end. An answer whose receiver
+    /// was dropped is discarded.
     fn answer(&mut self, now: Instant) -> bool {
         loop {
             match self.requests.try_recv() {

@@ -19,8 +19,8 @@ pub struct Plan {
     pub traffic: Selector,
     /// The rules; the first match counts.
     pub rules: Vec<RulePlan>,
-    /// Whether connections are only measured: no rule applies, and nothing is changed. A reload does not
-    /// change this.
+    /// Whether connections are only measured: no rule applies, and nothing is changed. A reload
+    /// does not change this.
     pub passive: bool,
     /// The maximum number of connections, and the memory of all agents together.
     pub budget: Budget,
@@ -29,7 +29,8 @@ pub struct Plan {
     /// The conditions for setting connections aside.
     pub stepping_aside: SteppingAside,
     /// The maximum number of clients with counters of their own, which the first clients with a
-    /// connection get; `None` if clients are not counted. Each of several workers has an equal share.
+    /// connection get; `None` if clients are not counted. Each of several workers has an equal
+    /// share.
     pub most_clients: Option<usize>,
     /// The seed of the agents' randomness.
     pub seed: u64,
@@ -42,11 +43,11 @@ pub struct RulePlan {
     pub name: String,
     /// The traffic.
     pub traffic: Selector,
-    /// The schemes' names, from the core side to the radio side. Connections' state can move between
-    /// rules with equal names.
+    /// The schemes' names, from the core side to the radio side. Connections' state can move
+    /// between rules with equal names.
     pub schemes: String,
-    /// The schemes and their settings as text. A rule can take over the agent of a rule with an equal
-    /// spec.
+    /// The schemes and their settings as text. A rule can take over the agent of a rule with an
+    /// equal spec.
     pub spec: String,
     /// Creates the agent; `None` for a rule that leaves its traffic alone.
     pub agent: Option<AgentMaker>,
@@ -68,13 +69,13 @@ pub struct SteppingAside {
     pub unresponsive_losses: Option<u8>,
 }
 
-/// The maximum number of connections with a bypass in the kernel, for all workers together. Each takes a
-/// slot of 32 octets and two entries in hash maps.
+/// The maximum number of connections with a bypass in the kernel, for all workers together. Each
+/// takes a slot of 32 octets and two entries in hash maps.
 const MAX_KERNEL_BYPASSES: usize = 1 << 18;
 
 impl Plan {
-    /// The plan of one of several workers: each has a seed of its own, and an equal share, to within one
-    /// connection, of the bounds of the gateway.
+    /// The plan of one of several workers: each has a seed of its own, and an equal share, to
+    /// within one connection, of the bounds of the gateway.
     #[must_use]
     pub fn share(&self, worker: usize, workers: usize) -> Self {
         let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
@@ -203,7 +204,8 @@ pub struct Surroundings {
 }
 
 impl From<LinkSenses> for Surroundings {
-    /// Without an address: no scheme that works without link senses sends messages from its own address.
+    /// Without an address: no scheme that works without link senses sends messages from its own
+    /// address.
     fn from(senses: LinkSenses) -> Self {
         Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
     }

@@ -18,8 +18,8 @@ use lasthop_linux::device::Interface;
 
 /// Open ports.
 pub struct OpenPorts {
-    /// The same ports for each worker. With several workers, a client's frames are diverted to its worker
-    /// ([`worker_of`](crate::io::steering::worker_of)).
+    /// The same ports for each worker. With several workers, a client's frames are diverted to its
+    /// worker ([`worker_of`](crate::io::steering::worker_of)).
     pub workers: Vec<Box<dyn PacketIo + Send>>,
     /// The backend in use: never [`Backend::Auto`], except for ports in memory.
     pub backend: Backend,
@@ -27,14 +27,14 @@ pub struct OpenPorts {
     pub notes: Vec<String>,
 }
 
-/// The directories of the calling thread's network namespace. `/proc/net` is that of the process, and
-/// this thread may be in another namespace.
+/// The directories of the calling thread's network namespace. `/proc/net` is that of the process,
+/// and this thread may be in another namespace.
 pub(super) fn kernel() -> Kernel<'static> {
     Kernel { sys: Path::new("/sys/class/net"), proc: Path::new("/proc/thread-self/net") }
 }
 
-/// Claims the ports that a configuration names, or the detected ones, in the calling thread's network
-/// namespace, so that no other gateway uses them. Returns a function that opens them.
+/// Claims the ports that a configuration names, or the detected ones, in the calling thread's
+/// network namespace, so that no other gateway uses them. Returns a function that opens them.
 pub fn claim(
     config: &Config,
 ) -> Result<impl FnOnce() -> Result<OpenPorts, GatewayError> + use<>, GatewayError> {
@@ -69,8 +69,8 @@ pub fn claim(
     })
 }
 
-/// The backend that a start uses with these radio interfaces, with notices to the operator. `tried` tests
-/// whether tc-bpf works; the error is the reason why no backend can be used.
+/// The backend that a start uses with these radio interfaces, with notices to the operator. `tried`
+/// tests whether tc-bpf works; the error is the reason why no backend can be used.
 pub(super) fn choice(
     config: &Config,
     radio: &[String],
@@ -111,8 +111,8 @@ pub(super) fn try_tc(radio: &[String]) -> Result<(), DivertError> {
     Divert::try_out()
 }
 
-/// The address translation in the calling thread's network namespace; `None` if there is none, or it is
-/// unknown.
+/// The address translation in the calling thread's network namespace; `None` if there is none, or
+/// it is unknown.
 pub(super) fn translation() -> Option<String> {
     match translation::detect(kernel().proc) {
         Translation::Found(place) => Some(place.to_string()),

@@ -1,7 +1,8 @@
 //! Whether the packet loop takes traffic. A loop with too little processor time is worse than none:
-//! frames wait for it, connections alternate between the loop and the kernel's own path, and packets
-//! are reordered. A loop whose ports lose frames stops all connections. In these cases the loop steps
-//! out, and steps in again after a time without faults, which grows with each repetition.
+//! frames wait for it, connections alternate between the loop and the kernel's own path, and
+//! packets are reordered. A loop whose ports lose frames stops all connections. In these cases the
+//! loop steps out, and steps in again after a time without faults, which grows with each
+//! repetition.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ const MAX_SLEEPING: f64 = 0.1;
 /// The time without faults before the loop steps in again: initial value and maximum.
 const SHORTEST_STAY: Duration = Duration::from_millis(100);
 const LONGEST_STAY: Duration = Duration::from_secs(10);
-/// After the loop was in for this multiple of its last stay outside, the stay is the shortest again.
+/// After the loop was in for this multiple of its last stay outside, the stay is the shortest
+/// again.
 const RESET_AFTER: u32 = 10;
 
 /// The state of the loop, in or out. Reads no clock.
@@ -59,8 +61,8 @@ pub(super) enum Why {
 }
 
 impl Presence {
-    /// Creates the state of a loop that starts now. `time` is its thread's processor time so far, if
-    /// the kernel counts it.
+    /// Creates the state of a loop that starts now. `time` is its thread's processor time so far,
+    /// if the kernel counts it.
     pub(super) fn new(now: Instant, time: Option<ProcessorTime>, can_step_out: bool) -> Self {
         Self {
             is_out: false,
@@ -76,9 +78,10 @@ impl Presence {
         }
     }
 
-    /// To be called at the start of each turn. `late` is the time since the turn was due, plus the time
-    /// between the last heartbeat of the previous turn and its end. `ports_work` is true if no port
-    /// loses frames. `time` is called only at the end of a window. Returns whether the loop is in.
+    /// To be called at the start of each turn. `late` is the time since the turn was due, plus the
+    /// time between the last heartbeat of the previous turn and its end. `ports_work` is true if no
+    /// port loses frames. `time` is called only at the end of a window. Returns whether the loop is
+    /// in.
     pub(super) fn is_in(
         &mut self,
         now: Instant,

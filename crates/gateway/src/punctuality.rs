@@ -1,6 +1,6 @@
-//! Punctuality: how late the packet loop runs. The measurement needs no system call per turn: the loop
-//! has already read the clock, and the kernel's statistics of the thread are read only at the end of a
-//! window and for a report.
+//! Punctuality: how late the packet loop runs. The measurement needs no system call per turn: the
+//! loop has already read the clock, and the kernel's statistics of the thread are read only at the
+//! end of a window and for a report.
 
 #[cfg(test)]
 mod tests;
@@ -36,8 +36,8 @@ pub(super) struct Punctuality {
 /// The punctuality of a packet loop.
 ///
 /// An absence is the duration of a turn plus the delay of its start after a deadline, or after the
-/// maximum wait of 20 ms. The delay of a turn that a frame should have started earlier is not counted
-/// as an absence; it is at most 20 ms, and part of `kept_waiting`.
+/// maximum wait of 20 ms. The delay of a turn that a frame should have started earlier is not
+/// counted as an absence; it is at most 20 ms, and part of `kept_waiting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PunctualityReport {
@@ -57,17 +57,17 @@ pub struct PunctualityReport {
     /// The total time that the loop was out, in seconds.
     pub out_s: f64,
     /// The time that the loop had not run when it last stepped out or had to stay out, in seconds;
-    /// `None` if it ran but waited for a processor most of the time, if its ports lost frames, or if
-    /// it never stepped out.
+    /// `None` if it ran but waited for a processor most of the time, if its ports lost frames, or
+    /// if it never stepped out.
     pub away_s: Option<f64>,
-    /// The time that the loop's thread waited for a processor; `None` if the kernel does not report it
-    /// (this requires `CONFIG_SCHED_INFO`).
+    /// The time that the loop's thread waited for a processor; `None` if the kernel does not report
+    /// it (this requires `CONFIG_SCHED_INFO`).
     pub kept_waiting: Option<KeptWaiting>,
 }
 
 impl Punctuality {
-    /// Creates the state for a loop on this thread that starts now; `can_step_out` is true if frames
-    /// can bypass it.
+    /// Creates the state for a loop on this thread that starts now; `can_step_out` is true if
+    /// frames can bypass it.
     pub(super) fn new(now: Instant, can_step_out: bool) -> Self {
         let before = ProcessorTime::of_this_thread();
         let presence = Presence::new(now, before, can_step_out);

@@ -1,33 +1,33 @@
 //! Whether a sender slows down on loss, and so whether an agent can help its connection.
 //!
 //! An agent that repairs losses locally helps senders that treat loss as congestion (Reno, CUBIC: a
-//! third to a tenth of the rate is left at 1 to 5% loss). A sender that does not (BBR) gains nothing,
-//! and the copies cost air time. Such a sender can be recognized without an experiment: some losses
-//! reach it even through an agent (a copy is lost as well, or a time-out occurs first), it retransmits,
-//! and its octets in flight do not decrease. Reno halves them, CUBIC reduces them by 30% (RFC 9438,
-//! section 4.6).
+//! third to a tenth of the rate is left at 1 to 5% loss). A sender that does not (BBR) gains
+//! nothing, and the copies cost air time. Such a sender can be recognized without an experiment:
+//! some losses reach it even through an agent (a copy is lost as well, or a time-out occurs first),
+//! it retransmits, and its octets in flight do not decrease. Reno halves them, CUBIC reduces them
+//! by 30% (RFC 9438, section 4.6).
 //!
-//! The octets in flight (highest sequence number seen less highest acknowledgment seen) are averaged
-//! over windows of two round-trip times. After a retransmission by the sender, its window and the next
-//! one are skipped (recovery), and the window after these is compared with the one before the
-//! retransmission. If at least nine tenths remain, this counts as one point for "does not slow down";
-//! otherwise two points are subtracted. With enough points the connection is set aside permanently,
-//! because a sender does not change its congestion control.
+//! The octets in flight (highest sequence number seen less highest acknowledgment seen) are
+//! averaged over windows of two round-trip times. After a retransmission by the sender, its window
+//! and the next one are skipped (recovery), and the window after these is compared with the one
+//! before the retransmission. If at least nine tenths remain, this counts as one point for "does
+//! not slow down"; otherwise two points are subtracted. With enough points the connection is set
+//! aside permanently, because a sender does not change its congestion control.
 //!
-//! A sender that is limited by its application has less in flight than its window, so that a few losses
-//! in a row may have no visible effect. But each loss reduces a window that does not grow while it is
-//! not used (RFC 7661), so that the effect shows before there are enough points. Flights of a few
-//! segments are not judged. A sender that restarts after a time-out is judged as responsive, which it
-//! is. Harm to a sender whose losses are all repaired cannot be detected; but then there is no sign of
-//! harm either.
+//! A sender that is limited by its application has less in flight than its window, so that a few
+//! losses in a row may have no visible effect. But each loss reduces a window that does not grow
+//! while it is not used (RFC 7661), so that the effect shows before there are enough points.
+//! Flights of a few segments are not judged. A sender that restarts after a time-out is judged as
+//! responsive, which it is. Harm to a sender whose losses are all repaired cannot be detected; but
+//! then there is no sign of harm either.
 
 use std::time::Duration;
 
 use lasthop_agent::Side;
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
-/// The minimum share of the flight that remains if a sender does not slow down. CUBIC leaves 0.7 and
-/// grows little within a window or two.
+/// The minimum share of the flight that remains if a sender does not slow down. CUBIC leaves 0.7
+/// and grows little within a window or two.
 const UNRESPONSIVE_SHARE: f64 = 0.9;
 /// The minimum flight that is judged: below it, Reno would have recovered its window by the time of
 /// judgment.
@@ -38,8 +38,8 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
 /// The reaction to loss of the sender on the core side.
 #[derive(Debug, Default)]
 pub struct Reaction {
-    /// The sequence number of the radio side's latest SYN, and its arrival time, until the core side
-    /// acknowledges it.
+    /// The sequence number of the radio side's latest SYN, and its arrival time, until the core
+    /// side acknowledges it.
     syn: Option<(Seq, Instant)>,
     /// The round-trip time from the gateway to the core side's endpoint, from the handshake. A
     /// connection whose handshake was not seen is never judged.
@@ -55,8 +55,8 @@ pub struct Reaction {
     samples: u32,
     /// The mean of the previous window; 0 if there was none.
     before: u32,
-    /// The next sequence number from the core side, and its highest acknowledgment; `None` before the
-    /// first.
+    /// The next sequence number from the core side, and its highest acknowledgment; `None` before
+    /// the first.
     sent: Option<Seq>,
     acknowledged: Option<Seq>,
     /// The flight before a retransmission that is being judged.

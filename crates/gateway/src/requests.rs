@@ -1,5 +1,5 @@
-//! Requests to the packet loops from other threads. Each loop answers for its own share of the clients;
-//! this module merges the answers.
+//! Requests to the packet loops from other threads. Each loop answers for its own share of the
+//! clients; this module merges the answers.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -36,13 +36,13 @@ pub(super) enum Unanswered {
     Ended,
     /// A loop did not answer in time.
     Late,
-    /// All loops were ready for a change, and one did not complete it in time. It makes the change as
-    /// soon as it continues.
+    /// All loops were ready for a change, and one did not complete it in time. It makes the change
+    /// as soon as it continues.
     Pending,
 }
 
-/// Stops all loops when dropped: a guard for a thread without which they should not run, however that
-/// thread ends.
+/// Stops all loops when dropped: a guard for a thread without which they should not run, however
+/// that thread ends.
 pub(super) struct StopAtEnd(pub(super) Requests);
 
 impl Drop for StopAtEnd {
@@ -68,8 +68,8 @@ impl Requests {
         self.request_all(|_, to| Request::Report(to)).map(LoopReport::of_all)
     }
 
-    /// A page of the connections, starting at a place, in the order of the loops. A place is the slot
-    /// in a loop's table, times the number of loops, plus the loop's number.
+    /// A page of the connections, starting at a place, in the order of the loops. A place is the
+    /// slot in a loop's table, times the number of loops, plus the loop's number.
     pub(super) fn flows(&self, from: usize) -> Result<FlowPage, Unanswered> {
         let loops = self.loops.len();
         let (worker, slot) = (from % loops, from / loops);
@@ -92,12 +92,13 @@ impl Requests {
 
     /// Has a connection set aside. Returns whether it is known.
     pub(super) fn set_aside(&self, flow: FlowKey) -> Result<bool, Unanswered> {
-        // The key may have either direction, so the client's loop is unknown: the request goes to all.
+        // The key may have either direction, so the client's loop is unknown: the request goes to
+        // all.
         self.change_all(|_, to| Request::Aside(flow, to)).map(|found| found.contains(&true))
     }
 
-    /// Opens a queue to each loop for the link-layer events of that loop's clients. Each queue has room
-    /// for `room` events.
+    /// Opens a queue to each loop for the link-layer events of that loop's clients. Each queue has
+    /// room for `room` events.
     pub(super) fn link_reporter(&self, room: usize) -> Result<LinkReporter, Unanswered> {
         let attach = |mailbox: &Mailbox| {
             let (inbox, queue) = link::queue(room);
@@ -106,10 +107,10 @@ impl Requests {
         self.loops.iter().map(attach).collect::<Result<_, _>>().map(LinkReporter::to)
     }
 
-    /// Has all loops make a change, in two phases. The change is requested only after all loops have
-    /// confirmed that they are ready, so that after [`Unanswered::Late`] no loop has made it. A loop
-    /// that confirmed and then does not answer in time makes the change as soon as it continues
-    /// ([`Unanswered::Pending`]): only its end, which ends all loops, can prevent that.
+    /// Has all loops make a change, in two phases. The change is requested only after all loops
+    /// have confirmed that they are ready, so that after [`Unanswered::Late`] no loop has made it.
+    /// A loop that confirmed and then does not answer in time makes the change as soon as it
+    /// continues ([`Unanswered::Pending`]): only its end, which ends all loops, can prevent that.
     fn change_all<T>(&self, change: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
         self.request_all(|_, to| Request::Ready(to))?;
         self.request_all(change)

@@ -122,17 +122,17 @@ impl Rule {
         self.octets
     }
 
-    /// Has the agent prefetch the state of the connections whose packets come next. A panic is ignored
-    /// here; the agent will panic again in a call that counts panics.
+    /// Has the agent prefetch the state of the connections whose packets come next. A panic is
+    /// ignored here; the agent will panic again in a call that counts panics.
     pub(super) fn prefetch(&self, connections: &[FlowKey]) {
         if let Some(agent) = &self.agent {
             let _ = catch_unwind(AssertUnwindSafe(|| agent.prefetch(connections)));
         }
     }
 
-    /// Calls the agent within the budget. The packets that it sends are in `outbox` afterwards. `None`
-    /// if the rule has no agent, or the agent panicked: then its packets are discarded and a new agent
-    /// replaces it.
+    /// Calls the agent within the budget. The packets that it sends are in `outbox` afterwards.
+    /// `None` if the rule has no agent, or the agent panicked: then its packets are discarded and a
+    /// new agent replaces it.
     pub(super) fn call<R>(
         &mut self,
         now: Instant,
@@ -143,8 +143,8 @@ impl Rule {
     ) -> Option<R> {
         let agent = self.agent.as_mut()?;
         let (rng, own) = (&mut self.rng, &mut self.outbox);
-        // Agent and outbox are discarded after a panic, so no state that the closure changed is read
-        // again.
+        // Agent and outbox are discarded after a panic, so no state that the closure changed is
+        // read again.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let cx = Context::new(now, rng, own).within(budget);
             let result = f(agent.as_mut(), &mut cx.with_obligations(may_owe).among_real_hosts());
@@ -201,8 +201,8 @@ impl Rule {
         self.deadline = None;
         self.progress = Progress::default();
         self.octets = 0;
-        // The packets that it held are lost. Its state may be inconsistent, so that reading or dropping
-        // it may panic again.
+        // The packets that it held are lost. Its state may be inconsistent, so that reading or
+        // dropping it may panic again.
         self.broken = self.broken.plus(self.owed());
         self.counters.reported.count(&DROPPED_HELD, self.held());
         let broken = self.agent.take();

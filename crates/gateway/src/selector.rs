@@ -43,8 +43,9 @@ impl Selector {
 }
 
 impl Selector {
-    /// The part of the selector that the BPF programs can evaluate: they take single ports only, and a
-    /// bounded number of ports and prefixes. Connections that they divert in excess match no rule.
+    /// The part of the selector that the BPF programs can evaluate: they take single ports only,
+    /// and a bounded number of ports and prefixes. Connections that they divert in excess match no
+    /// rule.
     pub fn selection(&self) -> Selection {
         let ports = |ranges: &[PortRange]| -> Vec<u16> {
             let ports: Vec<u16> =

@@ -140,8 +140,8 @@ impl ConnectionTable {
         State::ALL.into_iter().filter_map(|state| self.expiry(state)).min()
     }
 
-    /// The connections in at most `slots` slots starting at `from`, in the order of the array, and the
-    /// slot after them; `None` at the end.
+    /// The connections in at most `slots` slots starting at `from`, in the order of the array, and
+    /// the slot after them; `None` at the end.
     pub fn page(
         &self,
         from: usize,
@@ -237,8 +237,9 @@ impl ConnectionTable {
     }
 }
 
-/// The reason why the lookup cannot fail: slots come only from this table, and the engine keeps a slot
-/// no longer than the call in which it obtained it, and not after it has removed the connection.
+/// The reason why the lookup cannot fail: slots come only from this table, and the engine keeps a
+/// slot no longer than the call in which it obtained it, and not after it has removed the
+/// connection.
 const OCCUPIED: &str = "the slot of a connection that is here";
 
 impl IdleList for State {

@@ -10,8 +10,8 @@ use lasthop_linux::lateness::LatenessSummary;
 use lasthop_linux::processor::KeptWaiting;
 
 impl LoopReport {
-    /// Merges the reports of a gateway's loops: the sum of the counters, and the maximum of absences and
-    /// turns.
+    /// Merges the reports of a gateway's loops: the sum of the counters, and the maximum of
+    /// absences and turns.
     pub(super) fn of_all(reports: Vec<Self>) -> Self {
         reports.into_iter().reduce(Self::and).unwrap_or_default()
     }
@@ -76,7 +76,8 @@ impl LinkReport {
 }
 
 impl EngineReport {
-    /// Merges the reports of a gateway's engines. Bounds are added as well: each engine has a share.
+    /// Merges the reports of a gateway's engines. Bounds are added as well: each engine has a
+    /// share.
     pub(super) fn of_all(reports: Vec<Self>) -> Self {
         reports.into_iter().reduce(Self::and).unwrap_or_default()
     }
@@ -105,8 +106,8 @@ impl EngineReport {
     }
 }
 
-/// Merges the rules of two engines. Both have the rules of the plan, and each may have rules of earlier
-/// plans whose agents still have obligations.
+/// Merges the rules of two engines. Both have the rules of the plan, and each may have rules of
+/// earlier plans whose agents still have obligations.
 fn rules_of_both(mut rules: Vec<RuleReport>, others: Vec<RuleReport>) -> Vec<RuleReport> {
     let mut is_taken = vec![false; rules.len()];
     for other in others {

@@ -59,8 +59,8 @@ pub(super) fn detect(proc: &Path) -> Translation {
     }
 }
 
-/// Whether iptables-legacy has a table `nat`. The kernel creates it at its first use, and keeps it. On a
-/// kernel without iptables-legacy the file does not exist.
+/// Whether iptables-legacy has a table `nat`. The kernel creates it at its first use, and keeps it.
+/// On a kernel without iptables-legacy the file does not exist.
 fn has_nat(names: &Path) -> io::Result<bool> {
     match fs::read_to_string(names) {
         Ok(names) => Ok(names.lines().any(|name| name == "nat")),

@@ -1,5 +1,5 @@
-//! Rate limit for log messages about intermittent faults: their begin and end are logged, but at most one
-//! begin per minute. Reads no clock.
+//! Rate limit for log messages about intermittent faults: their begin and end are logged, but at
+//! most one begin per minute. Reads no clock.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The packet loops of a gateway, each on a thread with ports of its own. For the assignment of clients
-//! to loops see [`crate::io::steering`].
+//! The packet loops of a gateway, each on a thread with ports of its own. For the assignment of
+//! clients to loops see [`crate::io::steering`].
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -32,8 +32,8 @@ pub(super) struct Ready {
 }
 
 /// Runs the workers, the first on the calling thread, until all have ended; when one ends, all do.
-/// `begin` is called once all threads exist, and returns whether the loops are to start. If a thread
-/// cannot be started, `begin` is not called, and all ports are closed.
+/// `begin` is called once all threads exist, and returns whether the loops are to start. If a
+/// thread cannot be started, `begin` is not called, and all ports are closed.
 pub(super) fn run(
     open: OpenPorts,
     config: &Config,
@@ -56,7 +56,8 @@ pub(super) fn run(
                 let connections = start.recv().ok()?;
                 // The kernel refuses the same requests of the first thread, which reports them.
                 request_realtime(realtime);
-                // The ports are closed at once: otherwise their frames would wait for the other workers.
+                // The ports are closed at once: otherwise their frames would wait for the other
+                // workers.
                 Some(worker.run(connections, LoopReport { realtime, ..LoopReport::default() }, requests).0)
             });
             threads.push(thread.map_err(GatewayError::Thread)?);
@@ -83,14 +84,15 @@ pub(super) fn run(
         let others = threads.into_iter().filter_map(|thread| thread.join().transpose());
         let ended = [first].into_iter().chain(others).collect();
         let outcome = finish(ended, state.as_deref(), &ports);
-        // Until here the ports are claimed, so that no other gateway reads the state file too early.
+        // Until here the ports are claimed, so that no other gateway reads the state file too
+        // early.
         drop(io);
         outcome
     })
 }
 
-/// Saves the connections of all loops that did not panic for the next gateway, and merges the loops'
-/// reports.
+/// Saves the connections of all loops that did not panic for the next gateway, and merges the
+/// loops' reports.
 fn finish(
     ended: Vec<thread::Result<Ended>>,
     state: Option<&Path>,
@@ -173,8 +175,8 @@ struct Ended {
 }
 
 impl Worker {
-    /// Runs the loop on the calling thread, and returns the ports, still open. When the loop ends, even
-    /// by a panic, the other loops are stopped.
+    /// Runs the loop on the calling thread, and returns the ports, still open. When the loop ends,
+    /// even by a panic, the other loops are stopped.
     fn run(
         self,
         connections: Vec<SavedConnection>,
@@ -191,8 +193,8 @@ impl Worker {
     }
 }
 
-/// Requests real-time scheduling for the calling thread, if configured. Returns the requests that the
-/// kernel refused.
+/// Requests real-time scheduling for the calling thread, if configured. Returns the requests that
+/// the kernel refused.
 fn request_realtime(realtime: bool) -> Vec<String> {
     if !realtime {
         return Vec::new();

@@ -75,7 +75,8 @@ impl Passing {
         }
         if is_up {
             let (is_early, is_new) = (tcp.ack.after(self.known), tcp.ack.after(self.acknowledged));
-            // Copies and headers arrive through two channels, so that acknowledgments may be reordered.
+            // Copies and headers arrive through two channels, so that acknowledgments may be
+            // reordered.
             let is_overtaken = self.changes && self.acknowledged.after(tcp.ack);
             self.acknowledged = self.acknowledged.later(tcp.ack);
             let is_fresh = is_new || is_overtaken || !packet.payload().is_empty();
@@ -202,8 +203,8 @@ fn data_bypasses_in_order_and_is_shown_before_its_acknowledgments() {
     }
 }
 
-/// Downloads with a loop that stays in the path: frames that bypass a loop with too little processor time
-/// are not shown. Repeats the download until this is so.
+/// Downloads with a loop that stays in the path: frames that bypass a loop with too little
+/// processor time are not shown. Repeats the download until this is so.
 fn download(hosts: &Hosts, server: &str, octets: usize, (shown, changes): (Shown, bool)) -> Found {
     for _ in 0..30 {
         let found = Arc::new(Mutex::new(Found::default()));

@@ -1,5 +1,5 @@
-//! Runs the fuzz targets of this crate on their corpora and on inputs derived from these, and contains the
-//! generator of the corpus `frames`.
+//! Runs the fuzz targets of this crate on their corpora and on inputs derived from these, and
+//! contains the generator of the corpus `frames`.
 
 #[path = "../../../fuzz/src/gateway.rs"]
 mod gateway;

@@ -50,8 +50,8 @@ const CLOSED_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(1
 
 const BULK: usize = 5_000_000;
 
-/// The maximum time without arrivals around a kill or a hang. Frames are lost for 60 ms at most; then the
-/// sender has to retransmit, and it doubles its time-outs.
+/// The maximum time without arrivals around a kill or a hang. Frames are lost for 60 ms at most;
+/// then the sender has to retransmit, and it doubles its time-outs.
 const LONGEST_GAP: Duration = Duration::from_millis(200);
 
 fn open() -> Divert {
@@ -96,8 +96,8 @@ fn frames_of_one_segment_and_edited_ones_arrive() {
     running.end();
 }
 
-/// Downloads, and asserts that both directions of each connection were diverted, each from its side and
-/// with the client's own address.
+/// Downloads, and asserts that both directions of each connection were diverted, each from its side
+/// and with the client's own address.
 fn assert_pairs_up(hosts: &Hosts, server: (&Namespace, &str), client: &str) {
     let running = Loop::start(&hosts.gateway, None, open);
     Flow::between(server.0, &hosts.client, server.1).download(BULK);
@@ -326,7 +326,8 @@ fn a_port_is_read_although_another_port_has_more_than_a_batch() {
         let is_down = |port: &PortId| divert.ports()[usize::from(port.0)].side == Side::Core;
         is_more_left && frames.iter().any(|(port, _)| is_down(port))
     };
-    // If this thread has to wait between a heartbeat and a segment, the segment bypasses the gateway.
+    // If this thread has to wait between a heartbeat and a segment, the segment bypasses the
+    // gateway.
     let is_read = (0..5).any(|_| hosts.gateway.enter(look).expect("enter"));
     assert!(is_read, "the other port was left waiting");
 }

@@ -40,8 +40,8 @@ fn main() -> ExitCode {
 
 const BULK: usize = 5_000_000;
 
-/// The minimum number of octets of a download that the gateway sees. On a busy machine, the kernel may
-/// forward without it.
+/// The minimum number of octets of a download that the gateway sees. On a busy machine, the kernel
+/// may forward without it.
 fn min_seen() -> u64 {
     if quiet().is_ok() { BULK as u64 } else { 0 }
 }
@@ -166,7 +166,8 @@ fn uploads_pass_in_order() {
             assert!(report.engine.agents.packets.shown > 50, "it passes in the kernel: {report:?}");
             out_of_order(&hosts)
         };
-        // If the loop has too little processor time, frames that bypass it overtake those that wait for it.
+        // If the loop has too little processor time, frames that bypass it overtake those that wait
+        // for it.
         assert!((0..5).any(|_| upload() == 0), "super-packets {super_packets}");
     }
 }
@@ -195,8 +196,8 @@ fn snoop_sees_downloads_behind_address_translation() {
     assert!(report.engine.counters.passed.one_way * 10 < seen, "{report:?}");
 }
 
-/// Asserts that new connections are diverted to the gateway. A gateway that was out, or had to wait for a
-/// processor, stays out for some time.
+/// Asserts that new connections are diverted to the gateway. A gateway that was out, or had to wait
+/// for a processor, stays out for some time.
 fn assert_it_is_in_the_path(hosts: &Hosts, gateway: &Gateway) {
     let seen = || {
         let packets = gateway.report().expect("it runs").engine.agents.packets;
@@ -209,9 +210,9 @@ fn assert_it_is_in_the_path(hosts: &Hosts, gateway: &Gateway) {
     });
 }
 
-/// Runs each of these commands, which break the gateway, has the client download, and waits until the
-/// gateway has mended the fault and is in the path again. `DEVICE0` in a command is the current name of the
-/// gateway's first device, and so on: a replaced device has another name.
+/// Runs each of these commands, which break the gateway, has the client download, and waits until
+/// the gateway has mended the fault and is in the path again. `DEVICE0` in a command is the current
+/// name of the gateway's first device, and so on: a replaced device has another name.
 fn assert_it_is_mended(hosts: &Hosts, gateway: &Gateway, breaks: &[&str]) {
     for command in breaks {
         let before = gateway.report().expect("it runs").punctuality.steps_out;

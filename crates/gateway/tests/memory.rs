@@ -1,5 +1,5 @@
-//! A test of the gateway's memory, as counted by the kernel. It has a process of its own, because the
-//! memory of other tests would be counted as well.
+//! A test of the gateway's memory, as counted by the kernel. It has a process of its own, because
+//! the memory of other tests would be counted as well.
 
 use lasthop_agent::counter::AT_BOUND;
 use std::fs;

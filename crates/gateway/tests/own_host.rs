@@ -1,5 +1,5 @@
-//! Tests that the tc backend does not divert TCP of the gateway's own host, to and from clients at its
-//! radio interface.
+//! Tests that the tc backend does not divert TCP of the gateway's own host, to and from clients at
+//! its radio interface.
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 
 mod hosts;
@@ -35,8 +35,8 @@ fn start(hosts: &Hosts) -> Loop {
     Loop::start(&hosts.gateway, None, || Divert::open(&radio(), &Selection::default()).expect("it opens"))
 }
 
-/// The number of diverted frames of a connection from the client to a server, and of one in the opposite
-/// direction, each with data both ways.
+/// The number of diverted frames of a connection from the client to a server, and of one in the
+/// opposite direction, each with data both ways.
 fn frames_of(hosts: &Hosts, ends: [(&Namespace, &str); 2]) -> [u64; 2] {
     let running = start(hosts);
     let counts = [[ends[0], ends[1]], [ends[1], ends[0]]].map(|[(server, address), (client, _)]| {
@@ -52,8 +52,8 @@ fn frames_of(hosts: &Hosts, ends: [(&Namespace, &str); 2]) -> [u64; 2] {
     counts
 }
 
-/// The maximum number of a client's SYNs, which are diverted because their destination is not known yet;
-/// on a busy machine the SYN is sent twice.
+/// The maximum number of a client's SYNs, which are diverted because their destination is not known
+/// yet; on a busy machine the SYN is sent twice.
 const SYNS: u64 = 2;
 
 fn its_connections_are_not_diverted_in_either_direction() {
@@ -136,9 +136,9 @@ fn the_pacing_of_its_sockets_is_preserved() {
     let began = Instant::now();
     let sender = thread::spawn(move || server.write_all(&vec![7; OCTETS]).expect("it is read"));
     client.read_exact(&mut vec![0; OCTETS]).expect("it arrives");
-    // The minimum time, without the initial window, which is sent without a pause. The kernel compensates
-    // for late timers by up to half of each pause (`tcp_update_skb_after_send`). Without pacing, the
-    // transfer takes some milliseconds.
+    // The minimum time, without the initial window, which is sent without a pause. The kernel
+    // compensates for late timers by up to half of each pause (`tcp_update_skb_after_send`).
+    // Without pacing, the transfer takes some milliseconds.
     let minimum = Duration::from_secs_f64((OCTETS - 20_000) as f64 / f64::from(RATE)) / 2;
     assert!(began.elapsed() > minimum, "{:?}", began.elapsed());
     sender.join().expect("it is well");

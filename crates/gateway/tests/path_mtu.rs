@@ -1,5 +1,5 @@
-//! Tests of paths with a smaller MTU than both endpoints have agreed on, or without a route, with each
-//! scheme that a gateway runs.
+//! Tests of paths with a smaller MTU than both endpoints have agreed on, or without a route, with
+//! each scheme that a gateway runs.
 
 mod hosts;
 
@@ -42,8 +42,8 @@ fn start(hosts: &Hosts, scheme: &str) -> Option<Gateway> {
     Some(Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts"))
 }
 
-/// Runs a test for each scheme that a gateway runs, each on hosts of its own, so that no path MTU is cached.
-/// All run in parallel, because most of the time is waiting.
+/// Runs a test for each scheme that a gateway runs, each on hosts of its own, so that no path MTU
+/// is cached. All run in parallel, because most of the time is waiting.
 fn with_each_scheme(test: impl Fn(&Hosts, &Namespace) + Sync) {
     let with = |scheme| {
         let hosts = Hosts::routed();
@@ -79,8 +79,8 @@ fn narrow_the_wire(hosts: &Hosts) {
     hosts.gateway.ip(&commands.each_ref().map(String::as_str)).expect("routes");
 }
 
-/// The ICMP errors that this thread's namespace has received: Destination Unreachable of IPv4, and Packet
-/// Too Big of IPv6.
+/// The ICMP errors that this thread's namespace has received: Destination Unreachable of IPv4, and
+/// Packet Too Big of IPv6.
 fn errors_received() -> io::Result<[u64; 2]> {
     let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
     let v4 = read("snmp")?;
@@ -96,8 +96,8 @@ fn errors_received() -> io::Result<[u64; 2]> {
     Ok([count(unreachable)?, count(too_big)?])
 }
 
-/// Runs a single transfer: a host that knows the path's MTU would announce a smaller segment size for the
-/// next one.
+/// Runs a single transfer: a host that knows the path's MTU would announce a smaller segment size
+/// for the next one.
 fn transfer(hosts: &Hosts, far: &Namespace, address: &str, is_upload: bool) {
     let Flow { server, client } = Flow::between(&hosts.server, far, address);
     let flow = if is_upload { Flow { server: client, client: server } } else { Flow { server, client } };

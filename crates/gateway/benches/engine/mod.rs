@@ -1,4 +1,5 @@
-//! Engines with many connections, and their frames, for `benches/gateway.rs` and `examples/engine.rs`.
+//! Engines with many connections, and their frames, for `benches/gateway.rs` and
+//! `examples/engine.rs`.
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,4 +1,5 @@
-//! Checks of the backends: which ones work on this machine, by trial, and which one a start would use.
+//! Checks of the backends: which ones work on this machine, by trial, and which one a start would
+//! use.
 
 use super::finding::{Findings, Grade};
 use super::rights::{Rights, UNKNOWN};
@@ -64,8 +65,8 @@ pub(super) fn check_rules(config: &Config, ports: &[String], found: &mut Finding
     }
 }
 
-/// Reports whether a backend works, and if not, whether a start needs it. The last pair is the backend
-/// set in the file and the one that a start would use.
+/// Reports whether a backend works, and if not, whether a start needs it. The last pair is the
+/// backend set in the file and the one that a start would use.
 fn report(
     name: &str,
     missing: Option<&str>,

@@ -1,5 +1,5 @@
-//! Checks of a gateway's listeners, which are its control socket and its metrics address, and of the
-//! limit of open files.
+//! Checks of a gateway's listeners, which are its control socket and its metrics address, and of
+//! the limit of open files.
 
 use std::io;
 use std::net::SocketAddr;
@@ -108,8 +108,8 @@ fn check_metrics(at: SocketAddr, running: Option<Running>, found: &mut Findings)
     );
 }
 
-/// Checks the limit of open files. Only an upper bound of the need is known, so a lower limit does not
-/// prove that a start fails.
+/// Checks the limit of open files. Only an upper bound of the need is known, so a lower limit does
+/// not prove that a start fails.
 pub(super) fn open_files(config: &Config, backend: Option<Backend>, radio: usize, found: &mut Findings) {
     let name = "open files";
     // With tun, one thread handles all packets.

@@ -14,13 +14,13 @@ use lasthop_linux::peer::Peer;
 
 const NAME: &str = "other gateway";
 
-/// The process ID of the gateway that runs with this file's control socket. A start is refused until it
-/// has ended; `reload` goes to it.
+/// The process ID of the gateway that runs with this file's control socket. A start is refused
+/// until it has ended; `reload` goes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Running(pub(super) NonZeroU32);
 
-/// Finds the gateways by their claims on any interface; `interfaces` are those that a start would use.
-/// Returns the gateway with this file's control socket, which does not count as another one.
+/// Finds the gateways by their claims on any interface; `interfaces` are those that a start would
+/// use. Returns the gateway with this file's control socket, which does not count as another one.
 pub(super) fn check(config: &Config, interfaces: &[String], found: &mut Findings) -> Option<Running> {
     let claims = match claim::holders() {
         Ok(claims) => claims,

@@ -15,8 +15,8 @@ pub(super) enum Side {
     Radio,
 }
 
-/// Checks the interfaces that the file names for a side, or otherwise the detected ones. Returns those
-/// that a start would use.
+/// Checks the interfaces that the file names for a side, or otherwise the detected ones. Returns
+/// those that a start would use.
 pub(super) fn of_side(
     side: Side,
     named: Option<&Vec<String>>,

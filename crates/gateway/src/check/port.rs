@@ -7,8 +7,8 @@ use std::path::Path;
 
 use lasthop_linux::listening::listeners;
 
-/// The processes whose listeners prevent others from listening at `at`, in the calling thread's network
-/// namespace; without root, only this user's processes.
+/// The processes whose listeners prevent others from listening at `at`, in the calling thread's
+/// network namespace; without root, only this user's processes.
 pub(super) fn holders_of(at: SocketAddr) -> Vec<NonZeroU32> {
     let in_the_way = listeners().unwrap_or_default().into_iter().filter(|one| excludes(one.address, at));
     let sockets: Vec<String> = in_the_way.map(|one| format!("socket:[{}]", one.inode)).collect();

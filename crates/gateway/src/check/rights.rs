@@ -20,8 +20,8 @@ impl Rights {
         Self { capabilities, is_root: lasthop_linux::is_root() }
     }
 
-    /// Whether the process may query the network configuration and create devices; otherwise most checks
-    /// cannot be made.
+    /// Whether the process may query the network configuration and create devices; otherwise most
+    /// checks cannot be made.
     pub(super) const fn may_look(self) -> bool {
         self.capabilities.contains(CapabilitySet::NET_ADMIN)
     }

@@ -24,8 +24,8 @@ pub(super) struct Offload {
 }
 
 impl Offload {
-    /// Parses the header of a frame of `len` octets; `None` if it is invalid, or uses a feature that was
-    /// not negotiated.
+    /// Parses the header of a frame of `len` octets; `None` if it is invalid, or uses a feature
+    /// that was not negotiated.
     pub(super) fn parse(header: [u8; LEN], len: usize) -> Option<Self> {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
         let (flags, kind, size, start, offset) = (header[0], header[1], word(4), word(6), word(8));
@@ -54,8 +54,8 @@ impl Offload {
             Checksum::Unchecked => 0,
             Checksum::Right => DATA_VALID,
             Checksum::Partial { start, offset } => {
-                // The length of the headers, which the kernel needs contiguous. Without it, the kernel
-                // would put all octets into pages and copy the headers later.
+                // The length of the headers, which the kernel needs contiguous. Without it, the
+                // kernel would put all octets into pages and copy the headers later.
                 put(2, start.saturating_add(tcp_header_len(frame, start, offset)));
                 put(6, start);
                 put(8, offset);
@@ -80,8 +80,8 @@ impl Offload {
     }
 }
 
-/// The length in octets of the transport header at `start`: TCP's data offset if it is valid, otherwise
-/// the octets up to the end of the checksum.
+/// The length in octets of the transport header at `start`: TCP's data offset if it is valid,
+/// otherwise the octets up to the end of the checksum.
 fn tcp_header_len(frame: &Frame, start: u16, offset: u16) -> u16 {
     let stated = frame.octets.get(usize::from(start) + 12).map_or(0, |octet| u16::from(octet >> 4) * 4);
     let is_whole = frame.octets.len() >= usize::from(start) + usize::from(stated);

@@ -63,8 +63,8 @@ impl Engine {
     }
 
     /// Has the kernel divert a connection again that was set aside because its agent had no use for
-    /// it: the engine forgets it and the next connection between its ports may be a different one, or
-    /// another agent may have a use for it.
+    /// it: the engine forgets it and the next connection between its ports may be a different one,
+    /// or another agent may have a use for it.
     pub(super) fn restore(&mut self, slot: Slot, out: &mut Outgoing) {
         let connection = self.connections.at_mut(slot);
         if connection.aside == Some(Aside::NoUse) {

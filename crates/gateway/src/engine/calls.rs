@@ -1,4 +1,5 @@
-//! Calls of agents: their budgets, whether they may take on obligations, and the counters of panics.
+//! Calls of agents: their budgets, whether they may take on obligations, and the counters of
+//! panics.
 
 use lasthop_agent::{Agent, Budget, Context, Slot};
 use lasthop_packet::Instant;

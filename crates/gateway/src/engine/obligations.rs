@@ -2,8 +2,8 @@
 //! agent has an obligation, nor give it to another rule.
 //!
 //! It waits until the agent is free of the connection, and until then lets it take on no new
-//! obligations. If the engine must give up such a connection, because it was not taken over, it counts
-//! the octets that were at risk.
+//! obligations. If the engine must give up such a connection, because it was not taken over, it
+//! counts the octets that were at risk.
 
 use lasthop_agent::{Obligation, Owed, Slot};
 use lasthop_packet::Instant;
@@ -19,8 +19,8 @@ impl Engine {
         self.rules.iter().map(Rule::owed).fold(Owed::default(), Owed::plus)
     }
 
-    /// Sets whether agents may not take on new obligations, because traffic is to bypass them as soon
-    /// as they have none.
+    /// Sets whether agents may not take on new obligations, because traffic is to bypass them as
+    /// soon as they have none.
     pub const fn refuse_obligations(&mut self, refuses: bool) {
         self.refuses_obligations = refuses;
     }
@@ -41,8 +41,8 @@ impl Engine {
             && self.connections.at(slot).draining.is_none()
     }
 
-    /// Takes a connection from its agent, at once if the agent has no obligation for it, otherwise as
-    /// soon as it has none.
+    /// Takes a connection from its agent, at once if the agent has no obligation for it, otherwise
+    /// as soon as it has none.
     pub(super) fn leave(&mut self, slot: Slot, draining: Draining, now: Instant, out: &mut Outgoing) {
         if !self.obligation(slot).is_free() {
             self.connections.at_mut(slot).draining = Some(draining);

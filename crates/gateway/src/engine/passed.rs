@@ -48,8 +48,8 @@ impl Engine {
             (arrival.link == link).then_some((side, port, slot))
         });
         let Some((side, port, slot)) = passed else {
-            // The connection was removed, or its packets now arrive with another link header and must
-            // be diverted so that the engine learns it.
+            // The connection was removed, or its packets now arrive with another link header and
+            // must be diverted so that the engine learns it.
             let both = packet.flow_key().into_iter().flat_map(|flow| [flow, flow.reversed()]);
             out.bypasses.extend(both.map(|flow| Bypass { flow, limits: None }));
             return;

@@ -1,9 +1,9 @@
-//! Prefetch: the state that the frames of a batch will need is fetched from memory for all of them at
-//! once.
+//! Prefetch: the state that the frames of a batch will need is fetched from memory for all of them
+//! at once.
 //!
-//! With many connections, the state of a connection is rarely in the processor's cache when its packet
-//! arrives, and it consists of several objects that point to each other. Processed one after the other,
-//! each frame would wait for each of these objects; here the waits overlap.
+//! With many connections, the state of a connection is rarely in the processor's cache when its
+//! packet arrives, and it consists of several objects that point to each other. Processed one after
+//! the other, each frame would wait for each of these objects; here the waits overlap.
 
 use lasthop_agent::Slot;
 use lasthop_packet::FlowKey;
@@ -23,8 +23,8 @@ pub(super) struct Prefetch {
 }
 
 impl Engine {
-    /// Prefetches the state for frames that [`Engine::on_frame`] is about to receive. It has no visible
-    /// effect.
+    /// Prefetches the state for frames that [`Engine::on_frame`] is about to receive. It has no
+    /// visible effect.
     pub fn prefetch(&mut self, frames: &[(PortId, Frame)]) {
         if frames.len() < 2 || self.connections.len() < FEW || self.is_drained {
             return;

@@ -40,14 +40,14 @@ impl Engine {
     ///
     /// - A rule whose schemes and settings are in both plans keeps its agent and the agent's state.
     /// - If only the settings differ, the state of its connections moves to the new agent.
-    /// - The agents of all other rules send the packets that they hold, and are removed. An agent with
-    ///   obligations stays until it is free of the connections concerned.
+    /// - The agents of all other rules send the packets that they hold, and are removed. An agent
+    ///   with obligations stays until it is free of the connections concerned.
     /// - Connections that were set aside because an agent had no use for them are diverted again.
     /// - The engine stays passive if it is passive, and does not become passive otherwise.
     /// - A connection that another rule now selects leaves its old agent in the same way.
     ///
-    /// Returns how many of its connections the rules select; all zero if it is passive, where no rule
-    /// applies.
+    /// Returns how many of its connections the rules select; all zero if it is passive, where no
+    /// rule applies.
     pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) -> Selected {
         // The BPF programs do not change until a restart.
         let plan = &Plan { passive: self.is_passive, ..plan.clone() };
@@ -67,7 +67,8 @@ impl Engine {
             selected.by_a_rule += usize::from(is_selected);
         }
         self.drop_idle_rules();
-        // The new budget applies only now, so that it does not refuse state that moved between agents.
+        // The new budget applies only now, so that it does not refuse state that moved between
+        // agents.
         self.budget = plan.budget;
         let too_many = self.connections.len().saturating_sub(plan.budget.flows);
         for slot in self.connections.idlest(too_many, |key, rule| is_free(&self.rules, key, rule)) {
@@ -77,8 +78,8 @@ impl Engine {
         if self.is_passive { Selected::default() } else { selected }
     }
 
-    /// Replaces the rules by those of the plan, which include the old rules with a successor, followed
-    /// by the old rules without one. Returns the new index of each old rule.
+    /// Replaces the rules by those of the plan, which include the old rules with a successor,
+    /// followed by the old rules without one. Returns the new index of each old rule.
     fn adopt_rules(&mut self, plan: &Plan, successors: &[Option<usize>]) -> Vec<u16> {
         let mut rules: Vec<Rule> =
             plan.rules_in_force().iter().map(|rule| Rule::new(rule, plan.seed)).collect();
@@ -156,8 +157,8 @@ impl Engine {
         }
     }
 
-    /// For each rule, the index of the first rule of the plan that has the same schemes and settings
-    /// and takes over its agent.
+    /// For each rule, the index of the first rule of the plan that has the same schemes and
+    /// settings and takes over its agent.
     fn successors(&self, plan: &Plan) -> Vec<Option<usize>> {
         let rules = plan.rules_in_force();
         let mut taken = vec![false; rules.len()];

@@ -130,12 +130,12 @@ pub struct FlowReport {
     /// The round-trip time from the gateway to the server, smoothed, in seconds; none until measured.
     #[serde(default)]
     pub rtt_wire_s: Option<f64>,
-    /// The percentage of the segments to the client that were lost: `lost_down` less `needless`; none
-    /// if there were no segments.
+    /// The percentage of the segments to the client that were lost: `lost_down` less `needless`;
+    /// none if there were no segments.
     #[serde(default)]
     pub lost_down_percent: Option<f64>,
-    /// The percentage of the segments from the client that were lost on the hop; none if there were no
-    /// segments.
+    /// The percentage of the segments from the client that were lost on the hop; none if there were
+    /// no segments.
     #[serde(default)]
     pub lost_up_percent: Option<f64>,
 }

@@ -44,9 +44,10 @@ impl SavedConnection {
 }
 
 impl Engine {
-    /// Takes the state of all connections out of the agents, and returns it; after that the connections
-    /// pass without an agent. Packets that agents hold are part of the state. A connection that was
-    /// seen in one direction only has no state worth moving, unless its agent has an obligation.
+    /// Takes the state of all connections out of the agents, and returns it; after that the
+    /// connections pass without an agent. Packets that agents hold are part of the state. A
+    /// connection that was seen in one direction only has no state worth moving, unless its agent
+    /// has an obligation.
     pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
         let mut saved = Vec::new();
         for slot in self.connections.slots() {
@@ -72,8 +73,8 @@ impl Engine {
         saved
     }
 
-    /// Continues a connection of another engine. `saved` is not trusted. The obligation for a refused
-    /// connection is counted as broken, because the other engine has given it up.
+    /// Continues a connection of another engine. `saved` is not trusted. The obligation for a
+    /// refused connection is counted as broken, because the other engine has given it up.
     pub fn import(
         &mut self,
         saved: &SavedConnection,
@@ -124,7 +125,8 @@ impl Engine {
         imported
     }
 
-    /// Takes a connection's state out of a rule's agent. The agent sends packets that cannot be moved.
+    /// Takes a connection's state out of a rule's agent. The agent sends packets that cannot be
+    /// moved.
     pub(super) fn export_one(
         &mut self,
         rule: u16,

@@ -58,8 +58,8 @@ impl LinkHeader {
         self.len == 0
     }
 
-    /// Whether the destination is a multicast or broadcast address, which no connection uses (RFC 9293,
-    /// section 3.9.2.3).
+    /// Whether the destination is a multicast or broadcast address, which no connection uses (RFC
+    /// 9293, section 3.9.2.3).
     pub fn is_to_a_group(&self) -> bool {
         !self.is_empty() && self.octets[0] & 1 != 0
     }

@@ -1,8 +1,8 @@
 //! The segments that arrive from a side, and the losses before their arrival.
 //!
-//! A segment that fills a gap was reordered if its timestamp is older than that of a later segment (RFC
-//! 7323). Otherwise it was lost if three or more segments arrived in between (RFC 5681, section 3.2), or
-//! a quarter of a round-trip time passed (RFC 8985, section 6.2).
+//! A segment that fills a gap was reordered if its timestamp is older than that of a later segment
+//! (RFC 7323). Otherwise it was lost if three or more segments arrived in between (RFC 5681,
+//! section 3.2), or a quarter of a round-trip time passed (RFC 8985, section 6.2).
 
 use lasthop_packet::Seq;
 

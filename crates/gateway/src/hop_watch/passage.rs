@@ -1,8 +1,8 @@
 //! The part of a connection's sequence space that has passed a point.
 //!
 //! Gaps are stored as one region with a number of missing octets. With several open gaps, it is
-//! therefore unknown whether a copy in the region fills a gap or repeats octets that had passed; the
-//! sums are correct once no octets are missing.
+//! therefore unknown whether a copy in the region fills a gap or repeats octets that had passed;
+//! the sums are correct once no octets are missing.
 
 use lasthop_packet::{LARGEST_WINDOW, Seq};
 
@@ -12,7 +12,8 @@ use super::segment::Segment;
 /// gateway.
 const LONGEST_GAP: i32 = 1 << 24;
 
-/// The sequence space that has passed a point: all octets up to `next`, except for the missing ones.
+/// The sequence space that has passed a point: all octets up to `next`, except for the missing
+/// ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     pub(super) next: Seq,

@@ -9,8 +9,8 @@ use super::segment::Segment;
 /// Microseconds of the gateway's clock, modulo 2^32: 71 minutes.
 pub(super) type Micros = u32;
 
-/// The maximum sample; for a longer one, the acknowledgment bypassed the gateway (RFC 6298, section 2.4,
-/// has this as a bound of the time-out).
+/// The maximum sample; for a longer one, the acknowledgment bypassed the gateway (RFC 6298, section
+/// 2.4, has this as a bound of the time-out).
 const LONGEST_ROUND_TRIP: Micros = 60_000_000;
 
 /// The round-trip time from the gateway to an endpoint.

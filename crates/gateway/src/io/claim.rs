@@ -1,10 +1,10 @@
 //! Claims on interfaces: at most one gateway uses an interface. Two would redirect each frame to
 //! each other forever, and remove each other's rules.
 //!
-//! A claim is a TUN device named after the interface's index, which stays down. Only a process that may
-//! administer the network namespace can create one. Its name is unique in the namespace, whatever file
-//! system a process sees, and it vanishes with its process, however that ends, so that no cleanup is
-//! needed. The device's alias identifies the process.
+//! A claim is a TUN device named after the interface's index, which stays down. Only a process that
+//! may administer the network namespace can create one. Its name is unique in the namespace,
+//! whatever file system a process sees, and it vanishes with its process, however that ends, so
+//! that no cleanup is needed. The device's alias identifies the process.
 
 use std::fmt;
 use std::fs;
@@ -22,12 +22,13 @@ use lasthop_linux::clock;
 use lasthop_linux::device::{Device, DeviceError, Interface, Kind};
 use lasthop_linux::peer;
 
-/// The maximum time to wait for a gateway that is shutting down. With many workers that takes a second:
-/// the kernel removes one device after another.
+/// The maximum time to wait for a gateway that is shutting down. With many workers that takes a
+/// second: the kernel removes one device after another.
 pub(super) const ENDING: Duration = Duration::from_secs(2);
 
 /// The interfaces that this process has claimed, in the network namespace of the calling thread.
-/// They are released when the last clone is dropped; a clone must outlive all users of the interfaces.
+/// They are released when the last clone is dropped; a clone must outlive all users of the
+/// interfaces.
 #[derive(Clone, Debug, Default)]
 pub struct Claims(Arc<Mutex<Vec<Claim>>>);
 

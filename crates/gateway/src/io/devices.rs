@@ -16,15 +16,15 @@ use crate::device::FrameDevice;
 use crate::frame::Frame;
 use lasthop_linux::clock;
 
-/// The maximum number of frames and octets that one call of `receive` takes from a port. A port is read
-/// until it is empty or a bound is reached, so that a complete window is received at once. Its sender
-/// then waits for acknowledgments, no data arrive meanwhile, and the following data can bypass the
-/// engine.
+/// The maximum number of frames and octets that one call of `receive` takes from a port. A port is
+/// read until it is empty or a bound is reached, so that a complete window is received at once. Its
+/// sender then waits for acknowledgments, no data arrive meanwhile, and the following data can
+/// bypass the engine.
 const BATCH_FRAMES: usize = KEPT_BUFFERS;
 const BATCH_OCTETS: usize = 4 << 20;
 /// The maximum number of copies. They are read until there are none, because otherwise their
-/// acknowledgments would be processed first; the bound prevents a turn of the loop from outlasting the
-/// heartbeat.
+/// acknowledgments would be processed first; the bound prevents a turn of the loop from outlasting
+/// the heartbeat.
 const BATCH_COPIES: usize = 1024;
 
 /// The maximum number of batches in a drain: more than fit in the devices' queues.
@@ -85,8 +85,8 @@ impl Devices {
         &self.taps[port].device
     }
 
-    /// Schedules a proof for each device, if it is time. It is sent once the device has been read until
-    /// empty.
+    /// Schedules a proof for each device, if it is time. It is sent once the device has been read
+    /// until empty.
     pub(super) fn schedule_proofs(&mut self, now: Instant) {
         if self.proofs_due.is_none_or(|due| now.since(due) >= LONGEST_WAIT) {
             self.proofs_due = Some(now);
@@ -120,13 +120,13 @@ impl Devices {
     }
 
     pub(super) fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
-        // Poll also if a device has more frames than one batch: otherwise the other devices would wait
-        // until it is empty.
+        // Poll also if a device has more frames than one batch: otherwise the other devices would
+        // wait until it is empty.
         if self.taps.iter().any(|tap| tap.is_there && !tap.readable) {
             self.poll(Duration::ZERO, None)?;
         }
-        // The kernel delivers a copy before it forwards the original. If the copies are read last, those
-        // of all acknowledged data are therefore available.
+        // The kernel delivers a copy before it forwards the original. If the copies are read last,
+        // those of all acknowledged data are therefore available.
         let mut originals = std::mem::take(&mut self.originals);
         for index in 0..self.ports.len() {
             if self.ports[index].copies_of.is_none() {

@@ -1,34 +1,36 @@
-//! The tc backend: BPF programs at the radio interfaces divert the selected TCP to TAP devices, and put
-//! back the frames that come from these.
+//! The tc backend: BPF programs at the radio interfaces divert the selected TCP to TAP devices, and
+//! put back the frames that come from these.
 //!
-//! Each radio interface has two ports: its egress, which is the core side, and its ingress, which is the
-//! radio side. So both directions of a connection have the client's own addresses and the station's own
-//! link header, whatever the core side is: routing, a bridge, or address translation (MASQUERADE). The
-//! core's interfaces are not touched. A third port receives copies of frames that agents allow to bypass
-//! them at the other two ([`Bypass`]); the originals continue in the kernel as without a gateway.
+//! Each radio interface has two ports: its egress, which is the core side, and its ingress, which
+//! is the radio side. So both directions of a connection have the client's own addresses and the
+//! station's own link header, whatever the core side is: routing, a bridge, or address translation
+//! (MASQUERADE). The core's interfaces are not touched. A third port receives copies of frames that
+//! agents allow to bypass them at the other two ([`Bypass`]); the originals continue in the kernel
+//! as without a gateway.
 //!
-//! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation work as without a
-//! gateway, because the kernel's stack sees each frame once: a frame returns to the hook at which it was
-//! taken. Toward the client this is the queueing discipline of the radio interface, reached within the
-//! gateway's system call; from the client it is the entry of the stack, through the processor's backlog.
-//! Frames that are not selected never reach user space. When the process ends, in whatever way, the
-//! devices and the programs vanish with it. When it hangs, its heartbeat becomes stale, and frames pass
-//! after 60 ms, those of connections with a bypass after 5 ms.
+//! Super-packets, partial checksums, VLAN tags, TTL, bridges and address translation work as
+//! without a gateway, because the kernel's stack sees each frame once: a frame returns to the hook
+//! at which it was taken. Toward the client this is the queueing discipline of the radio interface,
+//! reached within the gateway's system call; from the client it is the entry of the stack, through
+//! the processor's backlog. Frames that are not selected never reach user space. When the process
+//! ends, in whatever way, the devices and the programs vanish with it. When it hangs, its heartbeat
+//! becomes stale, and frames pass after 60 ms, those of connections with a bypass after 5 ms.
 //!
 //! A frame that returns is a new one for the kernel. It loses:
 //!
 //! - its `mark`, `priority` and traffic-control index, so that a queueing discipline of the radio
-//!   interface has to classify by the packet (DSCP, addresses, ports) and not by the mark of a firewall;
-//!   Wi-Fi drivers use the DSCP;
-//! - the record that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks there
-//!   see a diverted frame from the client twice, and `netdev` egress hooks one to the client.
+//!   interface has to classify by the packet (DSCP, addresses, ports) and not by the mark of a
+//!   firewall; Wi-Fi drivers use the DSCP;
+//! - the record that it was seen: `tcpdump` on the radio interface and netfilter's `netdev` hooks
+//!   there see a diverted frame from the client twice, and `netdev` egress hooks one to the client.
 //!
-//! Connections of the gateway's own host are not diverted: their frames have a socket, with which TCP
-//! limits its queue (TSQ), `fq` paces, and an application gets its transmit timestamps, once each. A
-//! frame that leaves without having entered through an interface (`ingress_ifindex`) is the host's own,
-//! and from then on both directions of its connection are set aside in the kernel. Only a client's SYN
-//! is diverted, because its destination is not known yet. A connection that is redirected to a proxy on
-//! the host is the host's own; a connection of a container at an interface of the host (veth) is not.
+//! Connections of the gateway's own host are not diverted: their frames have a socket, with which
+//! TCP limits its queue (TSQ), `fq` paces, and an application gets its transmit timestamps, once
+//! each. A frame that leaves without having entered through an interface (`ingress_ifindex`) is the
+//! host's own, and from then on both directions of its connection are set aside in the kernel. Only
+//! a client's SYN is diverted, because its destination is not known yet. A connection that is
+//! redirected to a proxy on the host is the host's own; a connection of a container at an interface
+//! of the host (veth) is not.
 //!
 //! A connection between two clients of one gateway is seen twice, once next to each client: as two
 //! connections, each with the other client on its core side.
@@ -71,8 +73,8 @@ pub use maps::Counters;
 /// The number of ports of each radio interface: two at which frames are taken, and one for copies.
 const PORTS: usize = 3;
 
-/// The tc backend. It belongs to the network namespace of the thread that opened it, and must be dropped
-/// in it.
+/// The tc backend. It belongs to the network namespace of the thread that opened it, and must be
+/// dropped in it.
 #[derive(Debug)]
 pub struct Divert {
     /// The time of the packet loop's last heartbeat.
@@ -86,8 +88,8 @@ pub struct Divert {
     health: Health,
     /// The faults of radio interfaces in the last round.
     radio_faults: Vec<String>,
-    /// Queries from which radio interfaces our programs were removed. Only the first worker has it, for
-    /// all workers.
+    /// Queries from which radio interfaces our programs were removed. Only the first worker has it,
+    /// for all workers.
     poller: Option<Poller<Vec<(usize, Side)>>>,
     /// The index of each of these interfaces, with the side on which no program is attached.
     detached: Vec<(usize, Side)>,
@@ -100,9 +102,9 @@ pub struct Divert {
 const BEAT_AFTER: u32 = 1024;
 
 impl Divert {
-    /// Claims these radio interfaces, and diverts their selected TCP from the first heartbeat on. Each
-    /// interface has three ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel with
-    /// `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
+    /// Claims these radio interfaces, and diverts their selected TCP from the first heartbeat on.
+    /// Each interface has three ports. Needs `CAP_NET_ADMIN` and `CAP_BPF` (or root), and a kernel
+    /// with `CONFIG_BPF_SYSCALL`, `CONFIG_NET_CLS_BPF`, `CONFIG_NET_SCH_INGRESS` and `CONFIG_TUN`.
     pub fn open(radio: &[String], selection: &Selection) -> Result<Self, DivertError> {
         Self::open_with(radio, selection, Attachment::Newest)
     }
@@ -124,10 +126,10 @@ impl Divert {
         Ok(divert)
     }
 
-    /// As [`Divert::over`], for several workers, 1 to [`MOST_WORKERS`], each with ports of its own: a
-    /// client's frames are diverted to its worker ([`worker_of`](super::steering::worker_of)).
-    /// `selection.connections` applies to each worker. Once a worker's ports are dropped, its clients'
-    /// frames pass; once those of the first worker are dropped, all frames pass.
+    /// As [`Divert::over`], for several workers, 1 to [`MOST_WORKERS`], each with ports of its own:
+    /// a client's frames are diverted to its worker ([`worker_of`](super::steering::worker_of)).
+    /// `selection.connections` applies to each worker. Once a worker's ports are dropped, its
+    /// clients' frames pass; once those of the first worker are dropped, all frames pass.
     pub(crate) fn for_workers(
         workers: usize,
         claims: &Claims,

@@ -1,18 +1,18 @@
-//! The TUN backend: policy routing rules route the selected TCP into one TUN device per port, and packets
-//! written back are routed as usual. It needs no BPF.
+//! The TUN backend: policy routing rules route the selected TCP into one TUN device per port, and
+//! packets written back are routed as usual. It needs no BPF.
 //!
 //! It has limits that the tc backend does not have:
 //!
-//! - **hang**: while the process is alive but does not run, TCP routed to it is lost. If the process
-//!   ends, in whatever way, the devices vanish, the rules have no effect, and the kernel routes as
-//!   usual.
+//! - **hang**: while the process is alive but does not run, TCP routed to it is lost. If the
+//!   process ends, in whatever way, the devices vanish, the rules have no effect, and the kernel
+//!   routes as usual.
 //! - **address translation**: connection tracking sees each packet twice, on two interfaces, and
 //!   masquerading breaks.
 //! - **bridging**: rules apply to routed traffic only.
 //! - The time to live is decremented once more, and traceroute shows an additional hop.
 //!
-//! TCP to and from the gateway host itself is not diverted, because the kernel checks its own addresses
-//! first.
+//! TCP to and from the gateway host itself is not diverted, because the kernel checks its own
+//! addresses first.
 
 mod error;
 mod mend;
@@ -48,8 +48,8 @@ const DUMMY_ADDRESS: &str = "192.0.0.8/32";
 /// The maximum length of an IP packet: frames on a TUN device have no link header.
 const LARGEST_TUN_MTU: u32 = 65_535;
 
-/// The TUN backend. It belongs to the network namespace of the thread that opened it, and must be dropped
-/// in it.
+/// The TUN backend. It belongs to the network namespace of the thread that opened it, and must be
+/// dropped in it.
 #[derive(Debug)]
 pub struct Policy {
     rules: Rules,
@@ -73,15 +73,16 @@ struct Numbers {
 
 impl Policy {
     /// Claims these ports' interfaces, and diverts the selected TCP that enters through them. Needs
-    /// `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of iproute2. Removes the rules of a
-    /// previous gateway with this backend that was killed.
+    /// `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of iproute2. Removes the rules of
+    /// a previous gateway with this backend that was killed.
     pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
         let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
         Self::over(Claims::take(&names)?, ports, selection)
     }
 
-    /// Tests the requirements of this backend, without any effect on traffic: a TUN device, `ip`, policy
-    /// routing, and permission to change the settings of a device. The device vanishes again.
+    /// Tests the requirements of this backend, without any effect on traffic: a TUN device, `ip`,
+    /// policy routing, and permission to change the settings of a device. The device vanishes
+    /// again.
     pub(crate) fn try_out() -> Result<(), PolicyError> {
         drop(FrameDevice::new("lasthop%d", Kind::Tun)?);
         for family in FAMILIES {
@@ -145,9 +146,9 @@ fn set_up(tun: &FrameDevice) -> Result<u32, PolicyError> {
     for (family, setting, value) in [
         ("ipv4", "forwarding", "1"),
         ("ipv6", "forwarding", "1"),
-        // The route to a packet's source is through the port, not through this device. The kernel uses
-        // the larger of this value and the setting for all interfaces: 2 is the loose check. It fails
-        // on a device without an address, see `DUMMY_ADDRESS`.
+        // The route to a packet's source is through the port, not through this device. The kernel
+        // uses the larger of this value and the setting for all interfaces: 2 is the loose check.
+        // It fails on a device without an address, see `DUMMY_ADDRESS`.
         ("ipv4", "rp_filter", "2"),
         ("ipv4", "send_redirects", "0"),
     ] {

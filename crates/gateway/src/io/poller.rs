@@ -1,7 +1,7 @@
 //! Queries to the kernel for which the packet loop cannot wait.
 //!
-//! One lock of the kernel (RTNL) protects the network configuration. A query waits while another process
-//! changes the configuration, for example while a driver loads its firmware.
+//! One lock of the kernel (RTNL) protects the network configuration. A query waits while another
+//! process changes the configuration, for example while a driver loads its firmware.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TrySendError, channel, sync_channel};
@@ -9,8 +9,8 @@ use std::thread::{self, JoinHandle};
 
 use super::health::ROUND;
 
-/// A thread that runs the same query once a round, in the network namespace in which it was started. It
-/// ends when this value is dropped.
+/// A thread that runs the same query once a round, in the network namespace in which it was
+/// started. It ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Poller<T> {
     answers: Receiver<T>,

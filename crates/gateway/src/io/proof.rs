@@ -1,9 +1,9 @@
-//! Proofs that frames get through a TAP device in both directions. A proof is a test frame: the gateway
-//! writes it to the device, and the program there returns it at once.
+//! Proofs that frames get through a TAP device in both directions. A proof is a test frame: the
+//! gateway writes it to the device, and the program there returns it at once.
 //!
 //! An administrator or a network manager may set a device down, remove or move it, or detach its
-//! program. Frames that the kernel diverts to it, or that the gateway puts back through it, are then
-//! lost without an error, so the device is tested as often as the heartbeat is sent.
+//! program. Frames that the kernel diverts to it, or that the gateway puts back through it, are
+//! then lost without an error, so the device is tested as often as the heartbeat is sent.
 
 use std::io;
 
@@ -17,8 +17,8 @@ use lasthop_linux::device::QUEUE_LENGTH;
 /// The `EtherType` of a proof: the first of those for local experiments (IEEE 802).
 pub(super) const PROOF_TYPE: u16 = 0x88b5;
 
-/// A proof. It is addressed to a group that no bridge forwards (IEEE 802.1Q, table 8-1): if the program
-/// was detached, a bridge that contains the device may receive it.
+/// A proof. It is addressed to a group that no bridge forwards (IEEE 802.1Q, table 8-1): if the
+/// program was detached, a bridge that contains the device may receive it.
 static PROOF: [u8; 60] = {
     let mut frame = [0; 60];
     let head = [0x01, 0x80, 0xc2, 0, 0, 0x0e, 0x02, 0, 0, 0, 0, 0x01, 0x88, 0xb5];
@@ -33,8 +33,8 @@ static PROOF: [u8; 60] = {
 /// The maximum number of consecutive missing proofs of a working device.
 const MISSING: u32 = 3;
 
-/// The number of consecutive missing proofs after which a device is replaced; this takes a second. On a
-/// busy machine a few are missing although the device works, and a new device would not help.
+/// The number of consecutive missing proofs after which a device is replaced; this takes a second.
+/// On a busy machine a few are missing although the device works, and a new device would not help.
 const LASTING: u32 = 50;
 
 /// The state of the proofs of a device.
@@ -67,7 +67,8 @@ impl Proof {
         self.is_due = true;
     }
 
-    /// To be called when the device is empty. If it is time, judges the last proof and sends another.
+    /// To be called when the device is empty. If it is time, judges the last proof and sends
+    /// another.
     pub(super) fn on_empty(&mut self, device: &FrameDevice) {
         if std::mem::take(&mut self.is_due) {
             self.judge();
@@ -76,8 +77,8 @@ impl Proof {
         }
     }
 
-    /// Counts an outstanding proof as missing when the device is empty, unless its queue was full: then
-    /// as many frames were received as the queue holds, and the device is busy, not broken.
+    /// Counts an outstanding proof as missing when the device is empty, unless its queue was full:
+    /// then as many frames were received as the queue holds, and the device is busy, not broken.
     fn judge(&mut self) {
         if self.received_since.take().is_some_and(|frames| frames < QUEUE_LENGTH) {
             self.missing = self.missing.saturating_add(1);
@@ -136,7 +137,8 @@ pub(super) fn is_removal(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Sends a proof that does not return; this many other frames are received before the device is empty.
+    /// Sends a proof that does not return; this many other frames are received before the device is
+    /// empty.
     fn miss(proof: &mut Proof, frames: u32) {
         proof.received_since = Some(0);
         for _ in 0..frames {

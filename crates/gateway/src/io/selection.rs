@@ -2,12 +2,12 @@
 
 use lasthop_packet::Prefix;
 
-/// The packets for agents: TCP, and datagrams if agents use them. The empty selection selects all of
-/// them. Exclusions take precedence over inclusions; if both ports and prefixes are included, a
+/// The packets for agents: TCP, and datagrams if agents use them. The empty selection selects all
+/// of them. Exclusions take precedence over inclusions; if both ports and prefixes are included, a
 /// connection must match one of each.
 ///
-/// The kernel side does not track connections, so a port matches that of either endpoint, and so does a
-/// prefix.
+/// The kernel side does not track connections, so a port matches that of either endpoint, and so
+/// does a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only connections with one of these ports; empty for any port.
@@ -29,6 +29,6 @@ pub struct Selection {
 /// The maximum number of ports, and of prefixes of each kind, on the kernel side.
 pub const CAPACITY: usize = 1024;
 
-/// The first user port (RFC 6335, section 6). UDP to or from a port of a well-known service, such as DNS,
-/// is not taken.
+/// The first user port (RFC 6335, section 6). UDP to or from a port of a well-known service, such
+/// as DNS, is not taken.
 pub const FIRST_USER_PORT: u16 = 1024;

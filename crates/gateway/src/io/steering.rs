@@ -11,8 +11,9 @@ pub const MOST_WORKERS: usize = 16;
 /// the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 pub(super) const GOLDEN: u32 = 0x9e37_79b1;
 
-/// The index of the worker, of `workers`, that serves this client address. All connections of an address
-/// have the same worker, because agents have state for a client's hop as well as for each connection.
+/// The index of the worker, of `workers`, that serves this client address. All connections of an
+/// address have the same worker, because agents have state for a client's hop as well as for each
+/// connection.
 ///
 /// # Panics
 ///

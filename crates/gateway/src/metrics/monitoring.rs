@@ -81,8 +81,8 @@ fn names_after(sign: &str, text: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// Fails if an expression uses a metric or label that is not exported; `shown` are the labels used in its
-/// text.
+/// Fails if an expression uses a metric or label that is not exported; `shown` are the labels used
+/// in its text.
 fn check(expression: &str, shown: &[String]) {
     let exported = exported();
     let tokens = tokens(expression);

@@ -87,7 +87,8 @@ fn assert_labels(labels: &str) {
     }
 }
 
-/// Asserts that the counts of buckets grow with their bounds, and that the last bucket has all samples.
+/// Asserts that the counts of buckets grow with their bounds, and that the last bucket has all
+/// samples.
 fn assert_histogram(read: &Exposition, page: &str, family: &str) {
     let prefix = format!("{family}_bucket{{le=\"");
     let buckets: Vec<(f64, f64)> = page

@@ -1,4 +1,5 @@
-//! Server, gateway and client on this machine, and a packet loop in the gateway that forwards all frames.
+//! Server, gateway and client on this machine, and a packet loop in the gateway that forwards all
+//! frames.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 
@@ -98,8 +99,8 @@ impl Hosts {
         hosts
     }
 
-    /// A host beyond the client, which routes to it over a link with this MTU, for both address families.
-    /// Both endpoints accept larger packets.
+    /// A host beyond the client, which routes to it over a link with this MTU, for both address
+    /// families. Both endpoints accept larger packets.
     pub fn beyond_client(&self, mtu: u32) -> Namespace {
         let far = Namespace::new("far").expect("root may make namespaces");
         far.sysctl("ipv6/conf/default/accept_dad", "0").expect("a setting");
@@ -127,8 +128,8 @@ impl Hosts {
         far
     }
 
-    /// Sets the server's minimum retransmission time-out to 20 ms instead of 200 ms, so that a gap in a
-    /// transfer corresponds to the gap in the path.
+    /// Sets the server's minimum retransmission time-out to 20 ms instead of 200 ms, so that a gap
+    /// in a transfer corresponds to the gap in the path.
     pub fn with_hasty_server(self) -> Self {
         self.server.ip(&["route add 10.77.2.0/24 via 10.77.1.1 rto_min 20ms"]).expect("a route");
         self
@@ -188,13 +189,14 @@ impl Hosts {
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "the ICMP error arrives");
     }
 
-    /// Sends a TCP segment with these VLAN tags from the server to the client, and asserts that it arrives
-    /// unchanged.
+    /// Sends a TCP segment with these VLAN tags from the server to the client, and asserts that it
+    /// arrives unchanged.
     pub fn send_tagged(&self, tags: &[u8]) {
         self.send_with(&[tags, &[8, 0]].concat());
     }
 
-    /// A function that sends a TCP segment of an unknown connection to the gateway's radio interface.
+    /// A function that sends a TCP segment of an unknown connection to the gateway's radio
+    /// interface.
     pub fn segments_up(&self) -> impl Fn() + use<> {
         let (client, frame) = (raw_socket(&self.client), frame_with_a_segment(&[8, 0]));
         move || {
@@ -210,7 +212,8 @@ impl Hosts {
         self.send_with(&[&[0x88, 0x64, 0x11, 0, 0, 1], &len[..], &[0, 0x21]].concat());
     }
 
-    /// Sends a TCP segment from the server to the client, with `between` after the Ethernet addresses.
+    /// Sends a TCP segment from the server to the client, with `between` after the Ethernet
+    /// addresses.
     fn send_with(&self, between: &[u8]) {
         let frame = frame_with_a_segment(between);
         let (from, to) = (raw_socket(&self.server), raw_socket(&self.client));
@@ -359,8 +362,8 @@ fn bound<Socket: Send>(host: &Namespace, bind: impl Fn() -> io::Result<Socket> +
     }
 }
 
-/// Asserts that this holds before a time-out. A test that starts a process at the same time briefly holds
-/// our files, between fork and exec.
+/// Asserts that this holds before a time-out. A test that starts a process at the same time briefly
+/// holds our files, between fork and exec.
 pub fn assert_soon(mut holds: impl FnMut() -> Result<(), String>) {
     let deadline = Instant::now() + TIMEOUT;
     while let Err(message) = holds() {
@@ -436,8 +439,8 @@ impl Flow {
         self.server.read_exact(&mut [0; 6]).expect("it arrives");
     }
 
-    /// Sends for this time, and calls `meanwhile` in the middle. Returns the longest time without arrivals,
-    /// and the number of received octets.
+    /// Sends for this time, and calls `meanwhile` in the middle. Returns the longest time without
+    /// arrivals, and the number of received octets.
     pub fn longest_gap(self, duration: Duration, meanwhile: impl FnOnce()) -> (Duration, usize) {
         let Self { mut server, mut client } = self;
         let (stop, stopped) = mpsc::channel::<()>();
@@ -492,8 +495,8 @@ pub struct Seen {
     pub untouched: AtomicU64,
     pub edited: AtomicU64,
     pub lost: AtomicU64,
-    /// Connections, keyed from the core side to the radio side, with the sides from which their packets
-    /// arrived.
+    /// Connections, keyed from the core side to the radio side, with the sides from which their
+    /// packets arrived.
     pub connections: Mutex<BTreeMap<FlowKey, BTreeSet<Side>>>,
     hangs: AtomicBool,
     ends: AtomicBool,
@@ -530,8 +533,8 @@ impl Seen {
         }
     }
 
-    /// The servers of the connections of the client at this address. Asserts that there are no other
-    /// connections, and that packets of each arrived from both sides.
+    /// The servers of the connections of the client at this address. Asserts that there are no
+    /// other connections, and that packets of each arrived from both sides.
     pub fn two_way(&self, client: &str) -> Vec<SocketAddr> {
         let client: IpAddr = client.parse().expect("an address");
         let connections = self.connections.lock().expect("nobody panicked");

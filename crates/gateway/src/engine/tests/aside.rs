@@ -66,9 +66,9 @@ fn an_agent_releases_the_packets_of_a_connection_that_is_set_aside() {
     assert!(bench.on_core(&down(1, 1, 100, ACK)).is_empty());
 }
 
-/// A sender on a path of 40 ms, which retransmits a segment in every 20th round-trip time. Each loss
-/// leaves the fraction `left` of its window, and each other round-trip time increases the window by one
-/// segment, up to its initial size.
+/// A sender on a path of 40 ms, which retransmits a segment in every 20th round-trip time. Each
+/// loss leaves the fraction `left` of its window, and each other round-trip time increases the
+/// window by one segment, up to its initial size.
 fn sender(bench: &mut Bench, rounds: u32, left: f64) {
     const MSS: u32 = 1448;
     const FULL: f64 = 60.0;

@@ -12,8 +12,8 @@ use crate::frame::Headers;
 
 const COPIES: PortId = PortId(2);
 
-/// Allows the next thousand octets to bypass it, and sends an empty segment back for each packet that it
-/// is shown.
+/// Allows the next thousand octets to bypass it, and sends an empty segment back for each packet
+/// that it is shown.
 struct Generous;
 
 impl Agent for Generous {
@@ -71,7 +71,8 @@ fn a_bypass_is_passed_to_the_backend_and_copies_are_shown_to_the_agent() {
     assert_eq!(bench.engine.report().agents.packets.shown, 2, "of the way up, an acknowledgment");
 }
 
-/// Delivers the headers of a segment that the kernel forwarded; `segment_size` is that of a super-packet.
+/// Delivers the headers of a segment that the kernel forwarded; `segment_size` is that of a
+/// super-packet.
 fn pass(bench: &mut Bench, packet: &Packet, segment_size: Option<u16>) {
     let whole = frame(&FROM_SERVER, packet);
     let len = whole.octets.len();

@@ -1,5 +1,5 @@
-//! Tests with clocks that step. The gateway's own clock is monotonic and independent of the time of day,
-//! but the engine accepts any clock.
+//! Tests with clocks that step. The gateway's own clock is monotonic and independent of the time of
+//! day, but the engine accepts any clock.
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ fn held_packets_are_sent_after_the_clock_stepped_back_or_forward() {
     bench.engine.on_deadline(bench.now, &mut bench.out);
     assert_eq!((bench.take().len(), bench.engine.report().held), (2, 0), "and now it has");
 
-    // By this clock, the connection was used an hour ago: it has expired, is seen in one direction so
-    // far, and passes.
+    // By this clock, the connection was used an hour ago: it has expired, is seen in one direction
+    // so far, and passes.
     assert_eq!(bench.on_core(&down(1, 201, 100, ACK)).len(), 1);
     bench.on_radio(&up(1, 301, 0, ACK));
     bench.on_core(&down(1, 301, 100, ACK));

@@ -1,5 +1,5 @@
-//! Tests that a connection with an obligation of an agent is not set aside or evicted, and stays with its
-//! agent on a reload.
+//! Tests that a connection with an obligation of an agent is not set aside or evicted, and stays
+//! with its agent on a reload.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -35,7 +35,8 @@ impl Transfer {
         Self { client, sent: 1, acknowledged: 1, received: 1 + SHIFT, size }
     }
 
-    /// The server sends the next segment; after the end, it starts again at the first unacknowledged one.
+    /// The server sends the next segment; after the end, it starts again at the first
+    /// unacknowledged one.
     fn send(&mut self, bench: &mut Bench, lost: &mut impl FnMut() -> bool) {
         if self.sent > self.size {
             self.sent = self.acknowledged;
@@ -192,8 +193,8 @@ fn a_reload_with_other_settings_moves_a_connection_at_risk_to_the_new_agent() {
     deliver(&mut bench, &mut transfer);
 }
 
-/// The plan of [`splitting`] with other settings, and with a budget below the memory of three segments at
-/// risk.
+/// The plan of [`splitting`] with other settings, and with a budget below the memory of three
+/// segments at risk.
 fn tighter(make: impl Fn() -> Splitter + Send + Sync + 'static) -> Plan {
     let mut tighter = plan(vec![rule("test", make)]);
     "test { patience = 2 }".clone_into(&mut tighter.rules[0].spec);

@@ -104,8 +104,8 @@ fn a_frame_that_an_agent_does_not_edit_keeps_its_offloads_and_padding() {
     );
 }
 
-/// Sends a copy and an acknowledgment for each data segment, an ICMP message, and a segment of an unknown
-/// connection.
+/// Sends a copy and an acknowledgment for each data segment, an ICMP message, and a segment of an
+/// unknown connection.
 struct Echo;
 
 impl Agent for Echo {
@@ -139,8 +139,8 @@ fn generated_packets_use_the_ports_and_link_headers_of_their_connection() {
             .collect()
     };
     let (core, radio) = ((CORE, FROM_SERVER.to_vec()), (RADIO, FROM_CLIENT.to_vec()));
-    // To the radio side as if from the core side, to the core side as if from the radio side, with its
-    // VLAN tag.
+    // To the radio side as if from the core side, to the core side as if from the radio side, with
+    // its VLAN tag.
     let out = bench.on_core(&down(1, 1, 100, ACK));
     assert_eq!(ports_and_links(&out), [core.clone(), radio.clone(), radio]);
     assert_eq!(bench.counters().counts.unaddressed, 1, "nobody knows the connection of the last");

@@ -90,7 +90,8 @@ fn smaller_bounds_apply_at_once_and_a_drained_gateway_resumes() {
     assert_eq!((report.connections, report.drained, report.counters.counts.evicted), (3, false, 6));
 }
 
-/// Owes an octet of each connection with a client port below 100, and counts the queries for obligations.
+/// Owes an octet of each connection with a client port below 100, and counts the queries for
+/// obligations.
 struct Owing(Arc<AtomicU64>);
 
 impl Agent for Owing {

@@ -1,5 +1,5 @@
-//! A minimal scheme for tests that splits a connection: it receives the data from the core side, and sends
-//! them with other sequence numbers to the radio side.
+//! A minimal scheme for tests that splits a connection: it receives the data from the core side,
+//! and sends them with other sequence numbers to the radio side.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;

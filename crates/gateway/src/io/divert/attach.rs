@@ -1,8 +1,8 @@
 //! Attaching the programs to interfaces, and detaching them.
 //!
-//! An attachment is identified by its handle: a TCX link by its descriptor, a filter by its priority and
-//! handle. A link ends with its process. A filter does not; the next gateway that claims the interface
-//! removes it ([`crate::io::claim`]).
+//! An attachment is identified by its handle: a TCX link by its descriptor, a filter by its
+//! priority and handle. A link ends with its process. A filter does not; the next gateway that
+//! claims the interface removes it ([`crate::io::claim`]).
 
 use std::io;
 use std::process::Command;
@@ -46,8 +46,8 @@ pub enum Attachment {
     /// By TCX links if the kernel has them, otherwise by filters.
     #[default]
     Newest,
-    /// By filters of a `clsact` queueing discipline, which every kernel has. They outlive a process that
-    /// is killed, and then pass all frames until the next start removes them.
+    /// By filters of a `clsact` queueing discipline, which every kernel has. They outlive a process
+    /// that is killed, and then pass all frames until the next start removes them.
     Filters,
 }
 
@@ -104,8 +104,8 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // In the order in which the kernel closes them when the process is killed, so that no frame is
-        // redirected to a device that is about to vanish.
+        // In the order in which the kernel closes them when the process is killed, so that no frame
+        // is redirected to a device that is about to vanish.
         while self.links.pop().is_some() {}
         for interface in &self.disciplined {
             remove_empty_discipline(interface);
@@ -121,20 +121,21 @@ fn remove_filter(interface: &str, hook: Hook) -> bool {
 
 /// Whether our program is attached at this hook of an interface, by a link or by our filter.
 pub(super) fn is_attached(interface: &str, hook: Hook) -> bool {
-    // If the query fails, for example for lack of descriptors, the program is assumed to be attached.
+    // If the query fails, for example for lack of descriptors, the program is assumed to be
+    // attached.
     is_linked(interface, hook, &[hook]) || has_filter(interface, hook).unwrap_or(true)
 }
 
-/// Whether one of these programs is linked at this hook. On a kernel without TCX links the query fails,
-/// and the answer is `false`.
+/// Whether one of these programs is linked at this hook. On a kernel without TCX links the query
+/// fails, and the answer is `false`.
 fn is_linked(interface: &str, hook: Hook, programs: &[Hook]) -> bool {
     let is_one = |name: &[u8]| programs.iter().any(|hook| hook.program.as_bytes() == name);
     SchedClassifier::query_tcx(interface, hook.at)
         .is_ok_and(|(_, attached)| attached.iter().any(|program| is_one(program.name())))
 }
 
-/// The message about a filter and the attribute with its kind (`linux/rtnetlink.h`), the two parents of a
-/// `clsact` discipline, and the value for all protocols.
+/// The message about a filter and the attribute with its kind (`linux/rtnetlink.h`), the two
+/// parents of a `clsact` discipline, and the value for all protocols.
 const RTM_GETTFILTER: u16 = 46;
 const TCA_KIND: u16 = 1;
 const INGRESS: u32 = 0xffff_fff2;
@@ -157,8 +158,8 @@ fn has_filter(interface: &str, hook: Hook) -> io::Result<bool> {
     }
 }
 
-/// Removes the `clsact` discipline of an interface unless it contains filters of others. Without `tc` it
-/// stays, and has no effect.
+/// Removes the `clsact` discipline of an interface unless it contains filters of others. Without
+/// `tc` it stays, and has no effect.
 fn remove_empty_discipline(interface: &str) {
     let tc = |arguments: &[&str]| Command::new("tc").args(arguments).output().map(|output| output.stdout);
     let is_empty = |direction| {
@@ -169,7 +170,8 @@ fn remove_empty_discipline(interface: &str) {
     }
 }
 
-/// Whether a program of a gateway remains linked to the interface, although no gateway has claimed it.
+/// Whether a program of a gateway remains linked to the interface, although no gateway has claimed
+/// it.
 #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
 fn stays_linked(interface: &str, hook: Hook) -> bool {
     let began = clock::now();

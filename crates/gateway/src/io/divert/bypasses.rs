@@ -44,7 +44,8 @@ impl Bypasses {
                 self.store(slot, FROM_UNTIL, words_of(limits));
                 if limits.shown != shown {
                     // Copies and headers arrive through two channels. So data may bypass again only
-                    // after a segment was diverted: by then, all earlier copies or headers have arrived.
+                    // after a segment was diverted: by then, all earlier copies or headers have
+                    // arrived.
                     self.begin(slot, limits);
                     self.slots.insert(flow, (slot, limits.shown));
                 }
@@ -55,7 +56,8 @@ impl Bypasses {
                 self.begin(slot, limits);
                 self.store(slot, ACKNOWLEDGED, pair(limits.acknowledged.0, 0));
                 if let Err(error) = maps.open_bypass(flow, slot) {
-                    // If one direction stayed open, it would use the slot of another connection later.
+                    // If one direction stayed open, it would use the slot of another connection
+                    // later.
                     let _ = self.close(flow, slot, maps);
                     return Err(error);
                 }
@@ -70,8 +72,8 @@ impl Bypasses {
         Ok(())
     }
 
-    /// Closes the bypass of a connection. If this fails, the slot is not reused: one direction may still
-    /// refer to it.
+    /// Closes the bypass of a connection. If this fails, the slot is not reused: one direction may
+    /// still refer to it.
     fn close(&mut self, flow: FlowKey, slot: u32, maps: &mut Maps) -> Result<(), ProgramError> {
         maps.close_bypass(flow)?;
         self.closed.push_back((clock::now(), slot));

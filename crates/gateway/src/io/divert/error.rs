@@ -110,7 +110,8 @@ fn not_loaded(error: &EbpfError) -> String {
             _ => None,
         });
     if of_system.is_some_and(|error| is_refusal(error, &verifier_log.unwrap_or_default(), capabilities())) {
-        // The message does not name the map or program that was refused: that varies between attempts.
+        // The message does not name the map or program that was refused: that varies between
+        // attempts.
         return "the kernel does not let this process load BPF programs: this takes CAP_BPF and CAP_NET_ADMIN (before Linux \
                 5.11 also LimitMEMLOCK=infinity); run as root, and allow bpf(2) in the container or the systemd unit"
             .to_owned();
@@ -122,8 +123,8 @@ fn not_loaded(error: &EbpfError) -> String {
 }
 
 /// Whether an error of bpf(2) indicates that the process lacks a privilege. EPERM does. EACCES also
-/// results if the verifier rejects a program: then it has written a log, or the process has the necessary
-/// capabilities.
+/// results if the verifier rejects a program: then it has written a log, or the process has the
+/// necessary capabilities.
 fn is_refusal(error: &io::Error, verifier_log: &str, capabilities: Option<u64>) -> bool {
     let is_rejection = !verifier_log.trim().is_empty()
         || (error.raw_os_error() == Some(rustix::io::Errno::ACCESS.raw_os_error())
@@ -151,8 +152,8 @@ fn effective_in(status: &str) -> Option<u64> {
     u64::from_str_radix(value.trim(), 16).ok()
 }
 
-/// An error with its causes: aya's errors name the system call, and only their sources have the kernel's
-/// error.
+/// An error with its causes: aya's errors name the system call, and only their sources have the
+/// kernel's error.
 pub(super) fn with_sources(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,6 +1,6 @@
-//! The layout that the BPF programs and this module share: constants, and the sizes and field offsets of
-//! the values in the maps. A section of the object contains the programs' values, and the object is not
-//! loaded if one of them differs from the value here.
+//! The layout that the BPF programs and this module share: constants, and the sizes and field
+//! offsets of the values in the maps. A section of the object contains the programs' values, and
+//! the object is not loaded if one of them differs from the value here.
 #![expect(unsafe_code, reason = "keys, values and records of BPF maps are plain octets")]
 
 use std::collections::BTreeMap;
@@ -163,7 +163,8 @@ pub(super) const PASSIVE: u32 = 32;
 pub(super) const INCLUDED: u8 = 1;
 pub(super) const NOT_INCLUDED: u8 = 2;
 
-/// The age at which the heartbeat is stale: three times the longest wait, so that two beats may be late.
+/// The age at which the heartbeat is stale: three times the longest wait, so that two beats may be
+/// late.
 const STALE_NS: u128 = LONGEST_WAIT.as_nanos() * 3;
 /// The maximum length of a diverted packet, the largest value of IP's length fields.
 const LONGEST: u16 = u16::MAX;

@@ -29,8 +29,8 @@ impl Mapped {
         Ok(Self { map, words, len })
     }
 
-    /// Stores a word. The kernel reads it concurrently; on a 32-bit machine it may read one half before
-    /// and the other half after the store.
+    /// Stores a word. The kernel reads it concurrently; on a 32-bit machine it may read one half
+    /// before and the other half after the store.
     ///
     /// # Panics
     ///

@@ -34,8 +34,8 @@ pub struct Counters {
     pub own: u64,
     /// TCP, and UDP that may be RTP, that passed because its flow is set aside.
     pub aside: u64,
-    /// TCP that passed because its agent allows it, or because the gateway is passive; a copy or the
-    /// headers were delivered.
+    /// TCP that passed because its agent allows it, or because the gateway is passive; a copy or
+    /// the headers were delivered.
     pub passed: u64,
     /// As `passed`, but above the limits that the agent allows, because the packet loop was late.
     pub late: u64,
@@ -116,8 +116,8 @@ impl Maps {
         self.selection.set(0, which, 0).map_err(refused("selection"))
     }
 
-    /// Has frames of this side of an interface diverted to a TAP device, and frames written to the device
-    /// put back at the same hook. Both are given by index.
+    /// Has frames of this side of an interface diverted to a TAP device, and frames written to the
+    /// device put back at the same hook. Both are given by index.
     pub(super) fn join(&mut self, side: Side, interface: u32, tap: u32) -> Result<(), ProgramError> {
         let (flags, name, taps) = match side {
             Side::Core => (0, "down_taps", &mut self.down_taps),
@@ -127,8 +127,8 @@ impl Maps {
         taps.insert(interface, tap, 0).map_err(refused(name))
     }
 
-    /// Has copies of the frames that pass at an interface delivered to a TAP device. Both are given by
-    /// index.
+    /// Has copies of the frames that pass at an interface delivered to a TAP device. Both are given
+    /// by index.
     pub(super) fn copy(&mut self, interface: u32, tap: u32) -> Result<(), ProgramError> {
         self.copy_taps.insert(interface, tap, 0).map_err(refused("copy_taps"))
     }
@@ -182,8 +182,8 @@ impl Maps {
         Ok(())
     }
 
-    /// Diverts both directions of a flow again. A direction without an entry, which the kernel may have
-    /// evicted, already is.
+    /// Diverts both directions of a flow again. A direction without an entry, which the kernel may
+    /// have evicted, already is.
     pub(super) fn divert_again(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
         for direction in [flow, flow.reversed()] {
             match self.aside.remove(&BpfFlow::from(direction)) {

@@ -68,8 +68,8 @@ impl Divert {
         Ok(())
     }
 
-    /// Diverts frames again at radio interfaces that were recreated, or from which our programs were
-    /// removed. Returns the faults of those for which this fails.
+    /// Diverts frames again at radio interfaces that were recreated, or from which our programs
+    /// were removed. Returns the faults of those for which this fails.
     fn mend_radios(&mut self) -> Vec<String> {
         if let Some(detached) = self.poller.as_ref().and_then(Poller::latest) {
             self.detached = detached;

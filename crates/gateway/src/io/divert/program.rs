@@ -19,8 +19,8 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/divert.bpfel.o"
 #[cfg(target_endian = "big")]
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/divert.bpfeb.o");
 
-/// The hook at which frames of a side are taken: egress for frames from the core side, ingress for frames
-/// from the radio side.
+/// The hook at which frames of a side are taken: egress for frames from the core side, ingress for
+/// frames from the radio side.
 const fn hook_of(side: Side) -> Hook {
     match side {
         Side::Core => DOWN,
@@ -51,8 +51,8 @@ impl Programs {
     pub(super) fn load(selection: &Selection) -> Result<(Self, RingBuf<MapData>), ProgramError> {
         layout::check(OBJECT)?;
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
-        // The programs use no kernel types. Reading the kernel's BTF would take 20 MB temporarily, half
-        // of which is not released.
+        // The programs use no kernel types. Reading the kernel's BTF would take 20 MB temporarily,
+        // half of which is not released.
         let mut loader = EbpfLoader::new();
         if let Some(connections) = selection.connections {
             for map in SLOT_MAPS {
@@ -71,8 +71,8 @@ impl Programs {
         Ok((Self { attached: Attached::default(), bpf, maps, steering: None }, ring))
     }
 
-    /// Attaches the program of the TAP device of this name. It puts frames written to the device back at
-    /// the hook where they were taken, and returns proofs.
+    /// Attaches the program of the TAP device of this name. It puts frames written to the device
+    /// back at the hook where they were taken, and returns proofs.
     pub(super) fn restore_from(&mut self, tap: &str, how: Attachment) -> Result<(), ProgramError> {
         self.attach(RESTORE, tap, how)
     }
@@ -96,7 +96,8 @@ impl Programs {
 
     /// Diverts frames at the hook of this side, for all workers. To be called after
     /// [`Programs::restore_from`] for all devices: when a process is killed, the kernel closes its
-    /// descriptors in reverse order, and no frame may be redirected to a device that is being removed.
+    /// descriptors in reverse order, and no frame may be redirected to a device that is being
+    /// removed.
     pub(super) fn divert(
         &mut self,
         side: Side,
@@ -111,8 +112,8 @@ impl Programs {
         is_attached(interface, self.diverting_hook(side))
     }
 
-    /// A query to the kernel for the interfaces, by index in `interfaces`, and sides at which no program
-    /// is attached. The answer may take long (see [`Poller`](crate::io::poller::Poller)).
+    /// A query to the kernel for the interfaces, by index in `interfaces`, and sides at which no
+    /// program is attached. The answer may take long (see [`Poller`](crate::io::poller::Poller)).
     pub(super) fn detached(&self, interfaces: Vec<String>) -> impl Fn() -> Vec<(usize, Side)> + Send + use<> {
         let hooks = [Side::Core, Side::Radio].map(|side| (side, self.diverting_hook(side)));
         move || {

@@ -1,8 +1,8 @@
 //! The ring buffer: headers of packets that passed, which the programs write to shared memory.
 //!
-//! The programs do not wake the loop for a few records, since no packet waits for them. But a ring that
-//! is not empty is readable, so the loop waits for the programs' wake-up ([`Ring::alarm`]), not for the
-//! ring.
+//! The programs do not wake the loop for a few records, since no packet waits for them. But a ring
+//! that is not empty is readable, so the loop waits for the programs' wake-up ([`Ring::alarm`]),
+//! not for the ring.
 
 use std::fmt;
 use std::io;
@@ -17,8 +17,8 @@ use super::layout::{RING, Record};
 use crate::frame::Headers;
 use crate::io::PortId;
 
-/// The maximum number of records read at a time: the capacity of the ring, so that all records present
-/// at the beginning are read.
+/// The maximum number of records read at a time: the capacity of the ring, so that all records
+/// present at the beginning are read.
 const BATCH: usize = RING as usize / size_of::<Record>();
 
 /// The ring, and the ports of its records.

@@ -1,5 +1,6 @@
-//! Tests whether the tc backend works on this kernel: a test frame takes the complete path, over a TAP
-//! device in place of a radio interface. No other traffic is affected, and nothing is transmitted.
+//! Tests whether the tc backend works on this kernel: a test frame takes the complete path, over a
+//! TAP device in place of a radio interface. No other traffic is affected, and nothing is
+//! transmitted.
 
 use std::io;
 use std::time::Duration;
@@ -24,9 +25,9 @@ const DOWN: PortId = PortId(0);
 const UP: PortId = PortId(1);
 
 impl Divert {
-    /// Tests the backend on a device in place of a radio interface: a frame received there must reach the
-    /// gateway, and frames put back must leave through the device and reach the stack. Has the
-    /// requirements of [`Divert::open`], and no lasting effect.
+    /// Tests the backend on a device in place of a radio interface: a frame received there must
+    /// reach the gateway, and frames put back must leave through the device and reach the stack.
+    /// Has the requirements of [`Divert::open`], and no lasting effect.
     pub fn try_out() -> Result<(), DivertError> {
         let radio = FrameDevice::new("lasthop%d", Kind::Tap)?;
         radio.bring_up(LARGEST_MTU, true)?;

@@ -27,8 +27,8 @@ impl Policy {
         self.health.faults = faults;
     }
 
-    /// Checks whether all rules and routes exist. A negative answer of the poller may be older than the
-    /// last repair, and is verified.
+    /// Checks whether all rules and routes exist. A negative answer of the poller may be older than
+    /// the last repair, and is verified.
     fn check_rules(&mut self) {
         let answer = match self.poller.latest() {
             Some(Ok(false)) => self.rules.are_whole()(),
@@ -41,8 +41,8 @@ impl Policy {
         }
     }
 
-    /// The first fault of the devices, rules and routes, if there is one. Rules for a device that is down
-    /// have no effect, and the kernel forwards as usual.
+    /// The first fault of the devices, rules and routes, if there is one. Rules for a device that
+    /// is down have no effect, and the kernel forwards as usual.
     fn broken(&self) -> Option<String> {
         for (port, Numbers { tun, .. }) in self.numbers.iter().enumerate() {
             let name = self.devices.device(port).name();
@@ -78,8 +78,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Claims ports that were recreated. Rules match the name of an interface, so they apply to it again.
-    /// Returns the faults of ports.
+    /// Claims ports that were recreated. Rules match the name of an interface, so they apply to it
+    /// again. Returns the faults of ports.
     fn renew_ports(&mut self) -> Vec<Fault> {
         let mut faults = Vec::new();
         for (port, Numbers { port: index, .. }) in self.devices.ports().iter().zip(&mut self.numbers) {

@@ -4,8 +4,8 @@ use std::io;
 
 use lasthop_linux::netlink::{self, Asks, Attribute, Request, attributes, text};
 
-/// Messages about routes and rules (`linux/rtnetlink.h`), the length of their header (`struct rtmsg`,
-/// `struct fib_rule_hdr`), and attributes.
+/// Messages about routes and rules (`linux/rtnetlink.h`), the length of their header (`struct
+/// rtmsg`, `struct fib_rule_hdr`), and attributes.
 const RTM_NEWROUTE: u16 = 24;
 const RTM_GETROUTE: u16 = 26;
 const RTM_NEWRULE: u16 = 32;
@@ -54,8 +54,8 @@ pub(super) fn rules_of(is_v4: bool, protocol: u8) -> io::Result<Vec<PortRule>> {
     Ok(rules)
 }
 
-/// Whether there is a route in this table. Before Linux 4.20, the kernel cannot list a single table; then
-/// the answer is `true`, because the list of all routes may be long.
+/// Whether there is a route in this table. Before Linux 4.20, the kernel cannot list a single
+/// table; then the answer is `true`, because the list of all routes may be long.
 pub(super) fn has_route(is_v4: bool, table: u32) -> io::Result<bool> {
     let body = [&head(is_v4)[..], &netlink::written(RTA_TABLE, &table.to_ne_bytes())].concat();
     let request = Request { protocol: None, kind: RTM_GETROUTE, asks: Asks::AllStrictly, body: &body };

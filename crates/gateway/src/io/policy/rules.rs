@@ -13,7 +13,8 @@ use crate::io::claim::{self, Claims};
 
 /// The first priority of our rules.
 const FIRST_PRIORITY: usize = 26_000;
-/// The number that identifies our rules (`FRA_PROTOCOL`). No routing protocol of `rt_protos` uses it.
+/// The number that identifies our rules (`FRA_PROTOCOL`). No routing protocol of `rt_protos` uses
+/// it.
 const PROTOCOL: u8 = 126;
 
 /// Both address families, with the options of `ip`.
@@ -27,8 +28,8 @@ pub(super) struct Family {
     is_v4: bool,
 }
 
-/// The commands, for each family, that add the rules for packets that enter through these ports, each
-/// given with the number of its routing table.
+/// The commands, for each family, that add the rules for packets that enter through these ports,
+/// each given with the number of its routing table.
 pub(super) fn additions(
     ports: &[(String, u32)],
     selection: &Selection,
@@ -49,7 +50,8 @@ pub(super) fn additions(
     Ok([v4?, v6?])
 }
 
-/// The rules for packets that enter through a port, without priorities: exclusions, then inclusions.
+/// The rules for packets that enter through a port, without priorities: exclusions, then
+/// inclusions.
 fn rules_of(
     port: &str,
     table: u32,
@@ -99,8 +101,8 @@ pub(super) struct Rules {
 const DESCRIPTORS_OF_IP: usize = 8;
 
 impl Rules {
-    /// Creates the rules that route the selected packets to the tables of these ports, without adding
-    /// them yet.
+    /// Creates the rules that route the selected packets to the tables of these ports, without
+    /// adding them yet.
     pub(super) fn new(
         ports: Vec<(String, u32)>,
         selection: &Selection,
@@ -116,8 +118,8 @@ impl Rules {
         remove_rules(|port| self.claims.has(port) || is_free(port))
     }
 
-    /// Adds the rules, and a route to the device of this name and address in each port's table. Removes
-    /// our existing rules first.
+    /// Adds the rules, and a route to the device of this name and address in each port's table.
+    /// Removes our existing rules first.
     pub(super) fn add<'a>(
         &self,
         devices: impl Iterator<Item = &'a str>,
@@ -139,8 +141,8 @@ impl Rules {
         Ok(())
     }
 
-    /// A query to the kernel whether all rules exist, and a route in each table. The answer may take long
-    /// (see [`Poller`](crate::io::poller::Poller)).
+    /// A query to the kernel whether all rules exist, and a route in each table. The answer may
+    /// take long (see [`Poller`](crate::io::poller::Poller)).
     pub(super) fn are_whole(&self) -> impl Fn() -> io::Result<bool> + Send + use<> {
         let (ports, counts) = (self.ports.clone(), self.additions.each_ref().map(Vec::len));
         move || {
@@ -169,8 +171,8 @@ impl Rules {
     }
 }
 
-/// Removes the rules of killed gateways with this backend, for a gateway with another backend. Without
-/// `ip` there are none.
+/// Removes the rules of killed gateways with this backend, for a gateway with another backend.
+/// Without `ip` there are none.
 pub fn clear_away(claims: &Claims) {
     match remove_rules(|port| claims.has(port) || claim::holder(port).is_none()) {
         Ok(()) | Err(PolicyError::Start(_)) => {}
@@ -180,7 +182,8 @@ pub fn clear_away(claims: &Claims) {
     }
 }
 
-/// Removes the rules of gateways for the ports that match. The tables' routes vanish with their devices.
+/// Removes the rules of gateways for the ports that match. The tables' routes vanish with their
+/// devices.
 fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
     for family in FAMILIES {
         let ours = routing::rules_of(family.is_v4, PROTOCOL).map_err(PolicyError::Rules)?;
