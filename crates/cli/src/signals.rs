@@ -11,7 +11,8 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 /// On Ctrl-C and the like: does this last, removes what has been written of files that are not
-/// whole, and ends by the signal.
+/// whole, and ends by the signal. It does not wait until the work is canceled: a command that waits
+/// for the reader of a pipe does not ask.
 pub fn on_termination(last: impl Fn() + Send + 'static) {
     // Without this a part would stay behind, and nothing else would be wrong.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
