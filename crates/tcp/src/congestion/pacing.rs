@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lasthop_packet::time::nanos;
+
 use crate::flight::Flight;
 
 /// The largest burst, in octets: what segmentation offload takes.
@@ -44,10 +46,4 @@ impl Pacing {
         let segments = (octets.min(LARGEST_BURST) / u64::from(mss)) as u32;
         segments.max(self.least_burst)
     }
-}
-
-/// Nanoseconds, of round trips: the largest duration that fits is 584 years.
-#[inline]
-fn nanos(duration: Duration) -> u64 {
-    duration.as_nanos() as u64
 }

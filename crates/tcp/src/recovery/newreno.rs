@@ -71,7 +71,7 @@ impl NewReno {
     //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
     //= RFC 4015, section 3.2: what comes next is new data. As in Linux, the window is what it was, or what it has become
     //= since; the RFC would have it grow from what is in flight.
-    fn take_back_if_needless(&mut self, sender: &mut Sender<'_>) {
+    fn restore_if_needless(&mut self, sender: &mut Sender<'_>) {
         let Some(before) = self.before_timeout.take() else { return };
         let sent = sender.queue.delivery().echo.and_then(|echo| echo.sent);
         // The clock of timestamps ticks once a millisecond, and a copy leaves in the one in which the timer expires.
@@ -119,7 +119,7 @@ impl LossRecovery for NewReno {
     }
 
     fn on_new_ack(&mut self, acked: u32, sender: &mut Sender<'_>) -> AfterAck {
-        self.take_back_if_needless(sender);
+        self.restore_if_needless(sender);
         let flight = &mut *sender.flight;
         self.last_advance = acked;
         let is_partial = self.recover.is_some_and(|recover| flight.una.before(recover));

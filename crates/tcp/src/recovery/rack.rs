@@ -175,7 +175,7 @@ impl Rack {
             // meanwhile is waited for first.
             self.detection.on_late_original();
             if sender.queue.again() == 0 {
-                self.take_back(sender);
+                self.restore_window(sender);
             }
             return (0, false);
         }
@@ -194,7 +194,7 @@ impl Rack {
     ) -> (u32, bool) {
         let is_over = !sender.flight.una.before(end);
         let is_undone = (advanced && self.undo_if_needless(sender))
-            || (f_rto.shows_original(end, sender) && self.config.undo && self.take_back(sender));
+            || (f_rto.shows_original(end, sender) && self.config.undo && self.restore_window(sender));
         if is_undone || is_over {
             self.phase = Phase::Open;
             if !is_undone {
@@ -294,15 +294,17 @@ impl Rack {
     /// Takes the reduction back if the receiver had got all that was sent again, or what it
     /// acknowledges is the original.
     fn undo_if_needless(&mut self, sender: &mut Sender<'_>) -> bool {
-        self.was_original(sender) && self.take_back(sender) || self.undo_if_reported(sender)
+        self.was_original(sender) && self.restore_window(sender) || self.undo_if_reported(sender)
     }
 
     fn undo_if_reported(&mut self, sender: &mut Sender<'_>) -> bool {
-        self.config.undo && self.undo.is_some_and(|undo| undo.is_all_reported()) && self.take_back(sender)
+        self.config.undo
+            && self.undo.is_some_and(|undo| undo.is_all_reported())
+            && self.restore_window(sender)
     }
 
     //= RFC 4015, section 3.2: the window is what it was before the reduction, or what it has become since.
-    fn take_back(&mut self, sender: &mut Sender<'_>) -> bool {
+    fn restore_window(&mut self, sender: &mut Sender<'_>) -> bool {
         let Some(undo) = self.undo.take() else { return false };
         sender.queue.unmark_lost();
         let flight = &mut *sender.flight;

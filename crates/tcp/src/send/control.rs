@@ -79,7 +79,7 @@ impl Control {
     pub(super) fn begin(&mut self, config: &Config, has_reports: bool) {
         self.has_reports = has_reports;
         self.recovery = config.recovery.begin(has_reports);
-        // RACK counts what has left the network; a duplicate that was reported has not.
+        // RACK counts what has left the network itself.
         self.has_limited_transmit = config.limited_transmit && !self.recovery.goes_by_segments();
         self.tracking = if self.congestion.rules_recovery() {
             self.queue.note_in_network();
@@ -279,7 +279,8 @@ impl Control {
         if self.tracking == Tracking::Segments { self.queue.rate_sample(now) } else { None }
     }
 
-    /// `acked` octets are acknowledged that were not, where sequence numbers are enough. No recovery begins.
+    /// `acked` octets are acknowledged that were not, where sequence numbers are enough: then no recovery begins
+    /// with an ACK of new data.
     #[inline]
     pub(super) fn advance(&mut self, acked: u32, view: View<'_>) -> AfterAck {
         let (recovery, mut sender) = self.recovery_and_sender(view);

@@ -92,7 +92,7 @@ impl PathModel for Bbr3 {
     //= draft-ietf-ccwg-bbr, section 5.2.3: UpdateOnACK ().
     fn update(&mut self, path: &mut PathSample<'_>) {
         self.window.note_use(path.in_network_before, path.flight);
-        self.take_back(path);
+        self.restore_if_due(path);
         self.update_model(path);
         self.pacing.note_rtt(path.flight.cwnd, path.ack.srtt, |rate| State::Startup.pacing_gain().of(rate));
         self.set_pacing_rate(self.state.pacing_gain());

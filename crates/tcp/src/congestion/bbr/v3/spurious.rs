@@ -14,7 +14,7 @@ impl Bbr3 {
 
     /// `HandleSpuriousLossDetection ()`, if it is due. The window is restored with the end of
     /// recovery, which comes with it.
-    pub(super) fn take_back(&mut self, path: &PathSample<'_>) {
+    pub(super) fn restore_if_due(&mut self, path: &PathSample<'_>) {
         if !std::mem::take(&mut self.undo.is_due) {
             return;
         }
