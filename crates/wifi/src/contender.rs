@@ -6,12 +6,14 @@
 //! | `queue`, `turns`, `round` | frames that wait; flows or receivers that take turns |
 //! | `attempts` | what became of a frame so far, and what is told of it |
 //! | `exchange` | the frames of an exchange, and how far it has come |
+//! | `rate_control` | the rates of its data frames |
 //! | `back_off` | the contention window; where a back-off stands |
 
 mod attempts;
 mod back_off;
 mod exchange;
 mod queue;
+mod rate_control;
 mod round;
 mod turns;
 
@@ -19,13 +21,16 @@ use std::ops::Range;
 
 use lasthop_packet::{Instant, Rng};
 
+use super::config::MacConfig;
 use super::frame::{MacFrame, OwnFrame, Receiver};
+use super::phy::{PhyConfig, Rate};
 use super::station::{Scheduler, StationConfig};
 use super::used::Used;
 pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
 pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
 pub(crate) use queue::{Queue, Queued};
+use rate_control::{FixedRate, RateControl};
 
 /// A contender; its parts own their fields.
 #[derive(Debug)]
@@ -33,6 +38,7 @@ pub(crate) struct Contender {
     pub(crate) back_off: BackOff,
     pub(crate) queue: Queue,
     pub(crate) exchange: Exchange,
+    rate_control: FixedRate,
     /// What became of the frame in its hands.
     pub(crate) attempts: Attempts,
     /// What became of the frame at the head of the queue, while there is one of its own.
@@ -68,17 +74,18 @@ impl Contender {
         contender / CATEGORIES
     }
 
-    pub(crate) fn new(config: &StationConfig, cw_min: u32, short_retry_limit: u32, rng: Rng) -> Self {
+    pub(crate) fn new(config: &StationConfig, phy: &PhyConfig, mac: &MacConfig, rng: Rng) -> Self {
         Self {
-            back_off: BackOff::new(cw_min, rng),
+            back_off: BackOff::new(phy.cw_min, rng),
             queue: Queue::new(config.queue, config.scheduler),
             exchange: Exchange::default(),
+            rate_control: FixedRate(config.rate.unwrap_or(phy.rate)),
             attempts: Attempts::default(),
             set_aside: Attempts::default(),
             own: None,
             next_own: None,
             sequence: 0,
-            short_retry_limit: config.short_retry_limit.unwrap_or(short_retry_limit),
+            short_retry_limit: config.short_retry_limit.unwrap_or(mac.short_retry_limit),
             used: Used::default(),
         }
     }
@@ -94,6 +101,21 @@ impl Contender {
 
     pub(crate) const fn used(&self) -> Used {
         self.used
+    }
+
+    /// The rate of its next data frame to a receiver.
+    pub(crate) fn rate(&self, to: Receiver) -> Rate {
+        self.rate_control.rate(to)
+    }
+
+    /// An exchange is over: its rate control hears of that.
+    #[inline]
+    pub(crate) fn adapt_rate(&mut self, acknowledged: bool) {
+        if let Some(to) = self.exchange.plan().map(|plan| plan.to)
+            && self.rate_control.on_outcome(to, acknowledged)
+        {
+            self.exchange.forget_plan();
+        }
     }
 
     /// Whether the frame at the head of the queue has arrived.

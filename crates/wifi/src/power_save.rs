@@ -32,7 +32,6 @@ use super::frame::OwnFrame;
 
 use buffer::Buffer;
 pub use config::PowerSaveConfig;
-pub(crate) use dozing::Polls;
 use dozing::Sleeper;
 
 /// A cell with power save.
@@ -86,10 +85,6 @@ impl PowerSave {
     /// Nanoseconds from TBTT to TBTT.
     pub(crate) fn interval(&self) -> u64 {
         self.config.interval()
-    }
-
-    pub(crate) const fn access_point(&self) -> u32 {
-        self.access_point
     }
 
     /// A station's exchange begins, of a frame of its own or of a packet to a station or to all: its frames

@@ -57,8 +57,6 @@ pub enum Scheduler {
 /// What belongs to a station whatever it contends for.
 #[derive(Debug)]
 pub(crate) struct Station {
-    /// Of its data frames.
-    pub(crate) rate: DataRate,
     /// It neither takes nor acknowledges data frames.
     pub(crate) refuses: bool,
     pub(crate) duplicates: DuplicateFilter,

@@ -52,6 +52,8 @@ pub struct Wlan {
     seed: u64,
     phy: PhyConfig,
     mac: MacConfig,
+    /// Octets around a packet.
+    overhead: u32,
     times: Times,
     medium: Medium,
     stations: Vec<Station>,
@@ -88,6 +90,7 @@ impl Wlan {
         };
         Self {
             seed,
+            overhead: mac.overhead.octets(),
             phy,
             mac,
             times,
@@ -111,14 +114,13 @@ impl Wlan {
         let id = StationId::from_index(self.stations.len());
         self.medium.add(config.position);
         self.stations.push(Station {
-            rate: config.rate.unwrap_or(self.phy.rate),
             refuses: false,
             duplicates: DuplicateFilter::default(),
             options: OptionsKnowledge::new(config.knows_options),
         });
         for _ in Contender::all_of(id.0) {
             let rng = Rng::named(self.seed, &format!("radio {} back-off", id.index()));
-            self.contenders.push(Contender::new(config, self.phy.cw_min, self.mac.short_retry_limit, rng));
+            self.contenders.push(Contender::new(config, &self.phy, &self.mac, rng));
         }
         id
     }

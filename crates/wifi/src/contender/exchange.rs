@@ -114,6 +114,11 @@ impl Exchange {
         *(if self.is_own { &mut self.own } else { &mut self.packet }) = Some(plan);
     }
 
+    /// The next exchange is planned anew.
+    pub(crate) const fn forget_plan(&mut self) {
+        self.packet = None;
+    }
+
     /// It begins, as planned.
     #[inline]
     pub(crate) const fn begin(&mut self, now: Instant, is_refused: bool) {

@@ -6,6 +6,8 @@
 use lasthop_packet::Instant;
 
 use super::PowerSave;
+use crate::frame::OwnFrame;
+use crate::id::StationId;
 
 /// A station as power save knows it.
 #[derive(Debug)]
@@ -43,15 +45,6 @@ impl Sleeper {
     const fn set(&mut self, reason: u8, holds: bool) {
         self.reasons = if holds { self.reasons | reason } else { self.reasons & !reason };
     }
-}
-
-/// What a station is to do about PS-Polls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Polls {
-    /// It sends one.
-    Send,
-    /// Nothing is left to poll for.
-    Cancel,
 }
 
 impl PowerSave {
@@ -101,27 +94,38 @@ impl PowerSave {
         }
     }
 
-    /// A station that was awake has received a beacon.
-    pub(crate) fn hear_beacon(&mut self, station: u32) -> Polls {
+    /// A station that was awake has received a beacon. Returns the PS-Poll that it sends; `None`: nothing is
+    /// left to poll for.
+    pub(crate) fn hear_beacon(&mut self, station: u32) -> Option<OwnFrame> {
         let sleeper = &mut self.sleepers[station as usize];
         sleeper.set(BEACON, false);
         sleeper.set(RESPONSE, false);
         sleeper.set(GROUP, self.announced.group);
-        if self.buffers[station as usize].is_announced { Polls::Send } else { Polls::Cancel }
+        self.buffers[station as usize].is_announced.then_some(self.ps_poll())
     }
 
-    /// A station has received a frame that was addressed to it alone, and will acknowledge it.
-    pub(crate) fn hear_response(&mut self, station: u32, from: u32) -> Option<Polls> {
+    /// A station has received a frame that was addressed to it alone, and will acknowledge it. Returns whether
+    /// that was a response.
+    pub(crate) fn hear_response(&mut self, station: u32, from: u32) -> bool {
         let sleeper = &mut self.sleepers[station as usize];
         if !sleeper.saves_power {
-            return None;
+            return false;
         }
         sleeper.set(ACK, true);
-        if from != self.access_point {
-            return None;
+        let is_response = from == self.access_point;
+        if is_response {
+            sleeper.set(RESPONSE, false);
         }
-        sleeper.set(RESPONSE, false);
-        Some(if self.more_data { Polls::Send } else { Polls::Cancel })
+        is_response
+    }
+
+    /// The PS-Poll that follows a response.
+    pub(crate) fn next_poll(&self) -> Option<OwnFrame> {
+        self.more_data.then_some(self.ps_poll())
+    }
+
+    const fn ps_poll(&self) -> OwnFrame {
+        OwnFrame::PsPoll { to: StationId(self.access_point) }
     }
 
     /// A station has sent its ACK.

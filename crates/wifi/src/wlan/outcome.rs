@@ -94,6 +94,7 @@ impl Wlan {
         }
         self.finish(index, now, Fate::Delivered);
         let contender = &mut self.contenders[index as usize];
+        contender.adapt_rate(true);
         contender.back_off.reset_window(self.phy.cw_min);
         self.medium.back_off(index, now, now, contender);
         if self.power_save.is_some() {
@@ -144,7 +145,9 @@ impl Wlan {
                 now
             }
         };
-        self.medium.back_off(index, now, earliest, &mut self.contenders[index as usize]);
+        let contender = &mut self.contenders[index as usize];
+        contender.adapt_rate(false);
+        self.medium.back_off(index, now, earliest, contender);
         // It may have moved away from whoever did not reach it, and then nobody else does this.
         self.schedule_access(self.medium.home(station));
         if self.power_save.is_some() {

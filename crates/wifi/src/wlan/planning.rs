@@ -19,7 +19,7 @@ impl Wlan {
         } else {
             let frame = contender.queue.head()?.frame;
             let options = u32::from(contender.attempts.options());
-            (frame.to, frame.octets + options + self.mac.overhead.octets())
+            (frame.to, frame.octets + options + self.overhead)
         };
         if !self.contenders[index as usize].exchange.is_for(to, [Mpdu { octets }]) {
             let plan = self.plan_frames(Contender::station_of(index), to, octets, own.is_some());
@@ -58,7 +58,10 @@ impl Wlan {
     /// From a station to another: the rate of data, whether that needs protection, the rate of
     /// control frames.
     fn rates(&self, from: u32, to: StationId) -> (Rate, bool, Rate) {
-        let data = slower(self.stations[from as usize].rate, self.stations[to.index()].rate);
+        let rate = |of: u32, to: u32| {
+            self.contenders[Contender::of(of) as usize].rate(Receiver::Station(StationId(to)))
+        };
+        let data = slower(rate(from, to.0), rate(to.0, from));
         let protected = self.mac.cts_to_self && data.is_ofdm();
         (data, protected, self.phy.initial_control_rate(data, protected))
     }

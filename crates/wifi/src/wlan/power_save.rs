@@ -9,7 +9,7 @@ use crate::events::Event;
 use crate::frame::{Kind, OwnFrame};
 use crate::id::StationId;
 use crate::output::Output;
-use crate::power_save::{Polls, PowerSave, PowerSaveConfig};
+use crate::power_save::{PowerSave, PowerSaveConfig};
 
 impl Wlan {
     /// Puts these stations into power-save mode for the whole run; the access point, if it is among
@@ -134,10 +134,10 @@ impl Wlan {
             let heeds = self.power_save.as_deref().is_some_and(|it| it.heeds_beacon_since(station, during.0));
             if heeds
                 && !self.is_in_error(Kind::Data, (from, station), initiator, during)
-                && let Some(polls) = self.power_save.as_deref_mut().map(|it| it.hear_beacon(station))
+                && let Some(poll) = self.power_save.as_deref_mut().map(|it| it.hear_beacon(station))
             {
-                self.poll_for_frames(station, polls, during.1);
-                if polls == Polls::Cancel {
+                self.poll_for_frames(station, poll, during.1);
+                if poll.is_none() {
                     self.doze(station, during.1);
                 }
             }
@@ -147,8 +147,11 @@ impl Wlan {
     /// A station has received a frame that was addressed to it alone, and will acknowledge it.
     #[cold]
     pub(super) fn hear_response(&mut self, station: u32, from: u32, now: Instant) {
-        if let Some(polls) = self.power_save.as_deref_mut().and_then(|it| it.hear_response(station, from)) {
-            self.poll_for_frames(station, polls, now);
+        if let Some(power_save) = self.power_save.as_deref_mut()
+            && power_save.hear_response(station, from)
+        {
+            let poll = power_save.next_poll();
+            self.poll_for_frames(station, poll, now);
         }
     }
 
@@ -168,13 +171,12 @@ impl Wlan {
         }
     }
 
-    fn poll_for_frames(&mut self, station: u32, polls: Polls, now: Instant) {
-        let access_point = self.power_save.as_deref().map_or(0, PowerSave::access_point);
-        match polls {
-            Polls::Send => {
-                self.send_own(now, station, OwnFrame::PsPoll { to: StationId(access_point) }, true);
-            }
-            Polls::Cancel => self.contenders[Contender::of(station) as usize].withdraw_own(),
+    /// A station sends a PS-Poll, or takes one back.
+    fn poll_for_frames(&mut self, station: u32, poll: Option<OwnFrame>, now: Instant) {
+        if let Some(poll) = poll {
+            self.send_own(now, station, poll, true);
+        } else {
+            self.contenders[Contender::of(station) as usize].withdraw_own();
         }
     }
 
