@@ -76,7 +76,7 @@ impl Contender {
 
     pub(crate) fn new(config: &StationConfig, phy: &PhyConfig, mac: &MacConfig, rng: Rng) -> Self {
         Self {
-            back_off: BackOff::new(phy.cw_min, rng),
+            back_off: BackOff::new((phy.cw_min, phy.cw_max), rng),
             queue: Queue::new(config.queue, config.scheduler),
             exchange: Exchange::default(),
             rate_control: FixedRate(config.rate.unwrap_or(phy.rate)),

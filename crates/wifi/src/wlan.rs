@@ -118,8 +118,8 @@ impl Wlan {
             duplicates: DuplicateFilter::default(),
             options: OptionsKnowledge::new(config.knows_options),
         });
-        for _ in Contender::all_of(id.0) {
-            let rng = Rng::named(self.seed, &format!("radio {} back-off", id.index()));
+        for contender in Contender::all_of(id.0) {
+            let rng = Rng::named(self.seed, &format!("radio {contender} back-off"));
             self.contenders.push(Contender::new(config, &self.phy, &self.mac, rng));
         }
         id

@@ -26,12 +26,14 @@ pub(crate) struct BackOff {
     /// Entries of its contention with another stamp are not valid any more.
     stamp: u32,
     cw: u32,
+    /// `CWmin` and `CWmax`.
+    bounds: (u32, u32),
     rng: Rng,
 }
 
 impl BackOff {
-    pub(super) const fn new(cw_min: u32, rng: Rng) -> Self {
-        Self { stage: Stage::None, stamp: 0, cw: cw_min, rng }
+    pub(super) const fn new(bounds: (u32, u32), rng: Rng) -> Self {
+        Self { stage: Stage::None, stamp: 0, cw: bounds.0, bounds, rng }
     }
 
     #[inline]
@@ -77,12 +79,12 @@ impl BackOff {
 
     /// An exchange succeeded, or its frame was given up.
     #[inline]
-    pub(crate) const fn reset_window(&mut self, cw_min: u32) {
-        self.cw = cw_min;
+    pub(crate) const fn reset_window(&mut self) {
+        self.cw = self.bounds.0;
     }
 
     /// An exchange failed, and will be repeated.
-    pub(crate) fn double_window(&mut self, cw_max: u32) {
-        self.cw = self.cw.saturating_mul(2).saturating_add(1).min(cw_max);
+    pub(crate) fn double_window(&mut self) {
+        self.cw = self.cw.saturating_mul(2).saturating_add(1).min(self.bounds.1);
     }
 }

@@ -95,7 +95,7 @@ impl Wlan {
         self.finish(index, now, Fate::Delivered);
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(true);
-        contender.back_off.reset_window(self.phy.cw_min);
+        contender.back_off.reset_window();
         self.medium.back_off(index, now, now, contender);
         if self.power_save.is_some() {
             let station = Contender::station_of(index);
@@ -122,9 +122,9 @@ impl Wlan {
         //# and is CWmin again once the frame is delivered or given up.
         let is_given_up = contender.fail(was_long, self.mac.long_retry_limit);
         if is_given_up {
-            contender.back_off.reset_window(self.phy.cw_min);
+            contender.back_off.reset_window();
         } else {
-            contender.back_off.double_window(self.phy.cw_max);
+            contender.back_off.double_window();
             self.tell_attempt(index, false);
         }
         self.note_options_failed(index, now, data_sent);
