@@ -1,4 +1,4 @@
-//! A host of one's own behind an emulated hop: a namespace at one end, this machine at the other.
+//! The client side of an emulated hop: a network namespace at one end, this machine at the other.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,60 +12,61 @@ use super::in_use::InUse;
 use super::machine::Machine;
 use lasthop_linux::namespace::{IpError, Namespace};
 
-/// The device's name in the namespace behind the hop.
+/// The device's name in the client's namespace.
 pub const DEVICE: &str = "hop";
 
-/// A namespace with a device `hop` to which everything goes, and this machine's device at the other
-/// end.
+/// A client in a namespace whose default route is a device `hop`, and this machine's device at the
+/// other end.
 #[derive(Debug)]
 pub struct ClientSide {
-    /// The host behind the hop.
+    /// The client's namespace.
     pub inside: Namespace,
-    /// Where the other end is: the namespace of whoever made this.
+    /// The namespace of the other end, which is that of the caller of [`Self::new`].
     pub outside: Namespace,
-    /// This machine's address at the hop.
+    /// This machine's IPv4 address at the hop.
     pub gateway: Ipv4Addr,
-    /// The same, of IPv6; nothing beyond it is reached by IPv6. `None` where there is no IPv6.
+    /// This machine's IPv6 address at the hop. IPv6 does not reach other hosts. `None` without
+    /// IPv6.
     pub gateway_v6: Option<Ipv6Addr>,
-    /// The address behind the hop.
+    /// The client's IPv4 address.
     pub address: Ipv4Addr,
-    /// The same, of IPv6.
+    /// The client's IPv6 address. `None` without IPv6.
     pub address_v6: Option<Ipv6Addr>,
     /// The name of this machine's device.
     pub device: String,
-    /// Where the emulation keeps its files.
+    /// The directory of the emulation's files.
     pub directory: Directory,
 }
 
-/// Why there is no host behind a hop.
+/// Why the client side of a hop cannot be set up.
 #[derive(Debug, Error)]
 pub enum ClientSideError {
-    /// A namespace cannot be made or entered.
+    /// A namespace cannot be created or entered.
     #[error("cannot create a network namespace: {}{}", .0, hint(.0))]
     Namespace(#[from] io::Error),
-    /// A device cannot be made.
+    /// A device cannot be created.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// There is no place for files.
+    /// The directory for files cannot be created.
     #[error("cannot keep files in {directory}: {source}")]
     Directory {
         /// The directory.
         directory: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Another emulation may be choosing the same subnet.
+    /// The lock that keeps other emulations from choosing the same subnet cannot be taken.
     #[error("cannot lock {file}: {source}")]
     Lock {
-        /// What is locked.
+        /// The lock file.
         file: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// Addresses cannot be set.
     #[error(transparent)]
     Ip(#[from] IpError),
-    /// All subnets that this uses are in use.
+    /// All candidate subnets are in use.
     #[error(
         "all subnets from 100.64.0.0/30 to 100.64.255.0/30 and from 198.18.0.0/30 to 198.18.255.0/30 are in use on this machine, by its addresses, routes or rules"
     )]
@@ -73,8 +74,9 @@ pub enum ClientSideError {
 }
 
 impl ClientSide {
-    /// Makes the host, and the devices at the near end, in its namespace, and at the far end, in
-    /// this one. Both are up. Emulations that have the same directory have different subnets.
+    /// Creates the client's namespace and two devices: the near end, in that namespace, and the far
+    /// end, in the current one. Both are up. Emulations with the same directory have different
+    /// subnets.
     pub fn new(directory: Directory, machine: &Machine) -> Result<(Self, Device, Device), ClientSideError> {
         let outside = Namespace::current("this machine")?;
         let inside = Namespace::new("behind the hop")?;
@@ -82,7 +84,7 @@ impl ClientSide {
             let directory = directory.path().display().to_string();
             ClientSideError::Directory { directory, source }
         })?;
-        // Until the device that takes the subnet is there.
+        // Held until the device that claims the subnet exists.
         let lock = directory.lock().map_err(|source| {
             let file = directory.lock_file().display().to_string();
             ClientSideError::Lock { file, source }
@@ -97,7 +99,7 @@ impl ClientSide {
         drop(lock);
         let near = Device::tap_in(&inside, DEVICE)?;
         for (namespace, name) in [(&inside, DEVICE), (&outside, device.as_str())] {
-            // Hosts that look for routers would take their share of the link, and of its draws.
+            // Router solicitations would use the link's capacity and its random draws.
             let key = format!("ipv6/conf/{name}/router_solicitations");
             if let Err(error) = namespace.sysctl(&key, "0") {
                 tracing::debug!("IPv6 is not available: {error}");
@@ -116,7 +118,7 @@ impl ClientSide {
             });
             set.inspect_err(|error| tracing::debug!("IPv6 is not available: {error}")).is_ok()
         };
-        // In a user namespace the caller is in this group, and has no right but this one to `ping`.
+        // In a user namespace the caller is in this group, and needs this permission to use `ping`.
         if let Err(error) = inside.sysctl("ipv4/ping_group_range", "0 0") {
             tracing::debug!("only root can ping: {error}");
         }
@@ -131,8 +133,9 @@ impl ClientSide {
     }
 }
 
-/// What subnets are taken from: what lies between an operator and its customers (RFC 6598), and test
-/// networks (RFC 2544, appendix C.2.2), where those are in use.
+/// The address spaces from which subnets are taken: the shared space between an operator and its
+/// customers (RFC 6598), and, where that is in use, that of test networks (RFC 2544,
+/// appendix C.2.2).
 const SPACES: [([u8; 2], u8); 2] = [([100, 64], 10), ([198, 18], 15)];
 
 /// The addresses of a hop.
@@ -140,13 +143,13 @@ const SPACES: [([u8; 2], u8); 2] = [([100, 64], 10), ([198, 18], 15)];
 struct Subnet {
     /// The first two octets.
     space: [u8; 2],
-    /// The third one.
+    /// The third octet.
     number: u8,
 }
 
 impl Subnet {
-    /// One of which nothing is in use, in a space that only emulations use, if there is one: what
-    /// uses a space may have rules for all of it.
+    /// An unused subnet, preferably in a space that only emulations use: other users of a space may
+    /// have rules for all of it.
     fn free(in_use: &InUse) -> Option<Self> {
         let all = |space| (0..=u8::MAX).map(move |number| Self { space, number });
         let is_left = |(space, len): &([u8; 2], u8)| {
@@ -176,7 +179,7 @@ impl Subnet {
         Prefix::new(self.v4(0).into(), 30)
     }
 
-    /// Whether nobody uses the addresses of IPv6.
+    /// Whether the IPv6 addresses are unused.
     fn has_v6(self, in_use: &InUse) -> bool {
         Prefix::new(self.v6(0).into(), 64).is_some_and(|prefix| !in_use.has_any_of(&prefix))
     }
@@ -186,7 +189,7 @@ impl Subnet {
     }
 }
 
-/// Whether a device of this machine has a name as those of emulations have.
+/// Whether a device name has the form of those of emulations.
 pub(super) fn is_ours(device: &str) -> bool {
     let number = device.strip_prefix("lasthop").unwrap_or_default();
     !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())

@@ -1,5 +1,5 @@
-//! A command behind an emulated hop, in place of this process as far as its terminal and its caller
-//! can tell.
+//! A command on the client side of an emulated hop. For its terminal and its caller, it stands in
+//! for this process.
 
 #![expect(
     unsafe_code,
@@ -20,8 +20,9 @@ use super::open_files::OpenFiles;
 use super::user::User;
 use lasthop_linux::unprivileged::Caller;
 
-/// Signals that this process waits for instead of ending by them. Blocked as long as this value
-/// lives; threads that are started meanwhile leave them to it, and children start without.
+/// Signals that this process waits for, instead of being terminated by them. They are blocked
+/// during the lifetime of this value, also in threads started meanwhile; children start with the
+/// mask from before.
 #[derive(Debug)]
 pub struct Signals {
     waited_for: libc::sigset_t,
@@ -29,12 +30,12 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// From now on. To be called before threads are started.
+    /// Blocks the signals. Must be called before threads are started.
     pub fn hold() -> Self {
         let mut waited_for = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
-        // SAFETY: the sets are initialised by `sigemptyset` and `pthread_sigmask` before they are
-        // read, and the numbers are those of signals, for which none of these calls can fail.
+        // SAFETY: `sigemptyset` and `pthread_sigmask` initialize the sets before they are read, and
+        // all numbers are valid signals, so none of these calls can fail.
         unsafe {
             libc::sigemptyset(waited_for.as_mut_ptr());
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD] {
@@ -45,20 +46,20 @@ impl Signals {
         }
     }
 
-    /// Waits for the next one: its number, and whether a process sent it, not the terminal or the
-    /// kernel.
+    /// Waits for the next signal. Returns its number, and whether a process sent it, not the
+    /// terminal or the kernel.
     fn next(&self) -> (i32, bool) {
         let mut info: MaybeUninit<libc::siginfo_t> = MaybeUninit::zeroed();
-        // SAFETY: `sigwaitinfo` reads an initialised set and writes `info`, for which all zeroes is
-        // a value, too.
+        // SAFETY: `sigwaitinfo` reads an initialized set and writes `info`, for which all zeros is
+        // a valid value.
         unsafe {
             let signal = libc::sigwaitinfo(&raw const self.waited_for, info.as_mut_ptr());
             (signal, info.assume_init().si_code <= 0)
         }
     }
 
-    /// Waits until a child ends. Signals that were sent to this process go on to the child; those
-    /// of the terminal have reached it already.
+    /// Waits until a child ends. Signals that a process sent to this one are forwarded to the
+    /// child; the terminal has sent its own to the child already.
     pub fn wait_for(&self, child: &mut Child) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = child.try_wait()? {
@@ -71,7 +72,7 @@ impl Signals {
             if let (Some(pid), Some(signal)) =
                 (Pid::from_raw(child.id().cast_signed()), Signal::from_named_raw(signal))
             {
-                // It may have ended just now.
+                // The child may have ended just now.
                 let _ = kill_process(pid, signal);
             }
         }
@@ -81,9 +82,9 @@ impl Signals {
 impl Drop for Signals {
     fn drop(&mut self) {
         let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `waited_for` is initialised, and `before` is the set that was in force before.
+        // SAFETY: `waited_for` is initialized, and `before` is the mask that was set before.
         unsafe {
-            // Those that came too late for the command would end this process now.
+            // Signals that came too late for the command would terminate this process now.
             while libc::sigtimedwait(&raw const self.waited_for, std::ptr::null_mut(), &raw const at_once) > 0
             {
             }
@@ -92,38 +93,38 @@ impl Drop for Signals {
     }
 }
 
-/// How long a hop outlives its command.
+/// The time for which a hop outlives its command.
 const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
-/// Ends what a command that has ended has left running behind the hop, and waits until its last
-/// words have crossed most hops: else its peers would wait for them in vain.
+/// Terminates the processes that a command has left running on the client side, and waits until
+/// their last packets have crossed most hops: their peers would otherwise wait for these in vain.
 pub fn end_the_rest(hop: &ClientSide) {
-    // What cannot be found here is for the keeper.
+    // The supervisor kills the processes that are not found here.
     let _ = hop.inside.signal_processes(Signal::TERM);
-    // A signal that cuts it short is one to end.
+    // A signal that interrupts the sleep is a request to end.
     let _ = rustix::thread::nanosleep(&LINGER);
     let _ = hop.inside.kill_processes();
 }
 
-/// The exit code that a shell would give this status.
+/// The exit code that a shell would report for this status.
 pub fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-/// As whom a command runs.
+/// The user as whom a command runs.
 #[derive(Clone, Debug)]
 pub enum RunAs {
-    /// As whoever this process is.
+    /// The user of this process.
     ThisProcess,
-    /// As another user of this machine; this process is root.
+    /// Another user of this machine; this process is root.
     User(User),
-    /// As the user who started this process, which has entered a user namespace since.
+    /// The user who started this process, which has entered a user namespace since.
     Caller(Caller),
 }
 
-/// Starts a command behind the hop. It is killed when the calling thread ends, however that comes
-/// about.
+/// Starts a command on the client side of the hop. The kernel kills it when the calling thread ends
+/// for any reason.
 pub fn start(
     hop: &ClientSide,
     names: &Names,
@@ -144,13 +145,13 @@ pub fn start(
     let mounts = names.mounts()?;
     let run_as = run_as.clone();
     let parent = getpid();
-    // SAFETY: the closure allocates nothing and makes only calls that are safe between fork and
+    // SAFETY: the closure does not allocate, and makes only calls that are safe between fork and
     // exec.
     unsafe {
         command.pre_exec(move || {
             namespace.move_into()?;
             if mounts.mount().is_err() {
-                // A name that does not resolve is no reason not to start.
+                // The command starts even if the names do not resolve.
                 let _ = libc::write(libc::STDERR_FILENO, NOT_MOUNTED.as_ptr().cast(), NOT_MOUNTED.len());
             }
             match &run_as {
@@ -162,7 +163,7 @@ pub fn start(
             // After the change of user, which would clear it.
             set_parent_process_death_signal(Some(Signal::KILL))?;
             if getppid() != Some(parent) {
-                // The parent died before it could be heard of.
+                // The parent ended before the kernel was asked to report its death.
                 return Err(io::ErrorKind::Interrupted.into());
             }
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());

@@ -1,7 +1,8 @@
-//! A socket through which links are changed while they are in use, and through which an emulation
-//! says what it is and has done. A client sends a `Command` as a JSON document on a line, and reads an
-//! [`Answer`]. All changes of a request are made between the same two events, or none. A command with a
-//! key that is not known is refused, and nothing is done: it might mean less than was asked.
+//! The control socket of an emulation: it changes links while they are in use, and reports the
+//! status of the emulation. A client sends a `Command` as a JSON document on one line, and reads an
+//! [`Answer`]. All changes of a request are made between the same two events, or none is. A command
+//! with an unknown key is refused and has no effect: ignoring the key could do less than the client
+//! requested.
 
 mod client;
 mod message;
@@ -38,17 +39,18 @@ use ways::Ways;
 pub use client::{ControlError, change, is_another_user_s, sockets, status};
 pub use message::{About, Status};
 
-/// More than any change of all links takes, in octets.
+/// The maximum length of a request, in octets: more than a change of all links needs.
 const LONGEST_REQUEST: usize = 1 << 20;
-/// Clients at a time. A further one takes the place of the first that has not asked anything yet; if all
-/// have, it waits in the kernel's backlog.
+/// The maximum number of clients. A further one replaces the first that has not sent a request yet;
+/// if all have, it waits in the kernel's backlog.
 const MOST_CLIENTS: usize = 16;
-/// After a client could not be let in, for want of descriptors perhaps, nobody is let in for so long.
-const CLOSED: Duration = Duration::from_millis(100);
-/// How long the thread may take to end; one that waits for a file ends with the process.
+/// The time without further accepts after an accept failed, for example for lack of descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The maximum wait for the end of the thread; a thread that waits for a file ends with the
+/// process.
 const LAST_WAIT: Duration = Duration::from_millis(300);
 
-/// The socket of one emulation. It vanishes with this value.
+/// The socket of one emulation. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct ControlSocket {
     listener: Arc<ControlListener>,
@@ -56,14 +58,14 @@ pub struct ControlSocket {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The socket of the emulation in the process with this number.
+/// The path of the socket of the emulation with this process ID.
 pub fn socket_of(pid: u32, directory: &Directory) -> PathBuf {
     directory.path().join(format!("emulate-{pid}.sock"))
 }
 
 impl ControlSocket {
-    /// Listens at a path, for root, this process's own user, and `user`, for changes of `settings`, whose
-    /// links are `links` in the world, and for questions about the emulation.
+    /// Listens at a path for requests of root, this process's own user, and `user`. Requests change
+    /// `settings`, whose links are `links` in the world, or query the status.
     pub fn listen(
         path: &Path,
         user: Option<u32>,
@@ -75,8 +77,8 @@ impl ControlSocket {
         if let Some(directory) = path.parent() {
             remove_files_of_the_dead(directory);
         }
-        // Of users who are not in this user namespace, only root can open the file: its mode and its
-        // directory's see to that.
+        // Of the users outside this user namespace, only root can open the file, because of its
+        // mode and its directory's.
         let others: Vec<u32> = user.into_iter().chain(unprivileged::stand_in_for_others()).collect();
         let listener = Arc::new(ControlListener::open(path, &others)?);
         if let Some(user) = user {
@@ -94,7 +96,7 @@ impl ControlSocket {
         Ok(Self { listener, stop, thread: Some(thread) })
     }
 
-    /// Where it is.
+    /// The path of the socket.
     pub fn path(&self) -> &Path {
         self.listener.path()
     }
@@ -103,18 +105,18 @@ impl ControlSocket {
 /// Answers clients until `stop` is readable. No client can keep another one waiting.
 fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -> io::Result<()> {
     let mut clients: Vec<(Client<Infallible>, FurtherFiles)> = Vec::new();
-    let mut closed_until: Option<Instant> = None;
+    let mut paused_until: Option<Instant> = None;
     loop {
-        // One that has not asked anything makes room for one that may.
+        // A client without a request can be replaced.
         let silent = clients.iter().position(|(client, _)| client.is_silent());
         let is_full = clients.len() >= MOST_CLIENTS;
-        let is_open = closed_until.is_none() && (!is_full || silent.is_some());
-        let events = if is_open { PollFlags::IN } else { PollFlags::empty() };
+        let accepts = paused_until.is_none() && (!is_full || silent.is_some());
+        let events = if accepts { PollFlags::IN } else { PollFlags::empty() };
         let own = [(stop.as_fd(), PollFlags::IN), (listener.as_fd(), events)];
         let all = own.into_iter().chain(clients.iter().map(|(client, _)| (client.fd(), client.waits_for())));
         let mut files: Vec<PollFd<'_>> =
             all.map(|(file, events)| PollFd::from_borrowed_fd(file, events)).collect();
-        let deadline = clients.iter().map(|(client, _)| client.deadline()).chain(closed_until).min();
+        let deadline = clients.iter().map(|(client, _)| client.deadline()).chain(paused_until).min();
         let timeout = deadline.map(|deadline| {
             let left = deadline.since(clock::now());
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
@@ -127,13 +129,13 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
         if !files[0].revents().is_empty() {
             return Ok(());
         }
-        let knocks = !files[1].revents().is_empty();
+        let is_pending = !files[1].revents().is_empty();
         let now = clock::now();
-        closed_until = closed_until.filter(|until| *until > now);
-        if is_open && knocks {
+        paused_until = paused_until.filter(|until| *until > now);
+        if accepts && is_pending {
             match listener.accept(now) {
-                // The user who has the socket is not always the one whose rights this process has; and no
-                // user may keep it waiting.
+                // A client may have fewer permissions than this process, and no client may make
+                // this process wait for a pipe.
                 Ok(Some((client, uid))) => {
                     if let Some(silent) = silent.filter(|_| is_full) {
                         clients.remove(silent);
@@ -145,7 +147,7 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
                     tracing::warn!("cannot accept a request to change links: {error}");
-                    closed_until = Some(now + CLOSED);
+                    paused_until = Some(now + ACCEPT_PAUSE);
                 }
             }
         }
@@ -154,9 +156,10 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
     }
 }
 
-/// Answers a client, for which this process opens these further files.
+/// Answers the requests of a client.
 struct ControlAnswers<'s> {
     server: &'s RefCell<Server>,
+    /// The further files that this process opens for the client.
     further: FurtherFiles,
 }
 
@@ -181,7 +184,7 @@ fn remove_files_of_the_dead(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        // A socket, or the lock beside one.
+        // A socket, or its lock file.
         let of_socket =
             |name: &str| name.strip_suffix(".lock").unwrap_or(name).strip_suffix(".sock").map(str::to_owned);
         let socket = name.strip_prefix("emulate-").and_then(of_socket);
@@ -189,10 +192,10 @@ fn remove_files_of_the_dead(directory: &Path) {
         let is_socket = socket.is_some();
         let pid = socket.or_else(|| other().map(str::to_owned)).and_then(|pid| pid.parse::<u32>().ok());
         let Some(pid) = pid else { continue };
-        // One whose process lives may be about to listen.
+        // A socket whose process exists may be about to listen.
         let is_left = !Path::new("/proc").join(pid.to_string()).exists();
         if is_left && (!is_socket || !is_alive(&entry.path())) {
-            // Another one may have been quicker.
+            // Another emulation may have removed it already.
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -215,21 +218,21 @@ impl Drop for ControlSocket {
     }
 }
 
-/// Reads assignments: a key of a link and its value, `KEY=VALUE`, each on a line of its own.
+/// Parses assignments, each a key of a link and its value, `KEY=VALUE`, on its own line.
 pub fn parse_assignments(assignments: &[String]) -> Result<Vec<(&str, &str)>, String> {
     assignments
         .iter()
-        // One without a line assigns nothing, too.
+        // An empty text has no line, but is also malformed.
         .flat_map(|text| text.lines().chain(text.is_empty().then_some("")))
         .map(|line| line.split_once('=').map(|(key, value)| (key.trim(), value.trim())))
         .collect::<Option<_>>()
         .ok_or_else(|| "expected KEY=VALUE, such as air.loss=2%".to_owned())
 }
 
-/// A key as people write it, of all the ways to write it.
+/// The canonical form of a key: without spaces and without the prefix `links.`.
 fn short_key(key: &str) -> String {
-    let whole = key.split('.').map(str::trim).collect::<Vec<_>>().join(".");
-    whole.strip_prefix("links.").unwrap_or(&whole).to_owned()
+    let trimmed = key.split('.').map(str::trim).collect::<Vec<_>>().join(".");
+    trimmed.strip_prefix("links.").unwrap_or(&trimmed).to_owned()
 }
 
 struct Server {
@@ -240,7 +243,7 @@ struct Server {
 }
 
 impl Server {
-    /// The answer to a question, as it is sent.
+    /// Returns the encoded answer to a request.
     fn answer(&mut self, question: &[u8], further: FurtherFiles) -> Vec<u8> {
         let line = question.split(|octet| *octet == b'\n').next().unwrap_or_default();
         let command = if line.len() >= LONGEST_REQUEST {
@@ -256,7 +259,7 @@ impl Server {
     }
 
     fn status(&mut self) -> Result<Status, String> {
-        self.pass()?;
+        self.record_past_changes()?;
         let summary = self.handle.summary().map_err(|gone| gone.to_string())?;
         match serde_json::to_value(summary) {
             Ok(serde_json::Value::Object(summary)) => Ok(Status { about: self.about.clone(), summary }),
@@ -264,8 +267,8 @@ impl Server {
         }
     }
 
-    /// Notes the changes that the file has for the time until now.
-    fn pass(&mut self) -> Result<(), String> {
+    /// Records the changes that the file has scheduled up to now.
+    fn record_past_changes(&mut self) -> Result<(), String> {
         let now = self.handle.with_world(|world| world.now()).map_err(|gone| gone.to_string())?;
         for (key, value) in self.settings.pass(now.since(Instant::ZERO)) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -277,15 +280,16 @@ impl Server {
     fn set(&mut self, assignments: &[String], further: FurtherFiles) -> Result<(), String> {
         let assignments = parse_assignments(assignments)?;
         let ways = Ways::of(self.settings.scenario());
-        let assignments = assignments.into_iter().map(|(key, value)| Ok((ways.of_a_file(key)?, value)));
+        let assignments = assignments.into_iter().map(|(key, value)| Ok((ways.file_key(key)?, value)));
         let assignments: Vec<(String, &str)> = assignments.collect::<Result<_, String>>()?;
         let assignments: Vec<(&str, &str)> =
             assignments.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-        self.pass()?;
+        self.record_past_changes()?;
         let mut settings = self.settings.clone();
         let before = settings.set(&assignments, further).map_err(|error| error.to_string())?;
         let changes = before.changes_of_links(settings.scenario());
-        // Those to come are made on top of what is set now. One whose time comes meanwhile is made again.
+        // Later changes of the file apply on top of this one. A change that becomes due meanwhile
+        // is applied again.
         let planned = settings.scenario().planned_changes(&self.links, false);
         let intervals = settings.scenario().planned_intervals(&self.links, false);
         let links = self.links.clone();
@@ -294,7 +298,7 @@ impl Server {
         let names: Vec<String> =
             settings.scenario().links.iter().map(|link| link.name().to_owned()).collect();
         let work = move |world: &mut World| {
-            // All are looked at before the first one is made.
+            // All changes are checked before the first one is made.
             for (index, way, change) in &changes {
                 let can = world.can_reconfigure_link(links[*index], *way, change);
                 can.map_err(|error| format!("{}: {error}", names[*index]))?;
@@ -320,10 +324,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_whose_process_lives_is_left_alone_before_it_listens() {
+    fn a_socket_of_a_live_process_is_kept_before_it_listens() {
         let directory = tempfile::tempdir().expect("a directory");
         let of = |pid: u32| directory.path().join(format!("emulate-{pid}.sock"));
-        // Above the kernel's largest (`PID_MAX_LIMIT`, 2^22).
+        // Above the kernel's largest process ID (`PID_MAX_LIMIT`, 2^22).
         let dead = (1 << 22) + 1;
         let bound: Vec<_> = [std::process::id(), dead]
             .into_iter()

@@ -1,10 +1,11 @@
-//! UDP of the host behind the hop, for an emulator in an empty network. Its datagrams go to a device of
-//! ours, and each pair of ends has a connected socket of this machine's network. All of one end behind the
-//! hop have the same port there, so that peers that hear of it from each other reach it (RFC 4787,
-//! section 4.1), and each hears from its own peer alone.
+//! A relay for the client's UDP, for an emulator in an empty network namespace. The client's
+//! datagrams are routed to a TUN device, and each pair of client endpoint and remote endpoint has a
+//! connected socket in this machine's network. All sockets of one client endpoint have the same
+//! port, so that peers that learn it from each other can reach it (RFC 4787, section 4.1:
+//! endpoint-independent mapping), and each socket receives from its own peer only.
 //!
-//! What crosses are the datagrams' octets: not the time to live, nor the traffic class. Fragments are
-//! relayed where the kernel puts them together for the rules of `nft` or `iptables`.
+//! Only the payload of the datagrams is relayed, not the time to live or the traffic class.
+//! Fragments are relayed if the kernel reassembles them for the rules of `nft` or `iptables`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,16 +29,16 @@ use super::tool;
 use lasthop_linux::clock;
 use lasthop_linux::device::Kind;
 
-/// The device to which datagrams go.
+/// The device to which datagrams are routed.
 const DEVICE: &str = "datagrams";
-/// The routing table that leads there.
+/// The routing table with the route to the device.
 const TABLE: &str = "77";
-/// A pair of ends that says nothing for so long is forgotten (RFC 4787, section 4.3: at least two
-/// minutes).
-const SILENCE: Duration = Duration::from_secs(120);
-/// How often it is asked who has said nothing.
-const LOOK: Duration = Duration::from_secs(5);
-/// Datagrams of one file before the others are served.
+/// The mapping timeout: a pair without datagrams for this long is removed (RFC 4787, section 4.3:
+/// at least two minutes).
+const MAPPING_TIMEOUT: Duration = Duration::from_secs(120);
+/// The interval between checks for expired pairs.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// The maximum number of datagrams read from one file before the others are served.
 const AT_A_TIME: usize = 64;
 
 /// Why a datagram was not delivered, as the type and code of an ICMP message, and of an `ICMPv6` message
@@ -67,7 +68,7 @@ impl Unreachable {
     }
 }
 
-/// A relay at work, as long as this value lives.
+/// A relay; it runs during the lifetime of this value.
 #[derive(Debug)]
 pub struct Datagrams {
     stop: Arc<OwnedFd>,
@@ -75,15 +76,15 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// Has the datagrams of the host behind the hop relayed: those to the gateway to services of this
-    /// machine, with `localhost` to those on its loopback device, too; those to other hosts over IPv4.
-    /// The error is a sentence for the user.
+    /// Starts to relay the client's datagrams: those to the gateway's address to services of this
+    /// machine, with `localhost` also to those on its loopback device; those to other hosts over
+    /// IPv4 only. The error is a sentence for the user.
     pub fn start(hop: &ClientSide, machine: Arc<Machine>, localhost: bool) -> Result<Self, String> {
         let failed = |why: String| format!("no UDP is relayed: {why}");
         let opened = hop.outside.enter(|| Device::open(DEVICE, Kind::Tun));
         let device =
             opened.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
-        lead_to_device(hop).map_err(failed)?;
+        route_to_device(hop).map_err(failed)?;
         let stop = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
         let stop = Arc::new(stop.map_err(|error| failed(io::Error::from(error).to_string()))?);
         let of = |v4: std::net::Ipv4Addr, v6: Option<std::net::Ipv6Addr>| -> Vec<IpAddr> {
@@ -96,7 +97,7 @@ impl Datagrams {
             gateways: of(hop.gateway, hop.gateway_v6),
             clients: of(hop.address, hop.address_v6),
             pairs: BTreeMap::new(),
-            most: descriptors() / 4,
+            max_pairs: descriptors() / 4,
         };
         let waker = Arc::clone(&stop);
         let thread = thread::Builder::new().name("datagrams".to_owned()).spawn(move || relay.run(&waker));
@@ -106,16 +107,16 @@ impl Datagrams {
 
 impl Drop for Datagrams {
     fn drop(&mut self) {
-        let told = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
-        if let (Ok(_), Some(thread)) = (told, self.thread.take()) {
+        let signaled = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        if let (Ok(_), Some(thread)) = (signaled, self.thread.take()) {
             let _ = thread.join();
         }
     }
 }
 
-/// Routes what comes from the hop over UDP to the device, those to the gateway among it: the rule that
-/// leads there goes before the table of local addresses, which is the kernel's first one elsewhere.
-fn lead_to_device(hop: &ClientSide) -> Result<(), String> {
+/// Routes all UDP packets from the hop to the device, also those to the gateway: the rule for the
+/// device precedes the table of local addresses, which the kernel consults first by default.
+fn route_to_device(hop: &ClientSide) -> Result<(), String> {
     let ip = |words: &str| {
         let words: Vec<&str> = std::iter::once("ip").chain(words.split_whitespace()).collect();
         tool::run(&hop.outside, &words, "").map(drop)
@@ -124,7 +125,7 @@ fn lead_to_device(hop: &ClientSide) -> Result<(), String> {
     let ClientSide { device, gateway, .. } = hop;
     ip(&format!("link set {DEVICE} up mtu 65535"))?;
     set("ipv4/ip_forward", "1")?;
-    // What comes from the device has the addresses of all hosts, this one's among them.
+    // Packets from the device may have any host's source address, also this host's.
     for (key, value) in [
         ("all/rp_filter", "0"),
         (&format!("{DEVICE}/rp_filter"), "0"),
@@ -133,27 +134,28 @@ fn lead_to_device(hop: &ClientSide) -> Result<(), String> {
     ] {
         set(&format!("ipv4/conf/{key}"), value)?;
     }
-    let lead = |family: &str| {
+    let route = |family: &str| {
         ip(&format!("{family} route add default dev {DEVICE} table {TABLE}"))?;
         ip(&format!("{family} rule add pref 10 lookup local"))?;
         ip(&format!("{family} rule del pref 0"))?;
         ip(&format!("{family} rule add pref 5 iif {device} ipproto udp lookup {TABLE}"))
     };
-    // Resolvers have a door of their own.
+    // Resolvers have their own listener.
     ip(&format!("-4 rule add pref 4 iif {device} to {gateway} ipproto udp dport 53 lookup local"))?;
-    lead("-4")?;
+    route("-4")?;
     if hop.gateway_v6.is_some() {
         set("ipv6/conf/all/forwarding", "1")?;
-        lead("-6")?;
+        route("-6")?;
     }
     Ok(())
 }
 
-/// An end behind the hop, and where it sends to.
+/// A client endpoint and the remote endpoint to which it sends.
 type Pair = (SocketAddr, SocketAddr);
 
 struct Flow {
     socket: UdpSocket,
+    /// The time of the last datagram in either direction.
     last: Instant,
 }
 
@@ -164,19 +166,19 @@ struct Relay {
     gateways: Vec<IpAddr>,
     clients: Vec<IpAddr>,
     pairs: BTreeMap<Pair, Flow>,
-    /// Pairs at a time; beyond that the one that has said nothing for longest is forgotten.
-    most: usize,
+    /// The maximum number of pairs. A further one replaces the one that has been idle for longest.
+    max_pairs: usize,
 }
 
 impl Relay {
     fn run(&mut self, stop: &OwnedFd) {
         let mut buffer = vec![0; LONGEST_FRAME];
-        let mut looked_at = clock::now();
+        let mut checked_at = clock::now();
         loop {
             let ready = match self.wait(stop) {
                 Ok((true, ..)) => return,
                 Ok((false, device, pairs)) => (device, pairs),
-                // A signal is for somebody else, and so is the end of memory.
+                // A signal or a lack of memory is handled elsewhere.
                 Err(_) => {
                     thread::park_timeout(Duration::from_millis(10));
                     continue;
@@ -195,32 +197,33 @@ impl Relay {
             for pair in ready.1 {
                 self.on_answers(pair, &mut buffer, now);
             }
-            if now.since(looked_at) >= LOOK {
-                looked_at = now;
-                self.pairs.retain(|_, flow| now.since(flow.last) < SILENCE);
+            if now.since(checked_at) >= CHECK_INTERVAL {
+                checked_at = now;
+                self.pairs.retain(|_, flow| now.since(flow.last) < MAPPING_TIMEOUT);
             }
         }
     }
 
-    /// Waits for the end, for the device, and for pairs whose sockets have something.
+    /// Waits for a file to be ready or for the next check. Returns whether to end, whether the
+    /// device is ready, and the pairs whose sockets are ready.
     fn wait(&self, stop: &OwnedFd) -> io::Result<(bool, bool, Vec<Pair>)> {
         let own = [stop.as_fd(), self.device.as_fd()];
         let all = own.into_iter().chain(self.pairs.values().map(|flow| flow.socket.as_fd()));
         let mut files: Vec<PollFd<'_>> =
             all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
-        poll(&mut files, Some(&Timespec { tv_sec: LOOK.as_secs().cast_signed(), tv_nsec: 0 }))?;
+        poll(&mut files, Some(&Timespec { tv_sec: CHECK_INTERVAL.as_secs().cast_signed(), tv_nsec: 0 }))?;
         let is_ready = |file: &PollFd<'_>| !file.revents().is_empty();
         let pairs = self.pairs.keys().zip(&files[2..]).filter(|(_, file)| is_ready(file));
         Ok((is_ready(&files[0]), is_ready(&files[1]), pairs.map(|(pair, _)| *pair).collect()))
     }
 
-    /// Sends a datagram of the host behind the hop on.
+    /// Forwards a datagram of the client.
     fn on_packet(&mut self, octets: Bytes, now: Instant) {
-        // A link that corrupts packets has the receiver refuse them.
+        // Drop packets that the link has corrupted, as a receiver does.
         let Some(packet) = parse(octets).ok().filter(wire::transport_checksum_is_right) else { return };
         let Transport::Udp(udp) = packet.transport() else { return };
         let ip = packet.ip();
-        let pair @ (client, wanted) = (
+        let pair @ (client, destination) = (
             SocketAddr::new(ip.source, udp.source_port),
             SocketAddr::new(ip.destination, udp.destination_port),
         );
@@ -228,7 +231,7 @@ impl Relay {
             return;
         }
         if !self.pairs.contains_key(&pair) {
-            match self.target(wanted).and_then(|target| self.open(client, target)) {
+            match self.target(destination).and_then(|target| self.open(client, target)) {
                 Ok(socket) => self.keep(pair, Flow { socket, last: now }),
                 Err(error) => return self.refuse(&packet, &error),
             }
@@ -236,29 +239,30 @@ impl Relay {
         let Some(flow) = self.pairs.get_mut(&pair) else { return };
         flow.last = now;
         let payload = packet.payload().octets();
-        // The first error is that of a datagram before this one.
+        // The first error may be about an earlier datagram.
         let sent = flow.socket.send(&payload).or_else(|_| flow.socket.send(&payload));
         if let Err(error) = sent {
             self.refuse(&packet, &error);
         }
     }
 
-    /// Where a datagram to this end is to go.
-    fn target(&self, wanted: SocketAddr) -> io::Result<SocketAddr> {
-        if self.gateways.contains(&wanted.ip()) {
-            let service = self.machine.datagram_service(wanted.port(), self.localhost)?;
+    /// The address to which datagrams for a destination are relayed.
+    fn target(&self, destination: SocketAddr) -> io::Result<SocketAddr> {
+        if self.gateways.contains(&destination.ip()) {
+            let service = self.machine.datagram_service(destination.port(), self.localhost)?;
             return service.ok_or_else(|| io::ErrorKind::ConnectionRefused.into());
         }
-        if wanted.is_ipv4() && is_another_host(wanted.ip()) {
-            return Ok(wanted);
+        if destination.is_ipv4() && is_another_host(destination.ip()) {
+            return Ok(destination);
         }
         Err(io::ErrorKind::HostUnreachable.into())
     }
 
-    /// A socket to a target, with the port that the guest has already towards others of its kind.
+    /// Opens a socket to a target. Its port is that of the client endpoint's other sockets of the
+    /// same address family and scope, if there are any.
     fn open(&self, client: SocketAddr, target: SocketAddr) -> io::Result<UdpSocket> {
-        let of_guest = self.pairs.range((client, SocketAddr::from(([0, 0, 0, 0], 0)))..);
-        let others = of_guest.take_while(|((other, _), _)| *other == client);
+        let from_client = self.pairs.range((client, SocketAddr::from(([0, 0, 0, 0], 0)))..);
+        let others = from_client.take_while(|((other, _), _)| *other == client);
         let is_alike = |own: &SocketAddr| {
             own.is_ipv4() == target.is_ipv4() && own.ip().is_loopback() == target.ip().is_loopback()
         };
@@ -267,30 +271,31 @@ impl Relay {
     }
 
     fn keep(&mut self, pair: Pair, flow: Flow) {
-        if self.pairs.len() >= self.most {
+        if self.pairs.len() >= self.max_pairs {
             let oldest = self.pairs.iter().min_by_key(|(_, flow)| flow.last).map(|(pair, _)| *pair);
             oldest.map(|oldest| self.pairs.remove(&oldest));
         }
         self.pairs.insert(pair, flow);
     }
 
-    /// Passes on what has come for a pair.
+    /// Delivers the datagrams that a pair's socket has received.
     fn on_answers(&mut self, pair: Pair, buffer: &mut [u8], now: Instant) {
-        let (client, wanted) = pair;
+        let (client, remote) = pair;
         for _ in 0..AT_A_TIME {
             let Some(flow) = self.pairs.get_mut(&pair) else { return };
             match flow.socket.recv(buffer) {
                 Ok(len) => {
                     flow.last = now;
-                    self.send(&datagram(wanted, client, Bytes::copy_from_slice(&buffer[..len])));
+                    self.send(&datagram(remote, client, Bytes::copy_from_slice(&buffer[..len])));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => self.refuse(&datagram(client, wanted, Bytes::new()), &error),
+                Err(error) => self.refuse(&datagram(client, remote, Bytes::new()), &error),
             }
         }
     }
 
-    /// Tells the host behind the hop that its datagram was not delivered, if that is known of the error.
+    /// Sends the client an ICMP error about its datagram, if the error shows why it was not
+    /// delivered.
     fn refuse(&self, packet: &Packet, error: &io::Error) {
         let is_v4 = packet.ip().source.is_ipv4();
         let reporter = if Unreachable::of(error) == Some(Unreachable::Port) {
@@ -307,7 +312,7 @@ impl Relay {
         }
     }
 
-    /// Sends a packet to the host behind the hop; what has no room is lost.
+    /// Sends a packet to the client. It is lost if the device's queue is full.
     fn send(&self, packet: &Packet) {
         let mut octets = emit(packet).to_vec();
         may_be_fragmented(&mut octets);
@@ -320,8 +325,8 @@ fn datagram(from: SocketAddr, to: SocketAddr, payload: Bytes) -> Packet {
     Packet::new(Ip::new(from.ip(), to.ip()), Transport::Udp(udp), Payload::Bytes(payload))
 }
 
-/// Takes "don't fragment" out of an IPv4 header (RFC 791), whose checksum becomes greater by as much as the
-/// word becomes less (RFC 1624).
+/// Clears "don't fragment" in an IPv4 header (RFC 791). The checksum increases by the amount by
+/// which the flags decrease (RFC 1624).
 fn may_be_fragmented(octets: &mut [u8]) {
     const DO_NOT: u16 = 0x4000;
     let Some(header) = octets.first_chunk_mut::<20>().filter(|header| header[0] >> 4 == 4) else { return };
@@ -340,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_datagram_of_ours_may_be_fragmented_and_its_checksums_are_right() {
+    fn relayed_datagrams_may_be_fragmented_and_have_correct_checksums() {
         let end = |text: &str| -> SocketAddr { text.parse().expect("an end") };
         for number in 0..300u32 {
             let [a, b] = [number as u8, (number >> 8) as u8];

@@ -1,6 +1,6 @@
-//! The network interface of a real host at an end of the model: a TAP or TUN device. The kernel
-//! cuts super-packets and fills in checksums before they come here, because this device offers no
-//! offloads.
+//! The network interface of a real host at an end of the model: a TAP or TUN device. The device
+//! advertises no offloads, so the kernel segments packets and computes checksums before it delivers
+//! them here.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,53 +12,54 @@ use thiserror::Error;
 use lasthop_linux::device::{self, Kind};
 use lasthop_linux::namespace::{IpError, Namespace};
 
-/// A TAP or TUN device. It vanishes with this value.
+/// A TAP or TUN device. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Device {
     device: device::Device,
-    /// The device's own address, to which everything that leaves the model is sent.
+    /// The device's own Ethernet address, the destination of all frames to the host; zero for TUN.
     address: [u8; 6],
 }
 
 /// Why a device cannot be opened.
 #[derive(Debug, Error)]
 pub enum DeviceError {
-    /// The kernel would not.
+    /// The kernel refused.
     #[error(transparent)]
     Open(#[from] device::DeviceError),
-    /// It is not to be reached.
+    /// The namespace cannot be entered, or the device's address cannot be read.
     #[error("cannot reach the device {name:?}: {source}")]
     Reach {
-        /// Its name.
+        /// The device's name.
         name: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It is there, but cannot be set up.
+    /// The device cannot be configured.
     #[error(transparent)]
     Configure(#[from] IpError),
 }
 
-/// What came out of a device.
+/// A frame from a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// An IP packet, or what claims to be one.
+    /// An IP packet according to its Ethernet type, or any packet from a TUN device; not validated.
     Packet(Bytes),
-    /// A frame of something else.
+    /// A frame of another protocol.
     NotIp,
 }
 
 const ETHERNET_HEADER: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-/// The far end's address, locally administered: nobody answers to it, and nobody asks for it.
+/// The source address of frames from the model, locally administered. No host has it or resolves
+/// it.
 const FAR_END: [u8; 6] = [0x02, 0x6c, 0x68, 0x6f, 0x70, 0x01];
-/// As long as an IP packet can be, and an Ethernet header.
+/// The longest IP packet, and an Ethernet header.
 pub(super) const LONGEST_FRAME: usize = 65_535 + ETHERNET_HEADER;
 
 impl Device {
-    /// Opens a device of this name, at most 15 octets, in the namespace of the calling thread.
-    /// Needs `CAP_NET_ADMIN`.
+    /// Opens a device with this name (at most 15 octets) in the namespace of the calling thread.
+    /// Requires `CAP_NET_ADMIN`.
     pub fn open(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         let device = device::Device::new(name, kind)?;
         let address = match kind {
@@ -70,10 +71,10 @@ impl Device {
         Ok(Self { device, address })
     }
 
-    /// Opens a TAP device in a namespace, with address resolution off: its hosts take every
-    /// neighbour to have the device's own Ethernet address, so that neither ARP nor neighbour
-    /// discovery crosses the model. It has no address of its own accord, and is down until its
-    /// owner has given it some.
+    /// Opens a TAP device in a namespace, with address resolution disabled: the host sends to every
+    /// neighbor with the device's own Ethernet address, so neither ARP nor neighbor discovery
+    /// crosses the model. The device has no IP address, not even a link-local one, and is down; its
+    /// owner configures it.
     pub fn tap_in(namespace: &Namespace, name: &str) -> Result<Self, DeviceError> {
         let opened = namespace.enter(|| Self::open(name, Kind::Tap));
         let device = opened.map_err(|source| DeviceError::Reach { name: name.to_owned(), source })??;
@@ -81,13 +82,13 @@ impl Device {
         Ok(device)
     }
 
-    /// Its name.
+    /// The device's name.
     pub fn name(&self) -> &str {
         self.device.name()
     }
 
-    /// Takes what the host has sent; `None` if there is nothing. `buffer` is long enough for any
-    /// frame.
+    /// Receives a frame from the host; `None` if none is pending. `buffer` has room for
+    /// [`LONGEST_FRAME`] octets.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let len = match self.device.read(&mut [IoSliceMut::new(buffer)]) {
             Ok(len) => len,
@@ -106,7 +107,8 @@ impl Device {
         }))
     }
 
-    /// Gives a packet to the host. An error loses it, as when the device is down.
+    /// Delivers a packet to the host. After an error, for example if the device is down, the packet
+    /// is lost.
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
         let sent = match self.device.kind() {
             Kind::Tun => self.device.write(&[IoSlice::new(packet)]),
@@ -125,8 +127,8 @@ impl Device {
     }
 }
 
-/// The number and the name of the device that a line of `ip link show` or `ip address show` begins with,
-/// such as `2: eth0@if3: <BROADCAST...`.
+/// The index and the name of the device at the start of a line of `ip link show` or `ip address
+/// show`, such as `2: eth0@if3: <BROADCAST...`.
 pub(super) fn listed(line: &str) -> Option<(u32, String)> {
     let (number, rest) = line.split_once(": ")?;
     let (name, _) = rest.split_once(": ")?;

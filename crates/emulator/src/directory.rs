@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use lasthop_linux::clock;
 
-/// How long another emulation may have the lock; it needs it for far less.
+/// The maximum wait for the lock, which other emulations hold for a much shorter time.
 const LONGEST_LOCK: Duration = Duration::from_secs(5);
 
-/// A path of a directory with room for the rest of a socket's.
+/// The maximum length of a directory's path, in octets, which leaves room for a socket's name.
 const LONGEST_PATH: usize = 64;
 
 /// The name of a user's directory.
@@ -31,21 +31,22 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// That of emulations that root starts. Not `/run/lasthop`: systemd removes that one when the
-    /// gateway's service stops.
+    /// The directory of emulations that root starts. It is not `/run/lasthop`, which systemd
+    /// removes when the gateway's service stops.
     pub fn of_root() -> Self {
         Self { path: "/run/lasthop-emulate".into() }
     }
 
-    /// That of emulations that this user starts without root.
+    /// The directory of emulations that this user starts without root.
     pub fn of_this_user() -> Self {
         let runtime = runtime_directories().into_iter().find(|path| is_usable(path));
         let path = runtime.map_or_else(|| in_tmp(Path::new("/tmp")), |runtime| runtime.join(NAME));
         Self { path }
     }
 
-    /// All in which emulations may be that this user has started, with another environment, too. One
-    /// that somebody else has made is left out: its sockets may be anybody's.
+    /// All directories that may have emulations of this user, also if they were started with
+    /// another environment, and root's. Directories of other users are left out: any process may
+    /// own the sockets in them.
     pub fn all() -> Vec<Self> {
         let runtime = runtime_directories().into_iter().map(|path| path.join(NAME));
         let own = runtime.filter(|path| is_own(path)).chain(own_in_tmp(Path::new("/tmp")));
@@ -58,25 +59,25 @@ impl Directory {
         all
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file that is locked.
+    /// The lock file.
     pub(super) fn lock_file(&self) -> PathBuf {
         self.path.join("lock")
     }
 
-    /// Makes the directory, if it is missing: that of root for all, whose commands may run as other
-    /// users, that of a user for the user alone.
+    /// Creates the directory if it is missing. Other users can read root's directory, since root's
+    /// commands may run as other users; that of another user is private.
     pub(super) fn make(&self) -> io::Result<()> {
         let of_root = *self == Self::of_root();
         let mode = if of_root { 0o755 } else { 0o700 };
         match DirBuilder::new().mode(mode).create(&self.path) {
-            // Whatever this process would keep from others (umask(2)).
+            // Independent of this process's umask(2).
             Ok(()) => fs::set_permissions(&self.path, Permissions::from_mode(mode)),
-            // Somebody else may have made it, and put there what we would open.
+            // Another user may have created it, with files that this process would open.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_own(&self.path) => {
                 fs::set_permissions(&self.path, Permissions::from_mode(mode))
             }
@@ -87,8 +88,8 @@ impl Directory {
         }
     }
 
-    /// Keeps other emulations from choosing a subnet and from changing rules and forwarding as long
-    /// as the file is open.
+    /// Takes the lock. While the returned file is open, no other emulation chooses a subnet or
+    /// changes rules and forwarding.
     pub(super) fn lock(&self) -> io::Result<File> {
         self.make()?;
         let path = self.lock_file();
@@ -106,15 +107,17 @@ impl Directory {
     }
 }
 
-/// Where systemd and its like let users keep sockets: as the environment says, and as usual.
+/// The directories in which systemd and similar programs let users keep sockets: the one that the
+/// environment names, and the default.
 fn runtime_directories() -> Vec<PathBuf> {
     let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let usual = Path::new("/run/user").join(geteuid().as_raw().to_string());
     named.into_iter().chain([usual]).collect()
 }
 
-/// Programs such as su(1) leave the variable of another user; and the path of a socket has at most
-/// 107 octets (unix(7)).
+/// Whether a runtime directory belongs to this user and its path is short enough: programs such as
+/// su(1) keep the variable of another user, and the path of a socket has at most 107 octets
+/// (unix(7)).
 fn is_usable(path: &Path) -> bool {
     let is_users = fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw());
     let own = path.join(NAME);
@@ -122,13 +125,13 @@ fn is_usable(path: &Path) -> bool {
     path.is_absolute() && path.as_os_str().len() <= LONGEST_PATH && is_users && is_free
 }
 
-/// Whether it is a directory, no link, and this user's.
+/// Whether a path is a directory, not a link, and belongs to this user.
 fn is_own(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw())
 }
 
-/// Where there is no other place: the first directory there that is this user's own, or the name of one
-/// to make. A name that another user has taken is not waited for: another one is drawn.
+/// The directory to use without a runtime directory: the first one in `tmp` that belongs to this
+/// user, or the name of one to create. The name is random if another user has taken the usual one.
 fn in_tmp(tmp: &Path) -> PathBuf {
     let plain = tmp.join(name_in_tmp());
     own_in_tmp(tmp).into_iter().next().unwrap_or_else(|| match fs::symlink_metadata(&plain) {
@@ -137,7 +140,7 @@ fn in_tmp(tmp: &Path) -> PathBuf {
     })
 }
 
-/// This user's directories there, in order.
+/// This user's directories in `tmp`, in order.
 fn own_in_tmp(tmp: &Path) -> Vec<PathBuf> {
     let is_named = |name: &str| {
         let rest = name.strip_prefix(&name_in_tmp());
@@ -159,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_the_gateway_s_service_leaves_emulations_alone() {
+    fn the_end_of_the_gateway_s_service_does_not_remove_files_of_emulations() {
         let unit = include_str!("../../../packaging/lasthop-gateway.service");
         let removed: Vec<_> =
             unit.lines().filter_map(|line| line.strip_prefix("RuntimeDirectory=")).collect();
@@ -187,11 +190,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_tmp_that_somebody_else_has_taken_keeps_nobody_from_an_emulation() {
+    fn a_name_in_tmp_that_another_user_has_taken_is_replaced_by_a_random_one() {
         let tmp = tempfile::tempdir().expect("a directory");
         let plain = tmp.path().join(name_in_tmp());
         assert_eq!(in_tmp(tmp.path()), plain);
-        // A link is nobody's directory, whoever made it.
+        // A link does not count as the user's directory, whoever created it.
         std::os::unix::fs::symlink("/", &plain).expect("there is room");
         let drawn = Directory { path: in_tmp(tmp.path()) };
         assert!(drawn.path() != plain && in_tmp(tmp.path()) != drawn.path(), "{drawn:?}");

@@ -1,4 +1,4 @@
-//! An end of the model: where a real host stands.
+//! An end of the model, with a real host.
 
 use lasthop_sim::NodeId;
 
@@ -7,10 +7,10 @@ use super::device::Device;
 /// A real host at an end of the model.
 #[derive(Debug)]
 pub struct End {
-    /// The external node that stands for it.
+    /// The external node that represents the host.
     pub node: NodeId,
-    /// The external node where its packets go, the shortest way.
+    /// The external node to which its packets go, on the shortest path.
     pub peer: NodeId,
-    /// Its device.
+    /// The host's device.
     pub device: Device,
 }

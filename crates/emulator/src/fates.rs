@@ -1,24 +1,24 @@
-//! What link layers learn of their frames, for agents that are not in the world: a gateway in this
+//! Reports of link layers about their frames, for agents outside the world: a gateway in this
 //! process.
 
 use lasthop_agent::LinkEvent;
 use lasthop_packet::Instant;
 use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
 
-/// What a link layer learned of one frame, and which link layer it was.
+/// The report of a link layer about one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FateOfFrame<'a> {
-    /// When, on the model's clock.
+    /// The time of the report, on the model's clock.
     pub at: Instant,
     /// The link.
     pub link: LinkId,
     /// The node that transmitted the frame.
     pub from: NodeId,
-    /// As an agent hears of it.
+    /// The report, as an agent in the world receives it.
     pub event: LinkEvent<'a>,
 }
 
-/// Tells a listener.
+/// Calls a listener for each report.
 pub(super) struct FateObserver<F>(pub(super) F);
 
 impl<F: FnMut(&FateOfFrame<'_>) + Send> Observer for FateObserver<F> {

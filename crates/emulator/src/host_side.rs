@@ -1,5 +1,6 @@
-//! A process that stays in this machine's network while the emulator moves to an empty one. It hands
-//! out sockets: one belongs to the network namespace in which it was made, whoever uses it.
+//! A process that stays in this machine's network namespace while the emulator moves to an empty
+//! one. It creates sockets for the emulator: a socket belongs to the namespace in which it was
+//! created, whichever process uses it.
 //!
 //! A request is two octets: the address family and the type of the socket. The answer is an error
 //! number, or 0 and the socket. The process ends when the other end of its socket is closed.
@@ -22,33 +23,34 @@ use rustix::net::{
 use super::in_use::InUse;
 use lasthop_linux::listening::{Listener, listeners_of, unconnected_of};
 
-/// The process, at work as long as this value lives.
+/// The process; it runs during the lifetime of this value.
 #[derive(Debug)]
 pub struct HostSide {
     process: Mutex<Child>,
-    /// Its number, which is its own until it is waited for.
+    /// The process ID, which the kernel does not reuse before `wait`.
     pid: u32,
     in_use: InUse,
-    /// One request at a time; `None` at the end.
+    /// The socket for requests, one at a time; `None` at the end.
     requests: Mutex<Option<OwnedFd>>,
 }
 
 impl HostSide {
-    /// Starts it in the network namespace of this process. `program` is a command that calls
-    /// [`serve`] with its standard input.
+    /// Starts the process in the network namespace of the current one. `program` is a command that
+    /// calls [`serve`] with its standard input.
     pub fn start(mut program: Command) -> io::Result<Self> {
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        // Signals of the terminal are for the emulation.
+        // Signals from the terminal are for the emulation only.
         program.process_group(0).stdin(its).stdout(Stdio::null()).stderr(Stdio::null());
-        // Without them, a subnet may be used twice, which hides the other one. Not by way of a thread:
-        // the emulation is about to enter a user namespace, and one that is just ending would count.
+        // Without this list, the hop may get a subnet that is in use here, and hide it. It is read
+        // without a thread: the emulation is about to enter a user namespace, which a process with
+        // threads cannot do, even if they are just ending.
         let in_use = InUse::here().unwrap_or_default();
         let process = program.spawn()?;
         let pid = process.id();
         Ok(Self { process: Mutex::new(process), pid, in_use, requests: Mutex::new(Some(ours)) })
     }
 
-    /// A socket of IPv4 or IPv6, for TCP or UDP.
+    /// Returns a new socket of IPv4 or IPv6, for TCP or UDP.
     pub(super) fn socket(&self, family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(requests) = requests.as_ref() else { return Err(io::ErrorKind::NotConnected.into()) };
@@ -70,22 +72,22 @@ impl HostSide {
         socket.ok_or_else(|| io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
     }
 
-    /// The addresses in use there at the start.
+    /// The addresses in use on this machine at the start.
     pub(super) const fn in_use(&self) -> &InUse {
         &self.in_use
     }
 
-    /// The TCP sockets that listen there.
+    /// The listening TCP sockets of this machine.
     pub(super) fn listeners(&self) -> io::Result<Vec<Listener>> {
         listeners_of(&self.pid.to_string())
     }
 
-    /// The UDP sockets there that hear from anybody.
+    /// The unconnected UDP sockets of this machine.
     pub(super) fn unconnected(&self) -> io::Result<Vec<Listener>> {
         unconnected_of(&self.pid.to_string())
     }
 
-    /// Whether it is not at work any more.
+    /// Whether the process has ended.
     pub(super) fn has_ended(&self) -> bool {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         process.try_wait().is_ok_and(|status| status.is_some())
@@ -99,9 +101,9 @@ impl Drop for HostSide {
     }
 }
 
-/// The work of the process: makes sockets until the other end of `requests` is closed.
+/// The main loop of the process: creates sockets until the other end of `requests` is closed.
 pub fn serve(requests: impl AsFd) -> io::Result<()> {
-    // It holds no directory and no terminal of the emulation's.
+    // The process does not keep the emulation's directory busy.
     std::env::set_current_dir("/")?;
     loop {
         let mut request = [0; 2];
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_sockets_of_tcp_and_udp_are_made() {
+    fn only_tcp_and_udp_sockets_are_created() {
         for (family, kind) in [(libc::AF_INET, libc::SOCK_STREAM), (libc::AF_INET, libc::SOCK_DGRAM)] {
             make([family as u8, kind as u8]).expect("any process may have one");
         }

@@ -1,5 +1,4 @@
-//! The addresses that are in use in a network namespace, as the kernel lists them: a hop must have
-//! others.
+//! The addresses in use in a network namespace, as the kernel lists them. A hop must use others.
 
 use std::net::IpAddr;
 use std::process::{Command, Output};
@@ -9,34 +8,35 @@ use lasthop_packet::Prefix;
 use super::device::listed as device;
 use lasthop_linux::namespace::IpError;
 
-/// A shorter prefix of a route or rule stands for the Internet at large, as a default route does, and
-/// the hop's subnet is an exception to it. No registry allocates more than this at once (RFC 7249,
-/// section 2.2).
+/// The shortest prefix that counts as in use. A shorter one of a route or rule stands for the
+/// Internet at large, like a default route, and the hop's subnet may be an exception to it. No
+/// registry allocates a shorter prefix at once (RFC 7249, section 2.2).
 const SHORTEST: u8 = 8;
 
 /// Device names and address prefixes in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct InUse {
     devices: Vec<String>,
-    /// Of addresses and their peers, of routes and their gateways in all tables, of rules.
+    /// The prefixes of addresses and their peers, of routes and their gateways in all tables, and
+    /// of rules.
     prefixes: Vec<Prefix>,
 }
 
 impl InUse {
-    /// Nothing.
+    /// No device and no prefix.
     pub(super) const NOTHING: Self = Self { devices: Vec::new(), prefixes: Vec::new() };
 
-    /// In the network namespace of the calling thread. Starts no thread.
+    /// Lists the network namespace of the calling thread. Starts no thread.
     pub(super) fn here() -> Result<Self, IpError> {
         let addresses = printed(&["address", "show"])?;
         let routes = printed(&["route", "show", "table", "all"])?;
-        // A kernel without policy routing, or without IPv6, has no such rules, and says so by an error.
+        // A kernel without policy routing or IPv6 has no such rules, and the command fails.
         let rules = [&["-4", "rule", "show"], &["-6", "rule", "show"]]
             .map(|words| printed(words).unwrap_or_default());
         Ok(Self::read(&addresses, &(routes + &rules.concat())))
     }
 
-    /// In either of two namespaces.
+    /// The union of the lists of two namespaces.
     pub(super) fn and(mut self, other: &Self) -> Self {
         self.devices.extend_from_slice(&other.devices);
         self.prefixes.extend_from_slice(&other.prefixes);
@@ -51,30 +51,30 @@ impl InUse {
         }
     }
 
-    /// Whether there is a device of this name.
+    /// Whether there is a device with this name.
     pub(super) fn has_device(&self, name: &str) -> bool {
         self.devices.iter().any(|device| device == name)
     }
 
-    /// Whether an address of this prefix is in use.
+    /// Whether any address of this prefix is in use.
     pub(super) fn has_any_of(&self, prefix: &Prefix) -> bool {
         self.prefixes.iter().any(|used| used.overlaps(prefix))
     }
 
-    /// Whether what is in use of a space is in use by these parts of it alone.
+    /// Whether all prefixes in use that overlap `space` are inside `parts`.
     pub(super) fn is_left_to(&self, space: &Prefix, parts: &[Prefix]) -> bool {
         let mut of_space = self.prefixes.iter().filter(|used| used.overlaps(space));
         of_space.all(|used| parts.iter().any(|part| part.covers(used)))
     }
 }
 
-/// Reads a word such as `192.0.2.7/24`, `192.0.2.0/24` or `192.0.2.1`.
+/// Parses a word such as `192.0.2.7/24`, `192.0.2.0/24` or `192.0.2.1`.
 fn prefix(word: &str) -> Option<Prefix> {
     let (address, len) = word.split_once('/').map_or((word, None), |(address, len)| (address, Some(len)));
     let address: IpAddr = address.parse().ok()?;
     let whole = if address.is_ipv4() { 32 } else { 128 };
     let len = len.map_or(Ok(whole), str::parse).ok()?;
-    // The address itself may be a host's.
+    // The address may still be that of a host.
     Prefix::new(address, if len < SHORTEST { whole } else { len })
 }
 
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_takes_its_whole_prefix() {
+    fn an_address_makes_its_whole_prefix_in_use() {
         let cgnat = "2: eth0: <UP> mtu 1500\n    inet 100.64.5.17/20 brd 100.64.15.255 scope global eth0\n";
         assert!(has(cgnat, "", "100.64.0.0/30") && has(cgnat, "", "100.64.15.0/30"));
         assert!(!has(cgnat, "", "100.64.16.0/30"));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_to_the_internet_at_large_gives_way() {
+    fn a_route_to_the_internet_at_large_does_not_count_as_in_use() {
         let vpn = "0.0.0.0/1 via 10.8.0.1 dev tun0\n128.0.0.0/1 via 10.8.0.1 dev tun0\n64.0.0.0/2 dev wg0\n\
                    default dev wg0 table 51820\n2000::/3 dev wg0\n";
         assert!(!has("", vpn, "100.64.0.0/30") && !has("", vpn, "198.18.0.0/30"));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_space_is_left_to_emulations_if_nobody_else_uses_it() {
+    fn a_space_is_left_to_emulations_if_all_its_prefixes_in_use_are_theirs() {
         let (space, parts) = (of("100.64.0.0/10"), [of("100.64.0.0/30"), of("100.64.1.0/30")]);
         let is_left = |text| InUse::read("", text).is_left_to(&space, &parts);
         assert!(is_left("100.64.1.0/30 dev lasthop1 src 100.64.1.1\nbroadcast 100.64.1.3 dev lasthop1\n"));

@@ -1,4 +1,5 @@
-//! One relayed connection: octets both ways, until both ends have closed or one is reset.
+//! The relay of one connection: copies octets in both directions until both ends have closed or one
+//! is reset.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,20 +11,21 @@ use portable_atomic::AtomicU64;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::set_socket_linger;
 
-/// What waits in each direction, at most, beside what the kernel holds.
+/// The size of the buffer for each direction, in octets, in addition to the kernel's.
 const BUFFER: usize = 32 * 1024;
 
-/// How a connection ended.
+/// The outcome of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Both ends closed, or one was reset and so was the other.
+    /// Both ends closed, or it was cut after the service had received all of the client's data.
     Over,
-    /// It was cut before the service had taken all that the guest had sent.
+    /// It was cut before the service had received all of the client's data.
     Cut,
 }
 
-/// Carries octets both ways until both ends have closed. If one is reset, the other is, too. Once
-/// `cut` is readable, what is not closed yet is reset.
+/// Copies octets in both directions until both ends have closed. If one end is reset, so is the
+/// other. When `cut` becomes readable, both are reset, unless the client has closed its direction
+/// and all its data have been relayed.
 pub(super) fn join(
     client: &TcpStream,
     service: &TcpStream,
@@ -44,7 +46,7 @@ pub(super) fn join(
         match wait(&ways, cut) {
             Ok(false) => {}
             Ok(true) => {
-                // The kernel delivers what it was given before the end.
+                // The kernel delivers the data that it has accepted.
                 let [up, _] = &ways;
                 if up.is_closed {
                     return Ok(Outcome::Over);
@@ -59,9 +61,9 @@ pub(super) fn join(
     carried
 }
 
-/// Has a connection end with a reset once it is closed.
+/// Makes a connection end with a reset when it is closed.
 pub(super) fn reset_at_close(stream: &TcpStream) {
-    // One that is gone needs none.
+    // This fails only for a connection that is gone.
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }
 
@@ -70,29 +72,29 @@ struct Way<'s> {
     from: &'s TcpStream,
     to: &'s TcpStream,
     buffer: Vec<u8>,
-    /// What of the buffer is to be sent.
-    waiting: std::ops::Range<usize>,
-    /// Nothing more comes.
+    /// The part of the buffer that has not been sent.
+    unsent: std::ops::Range<usize>,
+    /// Whether `from` has closed.
     is_over: bool,
-    /// The other end knows.
+    /// Whether the close has been forwarded to `to`.
     is_closed: bool,
 }
 
 impl<'s> Way<'s> {
     fn new(from: &'s TcpStream, to: &'s TcpStream) -> Self {
-        Self { from, to, buffer: vec![0; BUFFER], waiting: 0..0, is_over: false, is_closed: false }
+        Self { from, to, buffer: vec![0; BUFFER], unsent: 0..0, is_over: false, is_closed: false }
     }
 
     fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.unsent.is_empty()
     }
 
-    /// Moves what can be moved now.
+    /// Copies as much as is possible without blocking.
     fn carry(&mut self, progress: &AtomicU64) -> io::Result<()> {
         loop {
             if self.is_empty() && !self.is_over {
                 let Some(len) = now((&mut self.from).read(&mut self.buffer))? else { return Ok(()) };
-                self.waiting = 0..len;
+                self.unsent = 0..len;
                 self.is_over = len == 0;
             }
             if self.is_empty() {
@@ -102,33 +104,33 @@ impl<'s> Way<'s> {
                 }
                 return Ok(());
             }
-            let sent = now((&mut self.to).write(&self.buffer[self.waiting.clone()]))?;
+            let sent = now((&mut self.to).write(&self.buffer[self.unsent.clone()]))?;
             let Some(sent) = sent else { return Ok(()) };
-            self.waiting.start += sent;
+            self.unsent.start += sent;
             progress.fetch_add(sent as u64, Ordering::Relaxed);
         }
     }
 
-    fn wants_to_read(&self) -> bool {
+    fn can_read(&self) -> bool {
         self.is_empty() && !self.is_over
     }
 }
 
-/// What came of a call that must not wait; `None` if it would have to.
+/// The outcome of a non-blocking call; `None` if it would block.
 fn now(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
     match outcome {
         Ok(count) => Ok(Some(count)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        // Once more, soon.
+        // The caller retries it.
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Until something can be moved; whether it is time to end.
+/// Waits until octets can be copied. Returns whether to end.
 fn wait([up, down]: &[Way<'_>; 2], cut: &OwnedFd) -> io::Result<bool> {
     let events = |way_in: &Way<'_>, way_out: &Way<'_>| {
-        let read = if way_in.wants_to_read() { PollFlags::IN } else { PollFlags::empty() };
+        let read = if way_in.can_read() { PollFlags::IN } else { PollFlags::empty() };
         let write = if way_out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
         read | write
     };
@@ -143,7 +145,8 @@ fn wait([up, down]: &[Way<'_>; 2], cut: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-/// A file of which nothing is wanted now would wake us all the same once its other end is gone.
+/// Polls `file` for `events`. Without events, polls `instead`: otherwise the poll would return
+/// whenever the file's other end is gone.
 fn watched<'f>(file: BorrowedFd<'f>, events: PollFlags, instead: &'f OwnedFd) -> PollFd<'f> {
     if events.is_empty() {
         PollFd::new(instead, PollFlags::IN)
@@ -206,29 +209,29 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_of_one_end_is_one_of_the_other() {
-        for from_guest in [true, false] {
+    fn a_reset_of_one_end_resets_the_other() {
+        for from_client in [true, false] {
             let Relay { client, service, thread, .. } = relay();
-            let (mut aborts, hears) = if from_guest { (client, service) } else { (service, client) };
-            aborts.write_all(b"part").expect("it is connected");
-            (&hears).read_exact(&mut [0; 4]).expect("it arrives");
-            reset_at_close(&aborts);
-            drop(aborts);
-            let error = read_to_end(&hears).expect_err("no clean end");
+            let (mut aborting, other) = if from_client { (client, service) } else { (service, client) };
+            aborting.write_all(b"part").expect("it is connected");
+            (&other).read_exact(&mut [0; 4]).expect("it arrives");
+            reset_at_close(&aborting);
+            drop(aborting);
+            let error = read_to_end(&other).expect_err("no clean end");
             assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
             thread.join().expect("no panic").expect_err("a reset");
         }
     }
 
     #[test]
-    fn what_is_cut_with_data_left_is_reset_and_counted() {
+    fn a_connection_that_is_cut_with_data_left_is_reset_and_counted() {
         let Relay { mut client, service, cut, thread } = relay();
         client.set_nonblocking(true).expect("it is a socket");
-        // Until nobody takes more.
+        // Until no buffer has room.
         let mut blocked = 0;
         let octets = vec![0; 65_536];
         while blocked < 20 {
-            // Part of it may have been taken all the same.
+            // A part of it may have been accepted.
             if client.write_all(&octets).is_err() {
                 blocked += 1;
                 std::thread::park_timeout(Duration::from_millis(5));

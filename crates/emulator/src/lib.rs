@@ -1,27 +1,27 @@
-//! The emulator, the very simulator, paced by the wall clock, with real Linux hosts at its ends.
+//! The emulator: the simulator, paced by the wall clock, with real Linux hosts at its ends.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | [`device`] | a host's TAP or TUN device at an end of the model |
-//! | `end` | [`End`]: where in the model a host stands |
-//! | `pacer` | the loop: packets in, the world up to now, packets out |
-//! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
-//! | [`control`] | a socket through which links are changed while they are in use |
-//! | [`directory`] | where sockets and files are, and the lock between emulations |
-//! | [`behind`], [`masquerade`], `tool`, [`command`] | a command in a namespace of its own behind the model |
-//! | `in_use` | the addresses that a hop must not have |
-//! | [`user`] | the user as whom it runs |
-//! | [`names`], [`services`], `questions`, `relay`, `join` | the names and the services of this machine that it finds there |
-//! | [`machine`], [`outside`], [`redirect`], [`datagrams`] | the same for an emulator without root, in an empty network |
-//! | [`keeper`] | a process that clears up after an emulation that was killed |
-//! | `measurements` | what the loop counts and times |
+//! | `end` | [`End`]: a real host's place in the model |
+//! | `pacer` | the event loop: reads packets, advances the world, writes packets |
+//! | [`running`] | [`Running`]: an emulation on its own thread, and a handle to change and stop it |
+//! | [`control`] | a socket that changes links while they are in use |
+//! | [`directory`] | the directory of sockets and files, and the lock between emulations |
+//! | [`client_side`], [`masquerade`], `tool`, [`command`] | a command in its own namespace on the client side of the hop |
+//! | `in_use` | the addresses that a hop must not use |
+//! | [`user`] | the user as whom the command runs |
+//! | [`names`], [`services`], `questions`, `relay`, `join` | this machine's names and services, for the command |
+//! | [`machine`], [`host_side`], [`redirect`], [`datagrams`] | the same for an emulator without root, in an empty network namespace |
+//! | [`supervisor`] | a process that clears up after an emulation that was killed |
+//! | `measurements` | the counters and times of the event loop |
 //! | [`open_files`] | the limit of open files |
-//! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
-//! | [`fates`] | what link layers learn, for agents outside the world |
+//! | [`summary`] | [`Summary`]: the results of a run, and whether they can be trusted |
+//! | [`fates`] | reports of the link layers to agents outside the world |
 //!
 //! Start with [`Emulator::new`]. A packet that a host sends on its device enters the world at the
-//! end's node at the moment when it is read, travels to the peer's node whatever its addresses are,
-//! and is given to the peer's host when the model says that it arrives.
+//! host's node when it is read, travels to the peer's node whatever its addresses are, and is
+//! delivered to the peer's host at its time of arrival in the model.
 
 pub mod client_side;
 pub mod command;
@@ -61,27 +61,27 @@ pub use pacer::Options;
 pub use running::{Gone, Handle, Running};
 pub use summary::Summary;
 
-/// A world and its real ends, about to run.
+/// A world and the real hosts at its ends, before the start.
 pub struct Emulator {
     world: World,
     ends: Vec<End>,
 }
 
 impl Emulator {
-    /// A world whose clock stands where it stands now, and the real hosts at its external nodes.
-    /// What reaches an external node without a host is lost.
+    /// Creates an emulator of `world`, which starts at the world's current time, with real hosts at
+    /// its external nodes. Packets to an external node without a host are lost.
     pub fn new(world: World, ends: Vec<End>) -> Self {
         Self { world, ends }
     }
 
-    /// Has `listener` called for all that the link layers of the world's wireless links learn of
-    /// their frames from now on. It runs on the emulator's thread, in the midst of the model's
-    /// time: it must not wait for anything.
+    /// Calls `listener` for each event that the link layers of the world's wireless links report
+    /// about their frames from now on. It runs on the emulator's thread, between events of the
+    /// model, and must not block.
     pub fn on_fates(&mut self, listener: impl FnMut(&FateOfFrame<'_>) + Send + 'static) {
         self.world.observe(Box::new(fates::FateObserver(listener)));
     }
 
-    /// Starts the clock, on a thread of its own.
+    /// Starts the clock on a new thread.
     pub fn spawn(self, options: Options) -> io::Result<Running> {
         Running::start(self.world, self.ends, options)
     }

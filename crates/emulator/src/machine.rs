@@ -1,5 +1,5 @@
-//! This machine as seen from behind a hop: the services that are reached there, wherever the
-//! emulator itself is.
+//! This machine as seen from the client side of a hop: the services that the client can reach,
+//! whether the emulator is in this machine's network or not.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -13,12 +13,13 @@ use super::host_side::HostSide;
 use super::in_use::InUse;
 use lasthop_linux::listening::listeners;
 
-/// Where the network of this machine is.
+/// The emulator's access to this machine's network.
 #[derive(Debug)]
 pub enum Machine {
-    /// The emulator is in it. What listens at all addresses is reached at the hop's gateway, too.
+    /// The emulator is in this machine's network. Services that listen at all addresses are also
+    /// reachable at the hop's gateway address.
     Here,
-    /// The emulator is in an empty network namespace of its own.
+    /// The emulator is in an empty network namespace.
     HostSide(HostSide),
 }
 
@@ -31,8 +32,8 @@ impl Machine {
     /// Connects to a service.
     pub(super) fn connect(&self, target: SocketAddr) -> io::Result<TcpStream> {
         match self.connect_to(target) {
-            // A machine without IPv6 may have services that listen for both.
-            Err(error) if target.ip() == Ipv6Addr::LOCALHOST && is_for_want_of_ipv6(&error) => {
+            // A service that listens for both families may be on a machine without IPv6.
+            Err(error) if target.ip() == Ipv6Addr::LOCALHOST && is_lack_of_ipv6(&error) => {
                 self.connect_to(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), target.port()))
             }
             connected => connected,
@@ -45,33 +46,33 @@ impl Machine {
         Ok(socket.into())
     }
 
-    /// The addresses in use there, where the emulator does not see them itself.
+    /// The addresses in use on this machine that the emulator does not see itself.
     pub(super) fn in_use(&self) -> &InUse {
         static NOTHING: InUse = InUse::NOTHING;
         match self {
             Self::Here => &NOTHING,
-            Self::HostSide(outside) => outside.in_use(),
+            Self::HostSide(host_side) => host_side.in_use(),
         }
     }
 
-    /// Whether it cannot be reached any more.
+    /// Whether this machine's network cannot be reached any more.
     pub(super) fn is_gone(&self) -> bool {
-        matches!(self, Self::HostSide(outside) if outside.has_ended())
+        matches!(self, Self::HostSide(host_side) if host_side.has_ended())
     }
 
-    /// A socket that sends to `target` and hears from it alone, for at most `patience`.
-    pub(super) fn ask(&self, target: SocketAddr, patience: Duration) -> io::Result<UdpSocket> {
+    /// Returns a UDP socket connected to `target`, with a timeout for reads.
+    pub(super) fn query_socket(&self, target: SocketAddr, timeout: Duration) -> io::Result<UdpSocket> {
         let socket = UdpSocket::from(self.socket(family_of(target), SocketType::DGRAM)?);
         socket.connect(target)?;
-        socket.set_read_timeout(Some(patience))?;
+        socket.set_read_timeout(Some(timeout))?;
         Ok(socket)
     }
 
-    /// A socket that sends to `target` and hears from it alone, from a port of this machine's network that
-    /// others of its kind may have, too; from any free one if that is 0 or not to be had.
+    /// Returns a UDP socket connected to `target`, bound to a port that other such sockets may
+    /// share, or to any free port if `port` is 0 or not available.
     pub(super) fn datagram_socket(&self, target: SocketAddr, port: u16) -> io::Result<UdpSocket> {
         let socket = UdpSocket::from(self.socket(family_of(target), SocketType::DGRAM)?);
-        // Those of this user alone: others cannot take part.
+        // Only sockets of the same user can share the port.
         set_socket_reuseport(&socket, true)?;
         let any: IpAddr =
             if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -81,26 +82,27 @@ impl Machine {
         Ok(socket)
     }
 
-    /// The UDP service at a port that is reached at the hop's gateway, with `localhost` also one on the
-    /// loopback device; where the emulator is elsewhere. `None` without one.
+    /// The address of the UDP service at a port of the hop's gateway, with `localhost` also of one
+    /// on the loopback device. `None` without one, or if the emulator is in this machine's network.
     pub(super) fn datagram_service(&self, port: u16, localhost: bool) -> io::Result<Option<SocketAddr>> {
-        let Self::HostSide(outside) = self else { return Ok(None) };
+        let Self::HostSide(host_side) = self else { return Ok(None) };
         let reached_at = |address: SocketAddr| match address.ip() {
             _ if address.port() != port => None,
-            // One that listens for both families takes IPv4, too.
+            // A service that listens for both families also accepts IPv4.
             ip if ip.is_unspecified() => Some(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)),
             ip if ip.is_loopback() => localhost.then_some(address),
             _ => None,
         };
-        Ok(outside.unconnected()?.into_iter().find_map(|socket| reached_at(socket.address)))
+        Ok(host_side.unconnected()?.into_iter().find_map(|socket| reached_at(socket.address)))
     }
 
-    /// The TCP services that are not reached at the hop's gateway without help: those on the
-    /// loopback device if they are wanted, and all others if the emulator is elsewhere.
+    /// The TCP services that need a relay at the hop's gateway: with `localhost` those on the
+    /// loopback device, and those at all addresses if the emulator is not in this machine's
+    /// network.
     pub(super) fn services(&self, localhost: bool) -> io::Result<Vec<SocketAddr>> {
         let listeners = match self {
             Self::Here => listeners(),
-            Self::HostSide(outside) => outside.listeners(),
+            Self::HostSide(host_side) => host_side.listeners(),
         };
         let reached_at = |address: SocketAddr| match address.ip() {
             ip if ip.is_loopback() => localhost.then_some(address),
@@ -115,12 +117,12 @@ impl Machine {
     fn socket(&self, family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
         match self {
             Self::Here => Ok(socket_with(family, kind, SocketFlags::CLOEXEC, None)?),
-            Self::HostSide(outside) => outside.socket(family, kind),
+            Self::HostSide(host_side) => host_side.socket(family, kind),
         }
     }
 }
 
-fn is_for_want_of_ipv6(error: &io::Error) -> bool {
+fn is_lack_of_ipv6(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::AddrNotAvailable | io::ErrorKind::NetworkUnreachable | io::ErrorKind::Unsupported

@@ -1,11 +1,11 @@
-//! Lets a host behind an emulated hop reach what this machine reaches: forwarding, and this
-//! machine's own address on what it sends.
+//! Forwarding and source address translation for the client of an emulated hop, so that it reaches
+//! the hosts that this machine reaches.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
 //! | `rules` | the rules of an emulation |
-//! | `forwarding` | which devices forward |
-//! | `nft`, `iptables` | what they are for these programs |
+//! | `forwarding` | the devices that forward |
+//! | `nft`, `iptables` | the rules in the form of these programs |
 
 mod forwarding;
 mod iptables;
@@ -21,10 +21,9 @@ use super::directory::Directory;
 use lasthop_linux::namespace::Namespace;
 use rules::Rules;
 
-/// Forwarding and address translation for one subnet, of IPv4. All of it is undone with this value.
-/// Forwarding that was switched on stays on until the last one ends, and for good if somebody else has
-/// switched it on for all devices meanwhile. What one left behind that was killed is undone with the
-/// next.
+/// Forwarding and address translation for one IPv4 subnet. Dropping this value undoes both.
+/// Forwarding stays enabled until the last emulation ends, and afterwards if another program has
+/// enabled it for all devices meanwhile. The next emulation undoes the changes of a killed one.
 #[derive(Debug)]
 pub struct Masquerade<'n> {
     namespace: &'n Namespace,
@@ -32,21 +31,21 @@ pub struct Masquerade<'n> {
     undo: Undo,
 }
 
-/// What undoes a [`Masquerade`].
+/// The changes of a [`Masquerade`] that must be undone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Undo {
     rules: Rules,
-    /// The numbers of the devices that did not forward before.
+    /// The indices of the devices on which forwarding was disabled before.
     switched_on: Vec<u32>,
 }
 
 impl<'n> Masquerade<'n> {
-    /// For the host behind a hop; with `nft`, or else with `iptables`. The error is a sentence for the
-    /// user.
+    /// Enables both for the client of a hop, with `nft` or, if that fails, with `iptables`. The
+    /// error is a sentence for the user.
     pub fn start(hop: &'n ClientSide) -> Result<Self, String> {
         let (namespace, device) = (&hop.outside, &hop.device);
         let unreached = |why: String| format!("only this machine can be reached from behind the hop: {why}");
-        // Without it two emulations that start or end at once could get in each other's way.
+        // Two emulations that start or end at the same time must not interfere.
         let lock = hop.directory.lock();
         clear_after_the_dead(namespace, device);
         let rules = Rules::add(namespace, &hop.subnet(), device).map_err(unreached)?;
@@ -58,7 +57,7 @@ impl<'n> Masquerade<'n> {
         Ok(started)
     }
 
-    /// What another process needs to undo it.
+    /// The changes to undo, for another process.
     pub const fn undo(&self) -> &Undo {
         &self.undo
     }
@@ -66,9 +65,9 @@ impl<'n> Masquerade<'n> {
     fn forward(&mut self) -> io::Result<()> {
         forwarding::switch_on(self.namespace, self.undo.rules.device())?;
         for (number, name) in forwarding::off(self.namespace)? {
-            // The note comes first, so that forwarding never stays on, whenever we are killed.
-            // Without it, it does.
-            let _ = self.undo.rules.note(self.namespace, number);
+            // Record the device first, so that forwarding is disabled at the end even if this
+            // process is killed. If the record fails, forwarding would stay enabled after a kill.
+            let _ = self.undo.rules.record(self.namespace, number);
             self.undo.switched_on.push(number);
             forwarding::switch_on(self.namespace, &name)?;
         }
@@ -77,11 +76,11 @@ impl<'n> Masquerade<'n> {
 }
 
 impl Undo {
-    /// To be called with the lock. After an error the rules are there still, and their note: the next
-    /// emulation carries it out.
+    /// Undoes the changes. Must be called with the lock. After an error the rules and their records
+    /// remain, and the next emulation removes them.
     fn carry_out(&self, namespace: &Namespace) -> Result<(), String> {
-        // Those that we switched on, and those of somebody who ended before us.
-        let mut switched_on = self.rules.notes(namespace)?;
+        // Our own devices, and those of emulations that ended before.
+        let mut switched_on = self.rules.records(namespace)?;
         switched_on.extend(&self.switched_on);
         switched_on.sort_unstable();
         switched_on.dedup();
@@ -95,13 +94,13 @@ impl Undo {
 impl Drop for Masquerade<'_> {
     fn drop(&mut self) {
         let _lock = self.directory.lock();
-        // What cannot be undone now has gone already, or is left to the next emulation.
+        // After an error, the changes are gone already, or the next emulation undoes them.
         let _ = self.undo.carry_out(self.namespace);
     }
 }
 
-/// Undoes what a process left behind that was killed and whose device is gone. If a device has that
-/// name, another emulation has cleared up already, or does so when it starts.
+/// Undoes the changes of a process that was killed and whose device is gone. If a device has that
+/// name, another emulation has undone them already, or does so when it starts.
 pub(super) fn undo_of_the_dead(
     namespace: &Namespace,
     directory: &Directory,
@@ -109,19 +108,19 @@ pub(super) fn undo_of_the_dead(
     undo: Option<&Undo>,
 ) {
     let _lock = directory.lock();
-    // Without a list of devices, no emulation can be taken for dead.
+    // Without a list of devices, no emulation is known to be dead.
     let Ok(links) = namespace.ip(&["link show"]) else { return };
     if links.contains(&format!(": {device}: ")) {
         return;
     }
     match undo {
-        // What cannot be undone now is left to the next emulation.
+        // After an error, the next emulation undoes the changes.
         Some(undo) => drop(undo.carry_out(namespace)),
         None => clear_after_the_dead(namespace, device),
     }
 }
 
-/// Undoes the rules whose devices are gone, and those that had our own device's name before.
+/// Undoes the rules whose devices are gone, and earlier ones for our own device's name.
 fn clear_after_the_dead(namespace: &Namespace, device: &str) {
     let rules = Rules::all(namespace);
     if rules.is_empty() {
@@ -134,16 +133,17 @@ fn clear_after_the_dead(namespace: &Namespace, device: &str) {
     }
 }
 
-/// Switches forwarding off where it was off before us, unless another emulation still needs it: it does
-/// so at its end. `gone` are the rules of one that does not need it any more.
+/// Disables forwarding on the devices `numbers`. If another emulation still needs it, records them
+/// in its rules instead, so that it disables forwarding at its end. `gone` are the rules of the
+/// emulation that ends.
 fn switch_off(namespace: &Namespace, gone: &Rules, numbers: &[u32]) -> Result<(), String> {
     match gone.others(namespace)?.first() {
         Some(heir) => {
-            let noted = heir.notes(namespace)?;
+            let recorded = heir.records(namespace)?;
             numbers
                 .iter()
-                .filter(|number| !noted.contains(number))
-                .try_for_each(|number| heir.note(namespace, *number))
+                .filter(|number| !recorded.contains(number))
+                .try_for_each(|number| heir.record(namespace, *number))
         }
         None => forwarding::switch_off(namespace, numbers).map_err(|error| error.to_string()),
     }

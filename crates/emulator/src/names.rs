@@ -1,5 +1,5 @@
-//! The names that resolve behind a hop: a hosts file and, where the resolver of this machine cannot
-//! be reached from there, a resolver's address, for one command alone.
+//! Name resolution for one command on the client side of a hop: a hosts file and, where the client
+//! cannot reach this machine's resolver, the address of another one.
 
 #![expect(unsafe_code, reason = "rustix marks unshare unsafe because of UnshareFlags::FILES")]
 
@@ -21,12 +21,12 @@ use super::machine::Machine;
 
 const HOSTS: &CStr = c"/etc/hosts";
 const RESOLVERS: &CStr = c"/etc/resolv.conf";
-/// As many as the C library asks (`MAXNS`).
+/// The number of resolvers that the C library queries (`MAXNS`).
 const MOST_RESOLVERS: usize = 3;
 
-/// Files that stand in for those of this machine. They are removed with this value. A command that
-/// has been started keeps them, but cannot have an emulation of its own any more: nothing can be
-/// mounted over a file that is removed.
+/// Files that replace those of this machine. They are removed when this value is dropped. A command
+/// that is still running keeps them, but cannot start an emulation any more: nothing can be mounted
+/// over a file that has been removed.
 #[derive(Debug)]
 pub struct Names {
     files: Vec<(PathBuf, &'static CStr)>,
@@ -34,7 +34,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Behind this hop `host.lasthop` and `server` are this machine.
+    /// Creates the files for the client side of a hop. There, `host.lasthop` and `server` resolve
+    /// to this machine.
     pub fn behind(hop: &ClientSide, machine: &Machine) -> io::Result<Self> {
         let v4 = hop.gateway;
         let mut names = Self { files: Vec::new(), resolvers: Vec::new() };
@@ -54,8 +55,8 @@ impl Names {
         Ok(names)
     }
 
-    /// This machine's resolvers, if they are to be found at the gateway's address instead of their own:
-    /// those on the loopback device, or any for an emulator outside this machine's network.
+    /// The resolvers of this machine that are relayed at the gateway's address: those on the
+    /// loopback device, or all for an emulator outside this machine's network; else none.
     pub fn resolvers(&self) -> &[SocketAddr] {
         &self.resolvers
     }
@@ -64,7 +65,7 @@ impl Names {
         self.files.push((path, target));
         let (path, _) = &self.files[self.files.len() - 1];
         fs::write(path, octets)?;
-        // Whatever this process would keep from others (umask(2)).
+        // Independent of this process's umask(2).
         fs::set_permissions(path, Permissions::from_mode(0o644))
     }
 
@@ -79,31 +80,31 @@ impl Names {
 impl Drop for Names {
     fn drop(&mut self) {
         for (path, _) in &self.files {
-            // A file that is gone needs no removal.
+            // The file may be gone already.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// The files that the process with this number makes there.
+/// The files that the process with this ID creates in a directory.
 pub(super) fn files_of(pid: u32, directory: &Directory) -> [PathBuf; 2] {
     ["hosts", "resolv"].map(|kind| directory.path().join(format!("{kind}-{pid}")))
 }
 
-/// Files to be seen in the place of others.
+/// Files, and the paths over which they are mounted.
 #[derive(Debug)]
 pub(super) struct Mounts(Vec<(CString, &'static CStr)>);
 
 impl Mounts {
-    /// Gives the calling thread, and its children, files of their own. Allocates nothing.
+    /// Mounts the files for the calling thread and its children only. Does not allocate.
     pub(super) fn mount(&self) -> io::Result<()> {
         // SAFETY: only this thread's mounts change; no file descriptor table is unshared.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         for (file, target) in &self.0 {
             match mount_bind(file.as_c_str(), *target) {
-                // A machine without this file has no place for another one; names of hosts resolve
-                // all the same.
+                // Nothing can be mounted over a file that does not exist; the hosts file still
+                // works.
                 Err(Errno::NOENT) if *target == RESOLVERS => {}
                 mounted => mounted?,
             }
@@ -112,7 +113,7 @@ impl Mounts {
     }
 }
 
-/// A hosts file without the lines of an emulation around this one.
+/// A hosts file without the lines of an enclosing emulation.
 fn without_ours(hosts: &[u8]) -> Vec<u8> {
     let is_ours = |line: &[u8]| {
         line.split(u8::is_ascii_whitespace).any(|word| word == b"host.lasthop") && !line.starts_with(b"#")
@@ -120,15 +121,15 @@ fn without_ours(hosts: &[u8]) -> Vec<u8> {
     hosts.split_inclusive(|octet| *octet == b'\n').filter(|line| !is_ours(line)).collect::<Vec<_>>().concat()
 }
 
-/// Whether no resolver can be reached from another network namespace.
+/// Whether all resolvers are on the loopback device, which other network namespaces cannot reach.
 fn all_are_on_this_machine(text: &str) -> bool {
-    // One whose address is not read here, such as fe80::1%eth0, is another machine.
+    // An address that does not parse here, such as fe80::1%eth0, is another machine's.
     let is_here = |resolver: &str| resolver.parse().is_ok_and(|address: IpAddr| address.is_loopback());
     resolvers(text).all(is_here)
 }
 
-/// The resolvers whose addresses tell where they are. Without any, the C library asks the one at
-/// 127.0.0.1 (resolv.conf(5)).
+/// The resolvers with an address without a zone. If there is none, the one at 127.0.0.1, which is
+/// the C library's default (resolv.conf(5)).
 fn addresses_of_resolvers(text: &str) -> Vec<SocketAddr> {
     let addresses = resolvers(text).filter_map(|resolver| resolver.parse().ok());
     let mut all: Vec<SocketAddr> =
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resolver_on_the_loopback_device_gives_way_to_the_gateway_s_address() {
+    fn the_gateway_s_address_replaces_a_resolver_on_the_loopback_device() {
         let stub = "# systemd-resolved\nnameserver 127.0.0.53\noptions edns0\nsearch example.org\n";
         assert!(all_are_on_this_machine(stub) && all_are_on_this_machine("nameserver ::1\n"));
         let gateway = "100.64.0.1".parse().expect("an address");
@@ -171,19 +172,19 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_an_emulation_around_this_one_are_left_out() {
+    fn the_names_of_an_enclosing_emulation_are_left_out() {
         let hosts = b"100.64.0.1 host.lasthop server\n127.0.0.1\tlocalhost\n# host.lasthop\n192.0.2.1 server";
         let left = b"127.0.0.1\tlocalhost\n# host.lasthop\n192.0.2.1 server";
         assert_eq!(without_ours(hosts), left);
     }
 
     #[test]
-    fn all_resolvers_with_an_address_are_asked_and_without_any_the_default() {
-        let ask = |text: &str| -> Vec<String> {
+    fn all_resolvers_with_an_address_are_used_and_without_any_the_default() {
+        let addresses = |text: &str| -> Vec<String> {
             addresses_of_resolvers(text).iter().map(ToString::to_string).collect()
         };
         let several = "nameserver fe80::1%eth0\nnameserver 192.0.2.53\nnameserver ::1\n";
-        assert_eq!(ask(several), ["192.0.2.53:53", "[::1]:53"]);
-        assert_eq!(ask(""), ["127.0.0.1:53"]);
+        assert_eq!(addresses(several), ["192.0.2.53:53", "[::1]:53"]);
+        assert_eq!(addresses(""), ["127.0.0.1:53"]);
     }
 }

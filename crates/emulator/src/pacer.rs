@@ -1,4 +1,5 @@
-//! The loop: packets in, the world up to now, packets out, and to sleep until the next event.
+//! The event loop: reads packets, advances the world to the present, writes packets, and sleeps
+//! until the next event.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -17,26 +18,29 @@ use super::measurements::Measurements;
 use super::summary::Summary;
 use lasthop_linux::clock;
 
-/// Packets taken from an end before the world moves on: a burst at one end must not make the
-/// other's packets late.
+/// The maximum number of packets read from an end before the world advances: a burst at one end
+/// must not delay the packets of the other.
 const BATCH: usize = 8;
-/// The longest sleep, so that a stall is noticed even while nothing is to be done.
+/// The longest sleep, so that a stall is detected even while no event is due.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// The world moving on this late is a stall.
+/// The delay of the world's clock that counts as a stall.
 const STALL: Duration = Duration::from_millis(10);
-/// The most that is caught up with. What a stall takes beyond that is cut out of the model's time:
-/// its packets would else come out as one burst, and its simulated stations would keep the
-/// processor busy and make the next packets late, too.
+/// The maximum time of a stall that the world catches up with. The rest of the stall is cut out of
+/// the model's time: otherwise its packets would leave as one burst, and its simulated stations
+/// would keep the processor busy and delay the next packets, too.
 const CATCH_UP: Duration = Duration::from_millis(100);
+/// The sleep after a failed or useless `poll`.
+const PAUSE: Duration = Duration::from_millis(1);
 
-/// What a run can be told.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Ask for real-time scheduling and locked memory. Where they are refused the run goes on
-    /// without, and its summary says so.
+    /// Whether to request real-time scheduling and locked memory. If the kernel refuses them, the
+    /// run continues without, and its summary says so.
     pub real_time: bool,
-    /// Watch the clock, instead of sleeping, when the next event is nearer than this: less late, at
-    /// the price of a processor. Zero for never; 60 us is what a sleep can be late by.
+    /// The time before the next event during which the loop polls the clock instead of sleeping,
+    /// which reduces lateness at the cost of a processor. Zero disables polling; a sleep can be
+    /// late by 60 us.
     pub spin: Duration,
 }
 
@@ -46,22 +50,22 @@ impl Default for Options {
     }
 }
 
-/// What the loop can be told while it runs.
+/// A command to the running loop.
 pub(super) enum Command {
-    /// To end.
+    /// Ends the loop.
     Stop,
-    /// To do something with the world, between events.
+    /// Calls a function with the world, between events.
     Do(Box<dyn FnOnce(&mut World) + Send>),
-    /// To say what it has done so far.
+    /// Reports the summary so far.
     Summarize(Sender<Summary>),
-    /// To do nothing for a time, as a machine without processor time to spare would have it.
+    /// Blocks the loop for a time, to simulate a lack of processor time.
     Sleep(Duration),
 }
 
-/// An emulation at work.
+/// A running emulation.
 pub(super) struct Pacer {
     world: World,
-    /// The time in the model at the start.
+    /// The model's time at the start.
     start: Instant,
     ends: Vec<End>,
     options: Options,
@@ -70,7 +74,7 @@ pub(super) struct Pacer {
     wake: Arc<OwnedFd>,
     /// The model's time zero, on the kernel's clock.
     epoch: Instant,
-    /// By when the world is to be brought up to date again.
+    /// The time, on the model's clock, by which the world must be advanced again.
     expected: Instant,
     measured: Measurements,
     buffer: Vec<u8>,
@@ -101,7 +105,7 @@ impl Pacer {
         }
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until the command to stop.
     pub(super) fn run(&mut self) {
         while !self.stopping {
             self.take_packets();
@@ -112,25 +116,26 @@ impl Pacer {
         }
     }
 
-    /// What the run has done so far; `notes` say what the kernel did not grant.
+    /// The summary so far; `notes` list the requests that the kernel refused.
     pub(super) fn summary(&self, notes: Vec<String>) -> Summary {
         Summary::new(&self.world, self.start, &self.measured, notes)
     }
 
-    /// The time in the model.
+    /// The current time of the model.
     fn now(&self) -> Instant {
         Instant::from_nanos(clock::now().as_nanos().saturating_sub(self.epoch.as_nanos()))
     }
 
-    /// Brings the world up to now. Where that should have been done long ago, it notes a stall: a
-    /// part of it is caught up with, which makes packets late; the rest is cut out.
+    /// Advances the world to the present. If that is overdue by [`STALL`] or more, records a stall:
+    /// the world catches up with at most [`CATCH_UP`], which makes packets late, and the rest is
+    /// cut out.
     fn advance(&mut self) {
         let mut now = self.now();
         let late = now.since(self.expected);
         if late >= STALL {
             let cut = late.saturating_sub(CATCH_UP);
             self.epoch += cut;
-            self.measured.stalls.note(clock::now(), late, cut);
+            self.measured.stalls.record(clock::now(), late, cut);
             now = self.now();
         }
         self.world.advance_to(now);
@@ -144,7 +149,7 @@ impl Pacer {
                 match self.ends[index].device.receive(&mut self.buffer) {
                     Ok(Some(Received::Packet(octets))) => self.take_packet(index, octets),
                     Ok(Some(Received::NotIp)) => self.measured.packets.not_ip += 1,
-                    // Errors are those of a device that is down or gone: it may come back.
+                    // An error means that the device is down or gone; it may come back.
                     Ok(None) | Err(_) => break,
                 }
             }
@@ -180,7 +185,7 @@ impl Pacer {
         }
     }
 
-    /// Sleeps until `until`, a packet or a command; or watches the clock if that is near.
+    /// Waits until `until`, a packet or a command: sleeps, or polls the clock if `until` is near.
     fn wait(&mut self, until: Instant) {
         let left = until.since(self.now());
         let sleep = left.saturating_sub(self.options.spin);
@@ -195,7 +200,7 @@ impl Pacer {
         self.poll(sleep);
     }
 
-    /// Whether there is a packet or a command, at the latest after `timeout`.
+    /// Waits for a packet or a command, for at most `timeout`. Returns whether there is one.
     fn poll(&self, timeout: Duration) -> bool {
         let timeout =
             Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: i64::from(timeout.subsec_nanos()) };
@@ -204,21 +209,21 @@ impl Pacer {
         let mut files: Vec<PollFd<'_>> = std::iter::once(wake).chain(ends).collect();
         match poll(&mut files, Some(&timeout)) {
             Ok(ready) => {
-                // A device that is gone is always "ready" and has nothing: sleeping beats a loop
-                // that spins on it.
+                // A device that is gone is always "ready" and has no packets. Sleep, so that the
+                // loop does not spin.
                 let broken = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
                 if ready > 0
                     && files.iter().all(|file| !file.revents().contains(PollFlags::IN))
                     && files.iter().any(|file| file.revents().intersects(broken))
                 {
-                    rest();
+                    nap(PAUSE);
                 }
                 ready > 0
             }
-            // A signal is for somebody else.
+            // Signals are handled elsewhere.
             Err(Errno::INTR) => true,
             Err(_) => {
-                rest();
+                nap(PAUSE);
                 true
             }
         }
@@ -237,7 +242,7 @@ impl Pacer {
                 }
                 Ok(Command::Summarize(answer)) => {
                     self.advance();
-                    // Whoever asked is waiting for it.
+                    // The receiver waits for the answer.
                     let _ = answer.send(self.summary(Vec::new()));
                 }
                 Ok(Command::Sleep(pause)) => nap(pause),
@@ -245,17 +250,13 @@ impl Pacer {
             }
         }
         let mut count = [0; 8];
-        // Nothing to read means nothing to do.
+        // If the counter is zero, the read fails, which does not matter.
         let _ = rustix::io::read(&*self.wake, &mut count);
     }
 }
 
-fn rest() {
-    nap(Duration::from_millis(1));
-}
-
 fn nap(pause: Duration) {
     let pause = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
-    // A signal that cuts it short does no harm.
+    // A shorter sleep after a signal does no harm.
     let _ = rustix::thread::nanosleep(&pause);
 }

@@ -1,4 +1,4 @@
-//! The resolvers of this machine, which the host behind a hop finds at the gateway's address.
+//! A DNS relay: the client reaches the resolvers of this machine at the gateway's address.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -9,12 +9,12 @@ use std::time::Duration;
 use super::machine::Machine;
 use super::relay::Relays;
 
-/// How long the resolvers may take: as long as clients wait for one (resolv.conf(5)).
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest datagram.
+/// The timeout for all resolvers together: that of clients for one (resolv.conf(5)).
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum length of a datagram, in octets.
 const LONGEST: usize = 65_535;
 
-/// Where questions come in.
+/// The socket that receives queries, and the resolvers.
 #[derive(Debug)]
 pub(super) struct Questions {
     socket: Arc<UdpSocket>,
@@ -22,8 +22,8 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// For these resolvers, which are asked in this order. `None` without any, and where a resolver
-    /// listens at all addresses, which needs no door.
+    /// Opens the socket for these resolvers, which are queried in this order. `None` without
+    /// resolvers, or if a resolver of this machine listens at all addresses and needs no relay.
     pub(super) fn open(gateway: Ipv4Addr, resolvers: Vec<SocketAddr>) -> Option<Self> {
         if resolvers.is_empty() {
             return None;
@@ -33,20 +33,20 @@ impl Questions {
         Some(Self { socket: Arc::new(socket), resolvers })
     }
 
-    /// Has those that have come in from guests answered.
+    /// Starts a relay for each pending query of the client.
     pub(super) fn answer(&self, clients: &[IpAddr], machine: &Arc<Machine>, relays: &Relays) {
         let mut buffer = vec![0; LONGEST];
         while let Ok((len, from)) = self.socket.recv_from(&mut buffer) {
             if !clients.contains(&from.ip()) {
                 continue;
             }
-            let (question, resolvers) = (buffer[..len].to_vec(), self.resolvers.clone());
+            let (query, resolvers) = (buffer[..len].to_vec(), self.resolvers.clone());
             let (machine, socket) = (Arc::clone(machine), Arc::clone(&self.socket));
             relays.answer(move || {
-                let answer = match ask_in_turn(&machine, &resolvers, &question) {
+                let answer = match query_in_order(&machine, &resolvers, &query) {
                     Ok(answer) => answer,
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => no_answer(question),
-                    // A client that hears nothing asks again.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => server_failure(query),
+                    // A client without an answer retransmits its query.
                     Err(_) => return,
                 };
                 let _ = socket.send_to(&answer, from);
@@ -61,13 +61,13 @@ impl AsFd for Questions {
     }
 }
 
-/// The answer of the first resolver that has one.
-fn ask_in_turn(machine: &Machine, resolvers: &[SocketAddr], question: &[u8]) -> io::Result<Vec<u8>> {
-    // All of them, before the client gives up.
-    let patience = PATIENCE / u32::try_from(resolvers.len().max(1)).unwrap_or(1);
+/// Returns the answer of the first resolver that sends one.
+fn query_in_order(machine: &Machine, resolvers: &[SocketAddr], query: &[u8]) -> io::Result<Vec<u8>> {
+    // All resolvers are queried before the client's own timeout.
+    let timeout = TIMEOUT / u32::try_from(resolvers.len().max(1)).unwrap_or(1);
     let mut outcome = Err(io::ErrorKind::ConnectionRefused.into());
     for resolver in resolvers {
-        outcome = ask(machine, *resolver, patience, question);
+        outcome = query_one(machine, *resolver, timeout, query);
         if outcome.is_ok() {
             break;
         }
@@ -75,20 +75,26 @@ fn ask_in_turn(machine: &Machine, resolvers: &[SocketAddr], question: &[u8]) -> 
     outcome
 }
 
-fn ask(machine: &Machine, resolver: SocketAddr, patience: Duration, question: &[u8]) -> io::Result<Vec<u8>> {
-    let socket = machine.ask(resolver, patience)?;
-    socket.send(question)?;
+fn query_one(
+    machine: &Machine,
+    resolver: SocketAddr,
+    timeout: Duration,
+    query: &[u8],
+) -> io::Result<Vec<u8>> {
+    let socket = machine.query_socket(resolver, timeout)?;
+    socket.send(query)?;
     let mut answer = vec![0; LONGEST];
     let len = socket.recv(&mut answer)?;
     answer.truncate(len);
     Ok(answer)
 }
 
-/// Says to a question that there is no resolver (RFC 1035, section 4.1.1: a server failure).
-fn no_answer(mut question: Vec<u8>) -> Vec<u8> {
-    if let Some([flags, code]) = question.get_mut(2..4) {
+/// Turns a query into the answer that no resolver can be reached (RFC 1035, section 4.1.1: a server
+/// failure).
+fn server_failure(mut query: Vec<u8>) -> Vec<u8> {
+    if let Some([flags, code]) = query.get_mut(2..4) {
         *flags |= 0x80;
         *code = (*code & 0xf0) | 2;
     }
-    question
+    query
 }

@@ -1,5 +1,5 @@
-//! The way to other hosts for an emulator in an empty network namespace: a rule turns the connections
-//! of the host behind the hop, of TCP over IPv4, to a socket of the emulator, which relays them.
+//! Access to other hosts for an emulator in an empty network namespace: a rule redirects the
+//! client's TCP connections over IPv4 to a socket of the emulator, which relays them.
 
 use std::io;
 use std::net::TcpListener;
@@ -7,12 +7,12 @@ use std::net::TcpListener;
 use super::client_side::ClientSide;
 use super::tool::{found, run};
 
-/// The socket to which connections to other hosts are turned from now on; with `nft`, or else with
-/// `iptables`. The error is a sentence for the user.
+/// Starts to redirect connections to other hosts to the returned socket, with `nft` or, if that
+/// fails, with `iptables`. The error is a sentence for the user.
 pub fn start(hop: &ClientSide) -> Result<TcpListener, String> {
     let unreached = |why: String| format!("no TCP is relayed to other hosts: {why}");
     let listen = || {
-        // What is not relayed is refused at once, not lost.
+        // Packets that are not relayed are rejected, not dropped silently.
         hop.outside.sysctl("ipv4/ip_forward", "1")?;
         hop.outside.ip(&["route add prohibit default"]).map_err(io::Error::other)?;
         let listener = TcpListener::bind((hop.gateway, 0))?;
@@ -37,7 +37,8 @@ fn by_nft(hop: &ClientSide, port: u16) -> Result<(), String> {
 
 fn by_iptables(hop: &ClientSide, port: u16) -> Result<(), String> {
     let (gateway, port) = (hop.gateway.to_string(), port.to_string());
-    // Its own lock file is root's alone; and nobody else changes the rules of this namespace.
+    // Only root can open the default lock file. No other program changes the rules of this
+    // namespace.
     let lock = format!("XTABLES_LOCKFILE={}", hop.directory.lock_file().display());
     let program = found("iptables").to_string_lossy().into_owned();
     let what = [

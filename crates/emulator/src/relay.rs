@@ -1,4 +1,4 @@
-//! Connections and questions that are relayed, each on a thread of its own, and a bound on how many.
+//! Relays for connections and DNS queries, each on its own thread, and a limit on their number.
 
 use std::io;
 use std::net::TcpStream;
@@ -16,48 +16,49 @@ use rustix::process::{Resource, getrlimit};
 use super::join::{Outcome, join, reset_at_close};
 use lasthop_linux::clock;
 
-/// Connections at a time, at most, and questions; more than these are turned away.
-const MOST: u64 = 1024;
-/// How long the end waits, at most, for services to take what guests have sent.
+/// The maximum number of concurrent connections, and of concurrent queries; further ones are
+/// refused.
+const MAX_RELAYS: u64 = 1024;
+/// The maximum wait at the end for services to receive the data that the client has sent.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How long it waits while no service takes anything.
+/// The maximum wait at the end without progress.
 const IDLE: Duration = Duration::from_secs(1);
-/// A guest that has gone without a word is asked for a sign of life after a minute, and given up
-/// after two.
-const SILENCE: Duration = Duration::from_secs(60);
+/// The time without data from the client after which keep-alive probes are sent, for as long again;
+/// without an answer, the connection is closed.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// Relays at work.
+/// The relays in progress.
 #[derive(Debug)]
 pub(super) struct Relays {
-    /// As many of each as there may be.
-    most: usize,
+    /// The maximum number of connections, and of queries.
+    limit: usize,
     connections: Arc<AtomicUsize>,
-    questions: Arc<AtomicUsize>,
-    /// Octets that were passed on.
+    queries: Arc<AtomicUsize>,
+    /// Octets relayed.
     progress: Arc<AtomicU64>,
     /// Readable at the end.
     cut: Arc<OwnedFd>,
     /// Connections that were cut with data left.
     were_cut: Arc<AtomicUsize>,
-    turned_away: AtomicUsize,
+    refused: AtomicUsize,
 }
 
 impl Relays {
-    /// None so far.
+    /// Creates an empty set of relays.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
-            most: descriptors() / 4,
+            limit: descriptors() / 4,
             connections: Arc::default(),
-            questions: Arc::default(),
+            queries: Arc::default(),
             progress: Arc::default(),
             cut: Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?),
             were_cut: Arc::default(),
-            turned_away: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
         })
     }
 
-    /// Joins a guest to a service. A guest whose service does not answer, or for whom there is no
-    /// room, is reset.
+    /// Relays a client's connection to a service. The connection is reset if the service does not
+    /// accept one or the limit is reached.
     pub(super) fn connect(
         &self,
         client: TcpStream,
@@ -67,9 +68,9 @@ impl Relays {
         let (cut, progress) = (Arc::clone(&self.cut), Arc::clone(&self.progress));
         let were_cut = Arc::clone(&self.were_cut);
         let relay = move || {
-            // The guest of a service that refuses is reset.
+            // If the service refuses, the client's connection is reset on close.
             let Ok(service) = service() else { return };
-            let begun = close_in_peace(&client).and_then(|()| keep_alive(&client));
+            let begun = close_normally(&client).and_then(|()| keep_alive(&client));
             if begun.is_err() {
                 return;
             }
@@ -77,39 +78,43 @@ impl Relays {
                 were_cut.fetch_add(1, Ordering::Relaxed);
             }
         };
-        if !work("service", &self.connections, self.most, relay) {
-            self.turned_away.fetch_add(1, Ordering::Relaxed);
+        if !work("service", &self.connections, self.limit, relay) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Answers a question. Whoever gets no answer asks again.
-    pub(super) fn answer(&self, work_of_it: impl FnOnce() + Send + 'static) {
-        work("question", &self.questions, self.most, work_of_it);
+    /// Runs `relay`, which answers a query. A query over the limit is dropped: clients retransmit
+    /// it.
+    pub(super) fn answer(&self, relay: impl FnOnce() + Send + 'static) {
+        work("question", &self.queries, self.limit, relay);
     }
 
-    /// Ends them: services have a while to take what guests have sent. Returns what was not done,
-    /// each a sentence.
+    /// Ends all relays when the services have received the data that the client has sent, or after
+    /// a timeout. Returns what could not be done, each a sentence.
     pub(super) fn end(self) -> Vec<String> {
         self.drain();
-        let (cut, away) = (self.were_cut.load(Ordering::Relaxed), self.turned_away.into_inner());
+        let (cut, refused) = (self.were_cut.load(Ordering::Relaxed), self.refused.into_inner());
         let cut = (cut > 0).then(|| {
             format!("relayed connections that were reset at the end, because their services had not taken all data: {cut}")
         });
-        let away = (away > 0).then(|| {
-            format!("relayed connections that were refused, because there were {} others: {away}", self.most)
+        let refused = (refused > 0).then(|| {
+            format!(
+                "relayed connections that were refused, because there were {} others: {refused}",
+                self.limit
+            )
         });
-        cut.into_iter().chain(away).collect()
+        cut.into_iter().chain(refused).collect()
     }
 
     fn drain(&self) {
         let is_idle = || self.connections.load(Ordering::Relaxed) == 0;
-        let (start, mut moved_at) = (clock::now(), clock::now());
-        let mut moved = self.progress.load(Ordering::Relaxed);
-        while !is_idle() && clock::now().since(start) < DRAIN && clock::now().since(moved_at) < IDLE {
+        let (start, mut progress_at) = (clock::now(), clock::now());
+        let mut relayed = self.progress.load(Ordering::Relaxed);
+        while !is_idle() && clock::now().since(start) < DRAIN && clock::now().since(progress_at) < IDLE {
             thread::park_timeout(Duration::from_millis(5));
             let now = self.progress.load(Ordering::Relaxed);
-            if now != moved {
-                (moved, moved_at) = (now, clock::now());
+            if now != relayed {
+                (relayed, progress_at) = (now, clock::now());
             }
         }
         // This fails only if the counter of the eventfd is full.
@@ -121,14 +126,14 @@ impl Relays {
     }
 }
 
-/// The descriptors that relays and doors may take.
+/// The number of descriptors that relays and listeners may use.
 pub(super) fn descriptors() -> usize {
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).min(4 * MOST) as usize
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).min(4 * MAX_RELAYS) as usize
 }
 
-/// Does something on a thread of its own, unless `most` are at work; whether it does.
-fn work(name: &str, busy: &Arc<AtomicUsize>, most: usize, work: impl FnOnce() + Send + 'static) -> bool {
-    if busy.fetch_add(1, Ordering::Relaxed) >= most {
+/// Runs `work` on a new thread, unless `limit` are busy. Returns whether it was started.
+fn work(name: &str, busy: &Arc<AtomicUsize>, limit: usize, work: impl FnOnce() + Send + 'static) -> bool {
+    if busy.fetch_add(1, Ordering::Relaxed) >= limit {
         busy.fetch_sub(1, Ordering::Relaxed);
         return false;
     }
@@ -149,13 +154,13 @@ impl Drop for BusyGuard {
 }
 
 /// Undoes [`reset_at_close`].
-fn close_in_peace(stream: &TcpStream) -> io::Result<()> {
+fn close_normally(stream: &TcpStream) -> io::Result<()> {
     Ok(rustix::net::sockopt::set_socket_linger(stream, None)?)
 }
 
 fn keep_alive(client: &TcpStream) -> io::Result<()> {
-    set_tcp_keepidle(client, SILENCE)?;
-    set_tcp_keepintvl(client, SILENCE / 6)?;
+    set_tcp_keepidle(client, KEEP_ALIVE)?;
+    set_tcp_keepintvl(client, KEEP_ALIVE / 6)?;
     set_tcp_keepcnt(client, 6)?;
     Ok(set_socket_keepalive(client, true)?)
 }

@@ -1,4 +1,4 @@
-//! An emulation on its own thread.
+//! A running emulation on its own thread.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,41 +16,41 @@ use super::pacer::{Command, Options, Pacer};
 use super::summary::Summary;
 use lasthop_linux::realtime;
 
-/// An emulation at work. It stops, and its devices vanish, when this value does.
+/// A running emulation. Dropping this value stops it and removes its devices.
 #[derive(Debug)]
 pub struct Running {
     handle: Handle,
     thread: Option<JoinHandle<Summary>>,
 }
 
-/// A way to speak to an emulation at work, from any thread.
+/// A handle to a running emulation, for any thread.
 #[derive(Clone, Debug)]
 pub struct Handle {
     commands: Sender<Command>,
     wake: Arc<OwnedFd>,
 }
 
-/// The emulation has ended.
+/// The error of a request to an emulation that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the emulation has ended")]
 pub struct Gone;
 
 impl Handle {
-    /// Does something with the world between two events, and returns what comes of it: a look at
-    /// its counters, a change of a link. The model's clock does not stand still meanwhile.
+    /// Calls `work` with the world between two events, for example to read its counters or to
+    /// change a link, and returns the result. The model's clock continues meanwhile.
     pub fn with_world<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut World) -> R + Send + 'static,
     ) -> Result<R, Gone> {
         let (answer, answers) = channel();
         self.send(Command::Do(Box::new(move |world| {
-            // Whoever asked is waiting for it.
+            // The receiver waits for the answer.
             let _ = answer.send(work(world));
         })))?;
         answers.recv().map_err(|_| Gone)
     }
 
-    /// What the emulation has done so far.
+    /// Returns the summary so far.
     pub fn summary(&self) -> Result<Summary, Gone> {
         let (answer, answers) = channel();
         self.send(Command::Summarize(answer))?;
@@ -59,7 +59,7 @@ impl Handle {
 
     fn send(&self, command: Command) -> Result<(), Gone> {
         self.commands.send(command).map_err(|_| Gone)?;
-        // A counter that is full wakes the loop as well.
+        // If this fails, the counter is full, and wakes the loop as well.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
         Ok(())
     }
@@ -68,19 +68,19 @@ impl Handle {
 impl Running {
     pub(super) fn start(world: World, ends: Vec<End>, options: Options) -> io::Result<Self> {
         let wake = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
-        let (commands, orders) = channel();
+        let (commands, receiver) = channel();
         let waker = Arc::clone(&wake);
         let thread = std::thread::Builder::new().name("emulator".to_owned()).spawn(move || {
             realtime::no_timer_slack();
             let refusals = if options.real_time { realtime::ask_for_it() } else { Vec::new() };
-            let mut pacer = Pacer::new(world, ends, options, orders, waker);
+            let mut pacer = Pacer::new(world, ends, options, receiver, waker);
             pacer.run();
             pacer.summary(refusals)
         })?;
         Ok(Self { handle: Handle { commands, wake }, thread: Some(thread) })
     }
 
-    /// A way to speak to it from other threads.
+    /// Returns a handle for other threads.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
@@ -93,24 +93,24 @@ impl Running {
         self.handle.with_world(work)
     }
 
-    /// Stops the clock, removes the devices and says how it went.
+    /// Stops the clock, removes the devices and returns the summary.
     pub fn stop(mut self) -> io::Result<Summary> {
         self.end().unwrap_or_else(|| Err(panicked()))
     }
 
-    /// Whether it still works; it ends of its own accord only by a panic.
+    /// Whether the emulation is still running. Before [`Self::stop`], only a panic ends it.
     pub fn is_alive(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Makes the loop do nothing for a time: a test of what a run says when it could not keep up.
+    /// Blocks the loop for a time, for tests of the summary of a run that was late.
     #[doc(hidden)]
     pub fn stall(&self, pause: Duration) -> Result<(), Gone> {
         self.handle.send(Command::Sleep(pause))
     }
 
     fn end(&mut self) -> Option<io::Result<Summary>> {
-        // It may have ended before.
+        // The thread may have ended already.
         let _ = self.handle.send(Command::Stop);
         Some(self.thread.take()?.join().map_err(|_| panicked()))
     }
@@ -122,7 +122,7 @@ impl Drop for Running {
     }
 }
 
-/// What a thread that ended in a panic is reported as.
+/// The error for a thread that panicked.
 fn panicked() -> io::Error {
     io::Error::other("the emulator's thread panicked")
 }

@@ -1,5 +1,5 @@
-//! Services of this machine that are not reached from behind the hop without help, such as those that
-//! listen only on the loopback device: the gateway's address gets doors to them.
+//! Relays to services of this machine that the client cannot reach directly, such as those that
+//! listen only on the loopback device: each gets a listener at the gateway's address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -20,10 +20,10 @@ use super::questions::Questions;
 use super::relay::{Relays, descriptors};
 use lasthop_linux::clock;
 
-/// How often the services are looked for.
+/// The interval at which the services are listed.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Listeners to services of this machine, open as long as this value lives.
+/// Listeners for services of this machine, open during the lifetime of this value.
 #[derive(Debug)]
 pub struct Services {
     stop: Arc<OwnedFd>,
@@ -31,8 +31,8 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens the doors that are wanted. To be called in the network namespace of this machine's end
-    /// of the hop. Only the host behind the hop may enter.
+    /// Opens the requested listeners. Must be called in the network namespace of this machine's end
+    /// of the hop. Only the client may connect.
     pub fn open(hop: &ClientSide, machine: Arc<Machine>, listeners: Wanted) -> io::Result<Self> {
         let Wanted { resolvers, localhost, elsewhere } = listeners;
         let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
@@ -56,11 +56,11 @@ impl Services {
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Closes the doors, once services have taken what the guest had sent them before its end, or
-    /// after a while. Returns what was not done, each a sentence.
+    /// Closes the listeners when the services have received all that the client sent before its
+    /// end, or after a timeout. Returns what could not be done, each a sentence.
     pub fn close(&mut self) -> Vec<String> {
-        let told = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
-        match (told, self.thread.take()) {
+        let signaled = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        match (signaled, self.thread.take()) {
             (Ok(_), Some(thread)) => thread.join().unwrap_or_default(),
             _ => Vec::new(),
         }
@@ -73,45 +73,46 @@ impl Drop for Services {
     }
 }
 
-/// The doors that are wanted.
+/// The listeners to open.
 #[derive(Debug, Default)]
 pub struct Wanted {
-    /// One to these resolvers, which are asked in this order.
+    /// One for these resolvers, which are queried in this order.
     pub resolvers: Vec<SocketAddr>,
-    /// One to each service that listens for TCP on the loopback device, now or later.
+    /// One for each service that listens for TCP on the loopback device, now or later.
     pub localhost: bool,
-    /// Where connections to other hosts are turned to: they are relayed to where they were sent.
+    /// The socket to which connections to other hosts are redirected. They are relayed to their
+    /// original destinations.
     pub elsewhere: Option<TcpListener>,
 }
 
 struct Listeners {
     gateways: Vec<IpAddr>,
-    /// Who may enter.
+    /// The addresses that may connect.
     clients: Vec<IpAddr>,
     machine: Arc<Machine>,
     localhost: bool,
-    /// The resolver whose door for TCP is open.
+    /// The resolver that has a listener for TCP.
     resolver: Option<SocketAddr>,
     questions: Option<Questions>,
-    /// For each door where it leads to.
+    /// For each listening address, the listener and its service.
     open: BTreeMap<SocketAddr, (TcpListener, SocketAddr)>,
-    /// Where connections come in that were for other hosts.
+    /// The socket to which connections to other hosts are redirected.
     elsewhere: Option<TcpListener>,
-    /// When the services were looked for.
+    /// The time at which the services were last listed.
     looked_at: Instant,
-    /// Connections and questions at work.
+    /// Connections and DNS queries in progress.
     relays: Relays,
-    /// Ports for whose doors there were no descriptors.
+    /// Ports without a listener for lack of descriptors.
     closed: BTreeSet<u16>,
 }
 
-/// Where a connection is to lead.
+/// The destination to which a connection is relayed.
 #[derive(Clone, Copy, Debug)]
 enum Target {
-    /// To a service of this machine.
+    /// A service of this machine.
     Service(SocketAddr),
-    /// Where it was sent, before a rule of the kernel's turned it to us.
-    WhereItWent,
+    /// The original destination, before a rule of the kernel redirected the connection.
+    Original,
 }
 
 impl Listeners {
@@ -119,7 +120,7 @@ impl Listeners {
     fn serve(mut self, stop: &OwnedFd) -> Vec<String> {
         loop {
             match self.wait(stop) {
-                // A signal is for somebody else, and so is the end of memory.
+                // A signal or a lack of memory is handled elsewhere.
                 Err(_) => thread::sleep(Duration::from_millis(10)),
                 Ok(true) => return self.end(),
                 Ok(false) => {}
@@ -131,7 +132,7 @@ impl Listeners {
                 self.accept(listener, Target::Service(*service));
             }
             if let Some(listener) = &self.elsewhere {
-                self.accept(listener, Target::WhereItWent);
+                self.accept(listener, Target::Original);
             }
             if clock::now().since(self.looked_at) >= EVERY {
                 self.look();
@@ -139,7 +140,7 @@ impl Listeners {
         }
     }
 
-    /// Until somebody knocks or it is time to look again; whether it is time to end.
+    /// Waits for a connection, a query or the next listing. Returns whether to end.
     fn wait(&self, stop: &OwnedFd) -> io::Result<bool> {
         let listeners = self.open.values().map(|(listener, _)| listener.as_fd());
         let questions = self.questions.iter().map(AsFd::as_fd);
@@ -152,13 +153,13 @@ impl Listeners {
         Ok(files[0].revents().contains(PollFlags::IN))
     }
 
-    /// Opens doors to new services and closes those to services that are gone: whoever listens next
-    /// may want all addresses.
+    /// Opens listeners for new services and closes those for services that have ended: a new
+    /// service on the same port may listen at all addresses.
     fn look(&mut self) {
         self.looked_at = clock::now();
         let mut services = Vec::new();
         if self.localhost || !self.machine.is_here() {
-            // What cannot be read now says nothing about the services.
+            // If the services cannot be listed now, the listeners stay as they are.
             let Ok(found) = self.machine.services(self.localhost) else { return };
             services.extend(found);
         }
@@ -169,12 +170,12 @@ impl Listeners {
             if self.open.contains_key(&address) {
                 continue;
             }
-            // Relays and the emulator need the others.
+            // Relays and the emulator need the other descriptors.
             if self.open.len() >= descriptors() / 4 {
                 self.closed.insert(address.port());
                 continue;
             }
-            // Somebody who listens at all addresses needs no door.
+            // This fails for a service that listens at all addresses, which needs no listener here.
             let listener = TcpListener::bind(address)
                 .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
             if let Ok(listener) = listener {
@@ -183,7 +184,7 @@ impl Listeners {
         }
     }
 
-    /// Closes them all.
+    /// Closes all listeners and relays.
     fn end(self) -> Vec<String> {
         let Self { relays, machine, closed, open, .. } = self;
         drop(open);
@@ -204,11 +205,11 @@ impl Listeners {
         loop {
             let (stream, from) = match listener.accept() {
                 Ok(accepted) => accepted,
-                // This guest has gone; the next one may wait.
+                // This connection is gone; the next one may be waiting.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) => {
                     if error.kind() != io::ErrorKind::WouldBlock {
-                        // Without descriptors the guest waits, and so does this thread, for a moment.
+                        // Without descriptors the client waits, and so does this thread, briefly.
                         thread::park_timeout(Duration::from_millis(10));
                     }
                     return;
@@ -219,9 +220,9 @@ impl Listeners {
             }
             let target = match target {
                 Target::Service(service) => service,
-                // One that has come here of its own accord wanted nobody else.
-                Target::WhereItWent => match wanted_by(&stream) {
-                    Some(wanted) => wanted,
+                // A connection that was not redirected has no other destination.
+                Target::Original => match original_destination(&stream) {
+                    Some(destination) => destination,
                     None => continue,
                 },
             };
@@ -231,28 +232,29 @@ impl Listeners {
     }
 }
 
-/// The door to each service at each gateway. One port may have a service for each family of
-/// addresses; one alone has the doors of both.
+/// The listening address for each service at each gateway address. A port may have one service for
+/// each address family; if it has only one, that service gets the listeners of both families.
 fn listeners_for(services: &[SocketAddr], gateways: &[IpAddr]) -> BTreeMap<SocketAddr, SocketAddr> {
     let mut listeners = BTreeMap::new();
     for gateway in gateways {
         let (same, other): (Vec<&SocketAddr>, _) =
             services.iter().partition(|service| service.is_ipv4() == gateway.is_ipv4());
-        // Later ones replace earlier ones.
+        // Later entries replace earlier ones.
         let all = other.into_iter().chain(same);
         listeners.extend(all.map(|service| (SocketAddr::new(*gateway, service.port()), *service)));
     }
     listeners
 }
 
-/// Where a connection of IPv4 was sent (`SO_ORIGINAL_DST`), if that was another host.
-fn wanted_by(client: &TcpStream) -> Option<SocketAddr> {
+/// The original destination of an IPv4 connection (`SO_ORIGINAL_DST`), if it is another host.
+fn original_destination(client: &TcpStream) -> Option<SocketAddr> {
     let sent_to = SocketAddr::V4(ip_original_dst(client).ok()?);
     client.local_addr().is_ok_and(|own| own != sent_to && is_another_host(sent_to.ip())).then_some(sent_to)
 }
 
-/// Whether an address may lead to another host. A host whose user is its root can send to loopback
-/// addresses across a link; here they would lead to services that are this machine's alone.
+/// Whether an address may belong to another host. A host whose user has root privileges there can
+/// send to loopback addresses across a link; here they would reach services that are private to
+/// this machine.
 pub(super) fn is_another_host(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let is_this_host = match address {
@@ -272,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_addresses_are_no_other_hosts() {
+    fn loopback_addresses_are_not_other_hosts() {
         let is_another = |text: &str| is_another_host(text.parse().expect("an address"));
         for own in ["127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "::1", "::", "::ffff:127.0.0.1"] {
             assert!(!is_another(own), "{own}");

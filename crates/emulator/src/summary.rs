@@ -1,4 +1,4 @@
-//! What a run did, and whether what was measured over it can be trusted.
+//! The results of a run, and whether measurements over it can be trusted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,16 +12,17 @@ use serde::Serialize;
 use super::measurements::{Measurements, Stalls};
 use lasthop_linux::lateness::LatenessSummary;
 
-/// A median above this is not the model's delay any more: a tenth of the shortest wireless round
-/// trips.
+/// The largest median lateness of a trusted run: a tenth of the shortest wireless round-trip times.
+/// A larger one distorts the model's delay.
 pub const LARGEST_MEDIAN: Duration = Duration::from_micros(100);
-/// A 99th percentile above this shows in round-trip times and in the spacing of packets.
+/// The largest 99th percentile of the lateness of a trusted run. A larger one is visible in
+/// round-trip times and in the spacing of packets.
 pub const LARGEST_P99: Duration = Duration::from_millis(1);
-/// A run that stood still for a larger part of its time than this lost more to the machine than to
-/// the model.
+/// The largest fraction of time that a trusted run may be stalled. With a larger one, the machine
+/// affects the run more than the model does.
 pub const LARGEST_STALLED_PART: f64 = 0.001;
 
-/// How a run went.
+/// The results of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Duration of the emulation, in seconds of the model's time.
@@ -71,7 +72,7 @@ pub struct Summary {
     pub because: Vec<String>,
 }
 
-/// What the model delivered to a real host.
+/// Counters of the packets that the model delivered to a real host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Delivered {
     /// The host's node.
@@ -83,7 +84,8 @@ pub struct Delivered {
 }
 
 impl Summary {
-    /// Of a run of `world` from `start` on; `notes` say what the kernel did not grant.
+    /// Summarizes a run of `world` since `start`; `notes` list the requests that the kernel
+    /// refused.
     pub(super) fn new(world: &World, start: Instant, measured: &Measurements, notes: Vec<String>) -> Self {
         let millis = |duration: Duration| duration.as_secs_f64() * 1e3;
         let Measurements { lateness, stalls, packets, delivered } = measured;
@@ -136,7 +138,7 @@ fn reasons(lateness: &LatenessSummary, stalls: &Stalls, ran: Duration) -> Vec<St
     };
     late("median", lateness.median_us, LARGEST_MEDIAN);
     late("99th percentile", lateness.p99_us, LARGEST_P99);
-    // The model's time does not have what was cut.
+    // The model's time excludes the time that was cut.
     let took = ran + stalls.cut;
     let stalled = stalls.total.as_secs_f64() / took.as_secs_f64().max(1e-9);
     if stalled > LARGEST_STALLED_PART {
@@ -195,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_a_device_refused_are_told() {
-        let told = |packets_refused| Summary { packets_refused, ..Summary::default() }.to_string();
-        assert!(told(19).contains("0 dropped by the model, 19 lost at a device that was down or gone; "));
-        assert!(!told(0).contains("device"));
+    fn packets_that_a_device_refused_are_reported() {
+        let shown = |packets_refused| Summary { packets_refused, ..Summary::default() }.to_string();
+        assert!(shown(19).contains("0 dropped by the model, 19 lost at a device that was down or gone; "));
+        assert!(!shown(0).contains("device"));
     }
 
     #[test]
@@ -209,13 +211,13 @@ mod tests {
         assert!(reasons(&lateness(30.0, 2000.0), &Stalls::default(), ran)[0].contains("99th"));
         assert!(reasons(&lateness(300.0, 900.0), &Stalls::default(), ran)[0].contains("median"));
         let mut stalls = Stalls::default();
-        stalls.note(at(1), Duration::from_millis(30), Duration::ZERO);
+        stalls.record(at(1), Duration::from_millis(30), Duration::ZERO);
         assert!(reasons(&lateness(30.0, 200.0), &stalls, ran).is_empty(), "one of 30 ms in a minute");
-        stalls.note(at(2), Duration::from_millis(500), Duration::from_millis(400));
+        stalls.record(at(2), Duration::from_millis(500), Duration::from_millis(400));
         assert_eq!(reasons(&lateness(30.0, 200.0), &stalls, ran).len(), 2);
         let mut long = Stalls::default();
-        long.note(at(9), Duration::from_secs(9), Duration::from_secs(9));
-        let told = reasons(&lateness(30.0, 200.0), &long, Duration::from_secs(1));
-        assert!(told[0].contains("and 90.00% of the time"), "{told:?}");
+        long.record(at(9), Duration::from_secs(9), Duration::from_secs(9));
+        let because = reasons(&lateness(30.0, 200.0), &long, Duration::from_secs(1));
+        assert!(because[0].contains("and 90.00% of the time"), "{because:?}");
     }
 }

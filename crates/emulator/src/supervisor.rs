@@ -1,8 +1,8 @@
-//! A process that clears up after an emulation that was killed. The emulation tells it through a
-//! pipe what there is to clear up. Whatever ends the emulation closes the pipe.
+//! A process that clears up after an emulation that was killed. The emulation sends it a list of
+//! what to clear up through a pipe, which closes however the emulation ends.
 //!
-//! The keeper's standard output is the namespace behind the hop: as long as the keeper has it open,
-//! the kernel gives its number to no other namespace, whose processes would be killed.
+//! The supervisor's standard output is the client's namespace. While it is open, the kernel gives
+//! its number to no other namespace, whose processes would otherwise be killed.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -21,31 +21,31 @@ use super::masquerade::{Masquerade, Undo, undo_of_the_dead};
 use super::names::files_of;
 use lasthop_linux::namespace::Namespace;
 
-/// A keeper at work; it ends with this value.
+/// A running supervisor; it ends when this value is dropped.
 #[derive(Debug)]
 pub struct Supervisor {
     process: Child,
     pipe: Option<ChildStdin>,
 }
 
-/// What a keeper is told, a JSON document a line.
+/// A message to a supervisor, a JSON document on one line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Note {
-    /// There is a host behind a hop; `pid` is the emulation.
+    /// A hop exists; `pid` is the emulation's process ID.
     Hop { pid: u32, device: String, directory: Directory },
-    /// It has been given the way to what this machine reaches.
+    /// Forwarding and address translation have been enabled for the client.
     Masquerade(Undo),
-    /// Everything has been cleared up.
+    /// The emulation has cleared up.
     Done,
 }
 
 impl Supervisor {
-    /// Starts a keeper for the host behind a hop, all whose processes are to end with this process.
-    /// `program` is a command that calls [`keep`].
+    /// Starts a supervisor for a hop; the client's processes end when this process ends. `program`
+    /// is a command that calls [`keep`].
     pub fn start(mut program: Command, hop: &ClientSide) -> io::Result<Self> {
         let namespace = hop.inside.try_clone()?.into_file();
-        // Signals of the terminal are for the emulation.
+        // Signals from the terminal are for the emulation only.
         program.process_group(0).stdin(Stdio::piped()).stdout(namespace).stderr(Stdio::null());
         let mut process = program.spawn()?;
         let pipe = process.stdin.take();
@@ -55,7 +55,7 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Tells it what there is to undo on this machine.
+    /// Sends the supervisor the changes to undo on this machine.
     pub fn watch_masquerade(&mut self, masquerade: &Masquerade<'_>) -> io::Result<()> {
         self.send(&Note::Masquerade(masquerade.undo().clone()))
     }
@@ -70,20 +70,20 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        // Not told, it clears up where nothing is left.
+        // Without this message, the supervisor clears up again, which has no effect.
         let _ = self.send(&Note::Done);
         drop(self.pipe.take());
         let _ = self.process.wait();
     }
 }
 
-/// The work of a keeper: reads what there is to clear up until the other end is closed, and clears
-/// it up unless that has been done. `namespace` is the one behind the hop.
+/// The main function of a supervisor: reads messages until the other end is closed, and then clears
+/// up unless the emulation has done so. `namespace` is the client's.
 pub fn keep(notes: impl BufRead, namespace: OwnedFd) -> io::Result<()> {
     let mut hop = None;
     let mut undo = None;
     for line in notes.lines() {
-        // A line that was cut short by the end is none.
+        // The last line may be incomplete; it is ignored.
         match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
             Some(Note::Hop { pid, device, directory }) => hop = Some((pid, device, directory)),
             Some(Note::Masquerade(note)) => undo = Some(note),
@@ -92,20 +92,20 @@ pub fn keep(notes: impl BufRead, namespace: OwnedFd) -> io::Result<()> {
         }
     }
     let Some((pid, device, directory)) = hop else { return Ok(()) };
-    // What cannot be killed must not keep the rest.
+    // If this fails, continue with the rest.
     let _ = Namespace::handed_over("behind the hop", namespace).kill_processes();
     wait_for_the_end_of(pid);
     let machine = Namespace::current("this machine")?;
     undo_of_the_dead(&machine, &directory, &device, undo.as_ref());
     for file in files_of(pid, &directory).into_iter().chain([socket_of(pid, &directory)]) {
-        // Most are gone.
+        // Most files are gone already.
         let _ = fs::remove_file(file);
     }
     Ok(())
 }
 
-/// Waits until the emulation that started this process has ended: by the time its children have
-/// another parent, its devices are gone.
+/// Waits, for at most a second, until the emulation that started this process has ended: when its
+/// children have another parent, its devices are gone.
 fn wait_for_the_end_of(pid: u32) {
     for _ in 0..200 {
         if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != pid) {

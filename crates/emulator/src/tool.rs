@@ -1,4 +1,4 @@
-//! The programs that translate addresses.
+//! External programs, such as those that set the rules of address translation.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use lasthop_linux::namespace::Namespace;
 
-/// Runs a program in a namespace, and returns what it prints.
+/// Runs a program in a namespace, and returns its standard output.
 pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
     let Some((program, arguments)) = words.split_first() else { return Ok(String::new()) };
     let output = namespace.enter(|| {
@@ -17,7 +17,7 @@ pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<
             .stderr(Stdio::piped())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // It may read nothing; its status says how it went.
+            // The program may not read its input; its status shows whether it succeeded.
             let _ = stdin.write_all(input.as_bytes());
         }
         child.wait_with_output()
@@ -27,11 +27,12 @@ pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{program}`: {}", said.lines().next().unwrap_or("failed").trim()))
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{program}`: {}", message.lines().next().unwrap_or("failed").trim()))
 }
 
-/// Where a program of the administrator's is: the search path of a user often leaves it out.
+/// The path of a program. It also searches the administrator's directories, which are often not in
+/// a user's search path.
 pub(super) fn found(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));

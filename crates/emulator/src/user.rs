@@ -1,4 +1,4 @@
-//! The user as whom a command runs behind a hop.
+//! The user as whom a command runs on the client side of a hop.
 
 #![expect(unsafe_code, reason = "the standard library and rustix do not read the user database")]
 
@@ -23,10 +23,10 @@ pub struct User {
     shell: OsString,
 }
 
-/// Why a user is not known.
+/// Why a user was not found.
 #[derive(Debug, Error)]
 pub enum UserError {
-    /// There is no such entry.
+    /// The database has no such entry.
     #[error("no user {0:?} on this machine")]
     Unknown(String),
     /// The database cannot be read.
@@ -34,15 +34,16 @@ pub enum UserError {
     Database(String, #[source] io::Error),
 }
 
-/// What `sudo` says of its caller; a command that runs as the caller does not run under `sudo`.
-const OF_SUDO: [&str; 5] = ["SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "SUDO_HOME"];
+/// The environment variables in which `sudo` describes its caller. They are removed for a command
+/// that runs as the caller, since it does not run under `sudo`.
+const SUDO_VARIABLES: [&str; 5] = ["SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "SUDO_HOME"];
 
-/// More than any entry takes.
+/// The maximum size of an entry's buffer, in octets: more than any entry needs.
 const LONGEST_ENTRY: usize = 1 << 20;
 
 impl User {
-    /// The user who called `sudo` to start this process, unless that was root; `None` if nobody
-    /// did.
+    /// The user who called `sudo` to start this process; `None` if that was root, or without
+    /// `sudo`.
     pub fn who_called_sudo() -> Result<Option<Self>, UserError> {
         let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
         let Some(uid) = number("SUDO_UID").filter(|uid| *uid != 0) else { return Ok(None) };
@@ -51,12 +52,12 @@ impl User {
         let mut user = entry(&shown, |entry, buffer, found| unsafe {
             libc::getpwuid_r(uid, entry, buffer.as_mut_ptr().cast(), buffer.len(), found)
         })?;
-        // `newgrp` may have set another one than the database has.
+        // `newgrp` may have set a group other than the database's.
         user.gid = number("SUDO_GID").unwrap_or(user.gid);
         Ok(Some(user))
     }
 
-    /// The user with this name.
+    /// Looks up a user by name.
     pub fn named(name: &str) -> Result<Self, UserError> {
         let Ok(c_name) = CString::new(name) else { return Err(UserError::Unknown(name.to_owned())) };
         // SAFETY: as `entry` requires; the name ends in a null.
@@ -65,12 +66,12 @@ impl User {
         })
     }
 
-    /// The number of the user.
+    /// The user ID.
     pub const fn uid(&self) -> u32 {
         self.uid
     }
 
-    /// The number of the user's group.
+    /// The group ID.
     pub const fn gid(&self) -> u32 {
         self.gid
     }
@@ -85,19 +86,19 @@ impl User {
         &self.shell
     }
 
-    /// Gives a command the environment that the user would have.
+    /// Sets the user's environment variables for a command.
     pub(super) fn set_environment(&self, command: &mut Command) {
-        for name in OF_SUDO {
+        for name in SUDO_VARIABLES {
             command.env_remove(name);
         }
         let (name, home, shell) = (&self.name, &self.home, &self.shell);
         command.envs([("USER", name), ("LOGNAME", name), ("HOME", home), ("SHELL", shell)]);
     }
 
-    /// Makes this process the user's, for good. Makes only calls that are safe between fork and
-    /// exec.
+    /// Changes this process to the user, irrevocably. Makes only calls that are safe between fork
+    /// and exec.
     pub(super) fn become_it(&self) -> io::Result<()> {
-        // SAFETY: `groups` is that long.
+        // SAFETY: the length is that of `groups`.
         let outcomes = unsafe {
             [
                 libc::setgroups(self.groups.len(), self.groups.as_ptr()),
@@ -105,12 +106,13 @@ impl User {
                 libc::setresuid(self.uid, self.uid, self.uid),
             ]
         };
-        // A call that succeeds leaves the error of one that failed.
+        // A successful call does not overwrite the error of a failed one.
         if outcomes == [0; 3] { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }
 
-/// Reads an entry with a call that writes it, its strings into the buffer, and a pointer to it.
+/// Reads an entry with `call`, which writes the entry, its strings into the buffer, and a pointer
+/// to the entry.
 fn entry(
     shown: &str,
     call: impl Fn(*mut libc::passwd, &mut [u8], *mut *mut libc::passwd) -> libc::c_int,
@@ -122,7 +124,8 @@ fn entry(
         match call(entry.as_mut_ptr(), &mut buffer, &raw mut found) {
             0 if found.is_null() => return Err(UserError::Unknown(shown.to_owned())),
             0 => {
-                // SAFETY: the call has written the entry; its strings are in `buffer`, which lives.
+                // SAFETY: the call has written the entry; its strings are in `buffer`, which is
+                // alive.
                 return Ok(unsafe { user_of(&entry.assume_init()) });
             }
             libc::ERANGE if buffer.len() < LONGEST_ENTRY => buffer.resize(buffer.len() * 2, 0),
@@ -142,7 +145,7 @@ unsafe fn user_of(entry: &libc::passwd) -> User {
         if pointer.is_null() {
             return OsString::new();
         }
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's guarantee.
         OsStr::from_bytes(unsafe { CStr::from_ptr(pointer) }.to_bytes()).to_owned()
     };
     let shell = text(entry.pw_shell);
@@ -152,7 +155,7 @@ unsafe fn user_of(entry: &libc::passwd) -> User {
         groups: groups_of(entry),
         name: text(entry.pw_name),
         home: text(entry.pw_dir),
-        // An empty field stands for it (passwd(5)).
+        // The default for an empty field (passwd(5)).
         shell: if shell.is_empty() { "/bin/sh".into() } else { shell },
     }
 }
@@ -170,7 +173,7 @@ fn groups_of(entry: &libc::passwd) -> Vec<gid_t> {
             groups.truncate(count);
             return groups;
         }
-        // The kernel takes no more than 65,536.
+        // The kernel's limit is 65,536 groups.
         if groups.len() > 1 << 16 {
             return vec![entry.pw_gid];
         }

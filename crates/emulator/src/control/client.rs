@@ -1,4 +1,4 @@
-//! Asking emulations.
+//! The client of control sockets.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -16,47 +16,49 @@ use super::message::{Command, Status};
 use crate::directory::Directory;
 use lasthop_linux::answer::Answer;
 
-/// More than any emulation has to say.
+/// The maximum length of an answer, in octets: more than any emulation sends.
 const LONGEST_ANSWER: u64 = 16 << 20;
-/// An emulation that does not say what it is for this long is stopped.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// One that is to change may have to read files, and thousands of changes to come.
-const PATIENCE_WITH_CHANGES: Duration = Duration::from_secs(20);
+/// The timeout for a status. An emulation that does not answer in time is assumed to be stopped.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The timeout for a change: the emulation may have to read files and to replan thousands of
+/// changes.
+const TIMEOUT_OF_CHANGES: Duration = Duration::from_secs(20);
 
 /// Why a running emulation was not changed.
 #[derive(Debug, Error)]
 pub enum ControlError {
-    /// Nobody is there, or not any more.
-    #[error("cannot reach the emulation at {path}: {source}{}", to_reach(.source))]
+    /// The socket cannot be reached, or was closed.
+    #[error("cannot reach the emulation at {path}: {source}{}", hint(.source))]
     Unreachable {
-        /// Its socket.
+        /// The socket.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It ended, or hung up, before it had answered: links may have changed, or not.
+    /// The emulation ended, or closed the connection, before it answered: links may have changed,
+    /// or not.
     #[error("the emulation at {path} does not answer")]
     NoAnswer {
-        /// Its socket.
+        /// The socket.
         path: PathBuf,
     },
-    /// It answered in a way that is not known here.
+    /// The answer cannot be parsed.
     #[error(
         "the emulation at {path} sent a malformed reply (its version may differ from this command's): {error}"
     )]
     Malformed {
-        /// Its socket.
+        /// The socket.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         error: serde_json::Error,
     },
-    /// It would not.
+    /// The emulation refused the request.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What makes an emulation's socket open, if that is known.
-fn to_reach(error: &io::Error) -> &'static str {
+/// A hint how to reach the socket, if the error has one.
+fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; it runs as another user: use sudo",
         _ => "",
@@ -76,47 +78,51 @@ pub fn sockets(directories: &[Directory]) -> Vec<PathBuf> {
     sockets
 }
 
-/// Whether an emulation listens at this socket, or may do so.
+/// Whether an emulation listens at this socket, or may listen.
 pub(super) fn is_alive(socket: &Path) -> bool {
-    connect(socket, PATIENCE).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
+    connect(socket, TIMEOUT).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
 }
 
-/// Whether the emulation at this socket belongs to another user, and this one is not root.
+/// Whether the emulation at this socket belongs to another user, and this process is not root.
 pub fn is_another_user_s(socket: &Path) -> bool {
-    connect(socket, PATIENCE).err().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    connect(socket, TIMEOUT).err().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Connects to an emulation, which is waited for, then and later, at most this long at a time.
-fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+/// Connects to an emulation. `timeout` limits this and each later operation.
+fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     for way in [Timeout::Send, Timeout::Recv] {
-        set_socket_timeout(&socket, way, Some(patience))?;
+        set_socket_timeout(&socket, way, Some(timeout))?;
     }
     rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
     Ok(socket.into())
 }
 
-/// Asks the emulation at a socket for changes, each `KEY=VALUE`; all are made or none.
+/// Requests changes from the emulation at a socket, each `KEY=VALUE`; all are made, or none is.
 pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
-    ask(path, &Command::Set { assignments: assignments.to_vec() }, PATIENCE_WITH_CHANGES)
+    request(path, &Command::Set { assignments: assignments.to_vec() }, TIMEOUT_OF_CHANGES)
 }
 
-/// Asks the emulation at a socket what it is and what it has done so far.
+/// Requests the status of the emulation at a socket.
 pub fn status(path: &Path) -> Result<Status, ControlError> {
-    ask(path, &Command::Status {}, PATIENCE)
+    request(path, &Command::Status {}, TIMEOUT)
 }
 
-fn ask<T: DeserializeOwned>(path: &Path, command: &Command, patience: Duration) -> Result<T, ControlError> {
+fn request<T: DeserializeOwned>(
+    path: &Path,
+    command: &Command,
+    timeout: Duration,
+) -> Result<T, ControlError> {
     let path = path.to_owned();
-    let ask = || -> io::Result<String> {
-        let mut stream = connect(&path, patience)?;
+    let exchange = || -> io::Result<String> {
+        let mut stream = connect(&path, timeout)?;
         stream.write_all(&[serde_json::to_vec(command)?.as_slice(), b"\n"].concat())?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = String::new();
         stream.take(LONGEST_ANSWER).read_to_string(&mut answer)?;
         Ok(answer)
     };
-    let answer = match ask() {
+    let answer = match exchange() {
         Ok(answer) if answer.is_empty() => return Err(ControlError::NoAnswer { path }),
         Ok(answer) => answer,
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
@@ -125,7 +131,7 @@ fn ask<T: DeserializeOwned>(path: &Path, command: &Command, patience: Duration) 
         Err(source) => return Err(ControlError::Unreachable { path, source }),
     };
     match serde_json::from_str(&answer).map_err(|error| ControlError::Malformed { path, error })? {
-        Answer::Ok(told) => Ok(told),
+        Answer::Ok(value) => Ok(value),
         Answer::Error(why) => Err(ControlError::Refused(why)),
     }
 }
@@ -137,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_emulation_that_hangs_up_without_an_answer_is_not_taken_to_have_changed() {
+    fn a_connection_closed_without_an_answer_is_an_error() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("emulate.sock");
         let listener = UnixListener::bind(&path).expect("it is free");

@@ -1,42 +1,42 @@
-//! What is said on a control socket.
+//! The messages on a control socket.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What can be asked of an emulation.
+/// A request to an emulation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Command {
-    /// Change links.
+    /// Changes links.
     Set {
         /// Keys of links and their values, such as `air.loss=2%`.
         assignments: Vec<String>,
     },
-    /// Say what it is and what it has done so far.
-    // With braces: serde lets keys of a variant without any pass.
+    /// Queries the status.
+    // With braces: serde accepts unknown keys for a unit variant.
     Status {},
 }
 
-/// What an emulation is.
+/// The description of an emulation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The process ID of the emulation.
     pub pid: u32,
-    /// The name that it was given; `None` without one.
+    /// The name given by the user; `None` without one.
     #[serde(default)]
     pub name: Option<String>,
     /// The link in a few words.
     pub link: String,
-    /// The command behind it.
+    /// The command on the client side.
     pub command: String,
-    /// The keys of links that have changed since the start, by hand or at their times, and their values.
+    /// The keys and values of links that have changed since the start, by request or as scheduled.
     pub changed: BTreeMap<String, String>,
 }
 
 impl About {
-    /// Notes that a key was set. One of a link as a whole replaces those of its directions, and those of
-    /// both directions replace the one of the link.
+    /// Records the new value of a key. A key of a link replaces those of its directions, and keys
+    /// of both directions replace that of the link.
     pub(super) fn set(&mut self, key: String, value: String) {
         let of_way = |link: &str, way: &str, rest: &str| format!("{link}.{way}.{rest}");
         let (link, rest) = key.split_once('.').unwrap_or((&key, ""));
@@ -58,13 +58,13 @@ impl About {
     }
 }
 
-/// What an emulation is, and what it has done so far.
+/// The description of an emulation, and its summary so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// What it is.
+    /// The description.
     #[serde(flatten)]
     pub about: About,
-    /// The keys of a summary.
+    /// The keys of the summary.
     #[serde(flatten)]
     pub summary: serde_json::Map<String, serde_json::Value>,
 }

@@ -1,5 +1,6 @@
-//! Which direction of a link is "down", toward the node `near` behind which the command runs, and which is
-//! "up". A file calls them `forward` and `backward`, after the order in which it names the link's nodes.
+//! The directions of links: "down" is toward the node `near`, where the command's client is, and
+//! "up" is away from it. A file calls them `forward` and `backward`, after the order in which it
+//! names the link's nodes.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use lasthop_scenario::Scenario;
 
 /// The directions of a scenario's links.
 pub(super) struct Ways {
-    /// The name of each link, and whether down is forward; `None` if neither end is nearer.
+    /// The name of each link, and whether "down" is `forward`; `None` if neither end is nearer.
     links: Vec<(String, Option<bool>)>,
 }
 
@@ -22,8 +23,9 @@ impl Ways {
         Self { links: links.collect() }
     }
 
-    /// A key such as `hop.down.rate` as a file has it: `hop.forward.rate`. Others stay as they are.
-    pub(super) fn of_a_file(&self, key: &str) -> Result<String, String> {
+    /// Translates a key such as `hop.down.rate` to that of a file, `hop.forward.rate`. Other keys
+    /// are returned unchanged.
+    pub(super) fn file_key(&self, key: &str) -> Result<String, String> {
         let steps: Vec<&str> = key.split('.').map(str::trim).collect();
         let steps = steps.strip_prefix(&["links"]).unwrap_or(&steps);
         let [link, way @ ("down" | "up"), rest @ ..] = steps else { return Ok(key.to_owned()) };
@@ -40,7 +42,7 @@ impl Ways {
     }
 }
 
-/// How many links each node is away from `near`.
+/// The distance of each node from `near`, in links; `None` without a path.
 fn distances(scenario: &Scenario) -> Vec<Option<usize>> {
     let cells = scenario.wlans.iter().flat_map(|cell| {
         let nodes: Vec<usize> = cell.stations.iter().map(|station| station.node).collect();
@@ -97,7 +99,7 @@ links.wire = { between = ["far", "router"], rate = "1 Mbit/s" }
             ("moon.down.rate", "moon.down.rate"),
             ("air.down", "air.down"),
         ] {
-            assert_eq!(ways.of_a_file(key).as_deref(), Ok(meant), "{key}");
+            assert_eq!(ways.file_key(key).as_deref(), Ok(meant), "{key}");
         }
     }
 }

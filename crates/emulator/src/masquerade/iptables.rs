@@ -1,10 +1,10 @@
-//! Address translation by `iptables`: a rule for each emulation.
+//! Address translation by `iptables`: one rule for each emulation.
 
 use crate::client_side::is_ours;
 use crate::tool::run;
 use lasthop_linux::namespace::Namespace;
 
-/// The subnet and the device of each rule of ours.
+/// The subnet and the device of each rule of an emulation.
 pub(super) fn rules(namespace: &Namespace) -> Result<Vec<(String, String)>, String> {
     if !may_have_rules(namespace)? {
         return Ok(Vec::new());
@@ -13,15 +13,15 @@ pub(super) fn rules(namespace: &Namespace) -> Result<Vec<(String, String)>, Stri
     let ours = listed.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [.., "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"] = words.as_slice() else { return None };
-        // Nothing but what we would have written ourselves.
-        let is_whole = words[1..] == rule_of(subnet, device);
-        (is_ours(device) && is_whole).then(|| ((*subnet).to_owned(), (*device).to_owned()))
+        // Only rules in exactly the form of `rule_of`.
+        let is_exact = words[1..] == rule_of(subnet, device);
+        (is_ours(device) && is_exact).then(|| ((*subnet).to_owned(), (*device).to_owned()))
     });
     Ok(ours.collect())
 }
 
-/// Whether to ask `iptables` for its rules. The one of old would load the kernel's `iptable_nat`
-/// only to find that there are none.
+/// Whether to list the rules of `iptables`. The legacy program would load the kernel's
+/// `iptable_nat` only to find no rules.
 fn may_have_rules(namespace: &Namespace) -> Result<bool, String> {
     let version = run(namespace, &["iptables", "--version"], "")?;
     let names = || std::fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
@@ -30,35 +30,36 @@ fn may_have_rules(namespace: &Namespace) -> Result<bool, String> {
 }
 
 pub(super) fn add(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
-    // Notes of this name can only be left: their program went on when the emulation was killed.
-    remove_notes(namespace, device);
+    // Records for this device can only be left over: `iptables` still ran when the emulation was
+    // killed.
+    remove_records(namespace, device);
     change(namespace, "-A", subnet, device)
 }
 
-/// Removes a rule and, before it, its notes: a note without a rule would not be found.
+/// Removes the records of a rule, then the rule: a record without a rule would not be found.
 pub(super) fn remove(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
-    remove_notes(namespace, device);
+    remove_records(namespace, device);
     change(namespace, "-D", subnet, device)
 }
 
-pub(super) fn notes(namespace: &Namespace, device: &str) -> Result<Vec<u32>, String> {
-    let (listed, chain) = (in_nat(namespace, &["-S"])?, format!("-N {}", notes_of(device)));
+pub(super) fn records(namespace: &Namespace, device: &str) -> Result<Vec<u32>, String> {
+    let (listed, chain) = (in_nat(namespace, &["-S"])?, format!("-N {}", record_prefix(device)));
     Ok(listed.lines().filter_map(|line| line.trim().strip_prefix(&chain)?.parse().ok()).collect())
 }
 
-pub(super) fn note(namespace: &Namespace, device: &str, number: u32) -> Result<(), String> {
-    in_nat(namespace, &["-N", &format!("{}{number}", notes_of(device))]).map(drop)
+pub(super) fn record(namespace: &Namespace, device: &str, number: u32) -> Result<(), String> {
+    in_nat(namespace, &["-N", &format!("{}{number}", record_prefix(device))]).map(drop)
 }
 
-fn remove_notes(namespace: &Namespace, device: &str) {
-    for number in notes(namespace, device).unwrap_or_default() {
-        let _ = in_nat(namespace, &["-X", &format!("{}{number}", notes_of(device))]);
+fn remove_records(namespace: &Namespace, device: &str) {
+    for number in records(namespace, device).unwrap_or_default() {
+        let _ = in_nat(namespace, &["-X", &format!("{}{number}", record_prefix(device))]);
     }
 }
 
-/// A chain without rules that nothing leads to, with the number of a device behind this: it did not
-/// forward before. A chain's name has at most 28 octets.
-fn notes_of(device: &str) -> String {
+/// The prefix of the name of a record: an empty, unreferenced chain, named with the index of a
+/// device on which forwarding was disabled before. A chain's name has at most 28 octets.
+fn record_prefix(device: &str) -> String {
     format!("{device}_was_off_")
 }
 

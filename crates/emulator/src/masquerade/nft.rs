@@ -1,10 +1,11 @@
-//! Address translation by `nft`: a table of our own for each emulation, named after its device.
+//! Address translation by `nft`: one table for each emulation, named after its device.
 
 use crate::client_side::is_ours;
 use crate::tool::run;
 use lasthop_linux::namespace::Namespace;
 
-/// A chain without rules in a table, with the number of a device behind this: it did not forward before.
+/// The prefix of the name of a record: an empty chain in the table, named with the index of a
+/// device on which forwarding was disabled before.
 const WAS_OFF: &str = "was_off_";
 
 /// The devices that have a table.
@@ -26,12 +27,12 @@ pub(super) fn remove(namespace: &Namespace, device: &str) -> Result<(), String> 
     run(namespace, &["nft", "delete", "table", "ip", device], "").map(drop)
 }
 
-pub(super) fn notes(namespace: &Namespace, device: &str) -> Result<Vec<u32>, String> {
+pub(super) fn records(namespace: &Namespace, device: &str) -> Result<Vec<u32>, String> {
     let listed = run(namespace, &["nft", "list", "table", "ip", device], "")?;
     let chains = listed.split_whitespace().filter_map(|word| word.strip_prefix(WAS_OFF)?.parse().ok());
     Ok(chains.collect())
 }
 
-pub(super) fn note(namespace: &Namespace, device: &str, number: u32) -> Result<(), String> {
+pub(super) fn record(namespace: &Namespace, device: &str, number: u32) -> Result<(), String> {
     run(namespace, &["nft", "add", "chain", "ip", device, &format!("{WAS_OFF}{number}")], "").map(drop)
 }

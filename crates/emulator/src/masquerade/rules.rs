@@ -1,14 +1,16 @@
-//! The rules of an emulation, by whichever program.
+//! The rules of an emulation, independent of the program that sets them.
 //!
-//! A note stands beside the rules of an emulation for each device whose forwarding is to be switched off
-//! at its end: it was off before. The kernel keeps the notes with the rules if the emulation is killed.
+//! For each device on which forwarding was disabled before, a record is stored with the rules, so
+//! that it is disabled again at the end. The kernel keeps the records with the rules if the
+//! emulation is killed.
 
 use serde::{Deserialize, Serialize};
 
 use super::{iptables, nft};
 use lasthop_linux::namespace::Namespace;
 
-/// The rules that put this machine's address on what the hosts behind a device send elsewhere.
+/// The rules that translate the source address of packets from one device to other hosts into this
+/// machine's address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Rules {
@@ -19,7 +21,8 @@ pub(super) enum Rules {
 }
 
 impl Rules {
-    /// Adds them with `nft`, or else with `iptables`. The error says why neither did it.
+    /// Adds the rules with `nft` or, if that fails, with `iptables`. The error has the reasons of
+    /// both.
     pub(super) fn add(namespace: &Namespace, subnet: &str, device: &str) -> Result<Self, String> {
         let device = device.to_owned();
         match nft::add(namespace, subnet, &device) {
@@ -31,14 +34,16 @@ impl Rules {
         }
     }
 
-    /// Those of all emulations here, of killed ones, too, as far as they can be listed.
+    /// Lists the rules of all emulations, including killed ones. A program that cannot list its
+    /// rules counts as having none.
     pub(super) fn all(namespace: &Namespace) -> Vec<Self> {
         let [by_nft, by_iptables] = [Self::by_nft(namespace), Self::by_iptables(namespace)];
         [by_nft.unwrap_or_default(), by_iptables.unwrap_or_default()].concat()
     }
 
-    /// Those of all other emulations. It is an error if the program that added these rules cannot list
-    /// any. If the other program cannot, it does not work on this machine and has added none.
+    /// Lists the rules of all other emulations. Fails if the program that added these rules cannot
+    /// list rules. If the other program cannot, it does not work on this machine and has added
+    /// none.
     pub(super) fn others(&self, namespace: &Namespace) -> Result<Vec<Self>, String> {
         let [mut by_nft, mut by_iptables] = [Self::by_nft(namespace), Self::by_iptables(namespace)];
         match self {
@@ -58,14 +63,14 @@ impl Rules {
         Ok(rules.map(|(subnet, device)| Self::Iptables { subnet, device }).collect())
     }
 
-    /// The device that they are for.
+    /// The device to which the rules apply.
     pub(super) fn device(&self) -> &str {
         match self {
             Self::Nft { device } | Self::Iptables { device, .. } => device,
         }
     }
 
-    /// Removes them, and their notes.
+    /// Removes the rules and their records.
     pub(super) fn remove(&self, namespace: &Namespace) -> Result<(), String> {
         match self {
             Self::Nft { device } => nft::remove(namespace, device),
@@ -73,19 +78,19 @@ impl Rules {
         }
     }
 
-    /// The numbers of the devices that they have a note about.
-    pub(super) fn notes(&self, namespace: &Namespace) -> Result<Vec<u32>, String> {
+    /// The indices of the devices that are recorded.
+    pub(super) fn records(&self, namespace: &Namespace) -> Result<Vec<u32>, String> {
         match self {
-            Self::Nft { device } => nft::notes(namespace, device),
-            Self::Iptables { device, .. } => iptables::notes(namespace, device),
+            Self::Nft { device } => nft::records(namespace, device),
+            Self::Iptables { device, .. } => iptables::records(namespace, device),
         }
     }
 
-    /// Gives them one.
-    pub(super) fn note(&self, namespace: &Namespace, number: u32) -> Result<(), String> {
+    /// Records a device.
+    pub(super) fn record(&self, namespace: &Namespace, number: u32) -> Result<(), String> {
         match self {
-            Self::Nft { device } => nft::note(namespace, device, number),
-            Self::Iptables { device, .. } => iptables::note(namespace, device, number),
+            Self::Nft { device } => nft::record(namespace, device, number),
+            Self::Iptables { device, .. } => iptables::record(namespace, device, number),
         }
     }
 }

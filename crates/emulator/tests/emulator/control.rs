@@ -1,4 +1,4 @@
-//! Links that change while they are in use, and a machine that does not keep up.
+//! Tests of links that change while they are in use, and of an emulator that is late.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -39,8 +39,8 @@ fn settings(link: &str) -> Settings {
     settings.expect("a good file")
 }
 
-/// An emulation of one link whose socket takes it for another; `name` tells its socket from those of
-/// other tests.
+/// An emulation of `link` whose control socket has `settings`; `name` is part of the socket's path
+/// and unique to each test.
 fn listening(name: &str, link: &Settings, settings: Settings) -> (Hosts, Running, ControlSocket) {
     let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
     let built = link.scenario().build(&scheme, 1).expect("it can be built");
@@ -69,12 +69,12 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     set(socket.path(), &["air.loss=100%"]).expect("a good value");
     assert!(stream(&near, &far, 20, Duration::ZERO).is_empty());
 
-    let told = status(socket.path()).expect("it listens");
+    let status = status(socket.path()).expect("it listens");
     let changed = [("air.delay", "1 ms"), ("air.forward.rate", "2 Mbit/s"), ("air.loss", "100%")];
     let changed = changed.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    assert_eq!(told.about, About { changed, ..about() });
-    assert_eq!(told.summary["packets_taken"], 120, "{told:?}");
-    assert_eq!(told.summary["dropped"]["wired loss"], 20, "{told:?}");
+    assert_eq!(status.about, About { changed, ..about() });
+    assert_eq!(status.summary["packets_taken"], 120, "{status:?}");
+    assert_eq!(status.summary["dropped"]["wired loss"], 20, "{status:?}");
 
     assert!(set(socket.path(), &["air.rate"]).expect_err("no value").contains("KEY=VALUE"));
     assert!(set(socket.path(), &["air.rate=1 parsec"]).expect_err("no rate").contains(".rate: "));
@@ -83,7 +83,7 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     assert!(!path.exists() && set(&path, &["air.loss=0%"]).is_err());
 }
 
-pub fn what_is_set_after_a_planned_change_holds_until_the_next_one() {
+pub fn a_value_set_after_a_planned_change_holds_until_the_next_one() {
     let changes = "[[changes]]\nat = \"100 ms\"\nset = { \"links.air.loss\" = \"100%\" }\n\
                    [[changes]]\nat = \"1500 ms\"\nset = { \"links.air.loss\" = \"100%\" }\n";
     let link = settings(&(LINK.to_owned() + changes));
@@ -105,12 +105,12 @@ pub fn what_is_set_after_a_planned_change_holds_until_the_next_one() {
     assert_eq!((arrived(), loss().as_str()), (0, "100%"), "though the change before set the same value");
 }
 
-/// The file's link as a wireless one, which has a channel.
+/// Further keys of [`LINK`] that make it a wireless link with a channel.
 const WIRELESS: &str =
     "kind = \"wireless\"\nchannel = { good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }\n";
 
-pub fn of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made() {
-    // To the settings the link has a channel, to the world it has none.
+pub fn no_change_is_made_if_the_world_refuses_a_later_one_of_the_request() {
+    // The link has a channel in the settings, but not in the world.
     let wireless = settings(&(LINK.to_owned() + WIRELESS));
     let (hosts, _running, socket) = listening("refused", &settings(LINK), wireless);
     let (near, far) = hosts.udp();
@@ -118,27 +118,27 @@ pub fn of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made() {
     let refused = set(socket.path(), &["air.loss=100%", channel]).expect_err("there is no channel");
     assert!(refused.contains("a wired link has no channel"), "{refused}");
     assert_eq!(stream(&near, &far, 20, Duration::ZERO).len(), 20, "nothing was lost");
-    // What was refused does not come with the next change.
+    // The next change does not include the refused ones.
     set(socket.path(), &["air.delay=1 ms"]).expect("a good value");
     assert_eq!(stream(&near, &far, 20, Duration::ZERO).len(), 20, "nothing was lost");
 }
 
-pub fn a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst() {
+pub fn a_stalled_run_is_not_trusted_and_does_not_catch_up_in_a_burst() {
     let (world, ends, link) = world(1, &direction(50, 0.0), Duration::from_millis(2));
     let (hosts, emulator) = Hosts::around(world, ends, false);
     let running = emulator.spawn(Options::default()).expect("a thread");
     running.stall(Duration::from_millis(250)).expect("it runs");
     let (near, far) = hosts.udp();
     assert_eq!(stream(&near, &far, 10, Duration::from_millis(1)).len(), 10);
-    let asked = running.with_world(move |world| world.link_name(link).to_owned());
-    assert_eq!(asked.as_deref(), Ok("hop"));
+    let name = running.with_world(move |world| world.link_name(link).to_owned());
+    assert_eq!(name.as_deref(), Ok("hop"));
     let summary = running.stop().expect("it ran");
     assert!(!summary.trusted && summary.stalls >= 1, "{summary:?}");
     assert!(summary.longest_stall_ms > 200.0 && summary.cut_ms > 100.0, "{summary:?}");
     assert!(summary.to_string().contains("because the emulator stalled"), "{summary}");
 }
 
-pub fn clients_that_do_not_end_their_questions_keep_nobody_waiting_and_are_hung_up_on() {
+pub fn incomplete_requests_do_not_delay_other_clients_and_are_closed() {
     let (_hosts, _running, socket) = listening("slow", &settings(LINK), settings(LINK));
     let connect = || UnixStream::connect(socket.path()).expect("it listens");
     let slow: Vec<UnixStream> = (0..20).map(|_| connect()).collect();
@@ -146,33 +146,33 @@ pub fn clients_that_do_not_end_their_questions_keep_nobody_waiting_and_are_hung_
         client.write_all(b"{\"command\":").expect("there is room");
     }
     set(socket.path(), &["air.loss=1%"]).expect("a good value");
-    // Those that came before are still there, or were hung up on because of their own time.
+    // All are closed: those that were replaced, and the others after their own timeouts.
     for mut client in slow {
         let mut answer = String::new();
-        // With a reset, if its octets had not been read.
+        // This is a reset if its octets had not been read.
         let _ = client.read_to_string(&mut answer);
         assert_eq!(answer, "");
     }
     set(socket.path(), &["air.loss=2%"]).expect("a good value");
 }
 
-pub fn a_command_with_a_key_that_is_not_known_is_refused() {
+pub fn a_command_with_an_unknown_key_is_refused() {
     let (_hosts, _running, socket) = listening("keys", &settings(LINK), settings(LINK));
-    let ask = |question: &str| {
+    let send = |request: &str| {
         let mut stream = UnixStream::connect(socket.path()).expect("it listens");
-        stream.write_all(question.as_bytes()).expect("there is room");
+        stream.write_all(request.as_bytes()).expect("there is room");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer
     };
-    assert!(ask("{\"command\":\"status\"}\n").starts_with("{\"ok\":"));
-    for question in [
+    assert!(send("{\"command\":\"status\"}\n").starts_with("{\"ok\":"));
+    for request in [
         r#"{"command":"status","pid":7}"#,
         r#"{"command":"set","assignments":["air.loss=2%"],"at":"10 s"}"#,
         r#"{"command":"stop"}"#,
         "status",
     ] {
-        let answer = ask(&format!("{question}\n"));
+        let answer = send(&format!("{request}\n"));
         assert!(answer.starts_with("{\"error\":") && answer.contains("nothing has changed"), "{answer}");
     }
     assert!(status(socket.path()).expect("it listens").about.changed.is_empty());

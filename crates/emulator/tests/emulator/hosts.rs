@@ -1,4 +1,4 @@
-//! Two real hosts, and a model between them.
+//! Two real hosts with a model between them.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -25,7 +25,8 @@ pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
     }
 }
 
-/// Two external nodes and a wired link of this kind in both directions between them.
+/// A world of two external nodes and a wired link between them, with `direction` in both
+/// directions.
 pub fn world(seed: u64, direction: &Direction, delay: impl Into<Delay>) -> (World, [NodeId; 2], LinkId) {
     let mut world = World::new(seed);
     let delay = delay.into();
@@ -42,8 +43,8 @@ pub fn world(seed: u64, direction: &Direction, delay: impl Into<Delay>) -> (Worl
 }
 
 impl Hosts {
-    /// Two hosts at the ends of a world: 192.0.2.1 and `2001:db8::1` near, .2 and `::2` far. Hosts
-    /// without IPv6 send nothing of their own accord.
+    /// Creates two hosts at the ends of a world: 192.0.2.1 and `2001:db8::1` near, .2 and `::2`
+    /// far. Without IPv6, the hosts' kernels send no packets on their own.
     pub fn around(world: World, [near_node, far_node]: [NodeId; 2], with_v6: bool) -> (Self, Emulator) {
         let hosts =
             Self { near: Namespace::new("near").expect("root"), far: Namespace::new("far").expect("root") };
@@ -64,13 +65,13 @@ impl Hosts {
         (hosts, emulator)
     }
 
-    /// A socket at each, the near one connected to the far one.
+    /// A UDP socket at each host, the near one connected to the far one.
     pub fn udp(&self) -> (UdpSocket, UdpSocket) {
         let bind = |address: &'static str| move || UdpSocket::bind(address).expect("a free port");
         let far = self.far.enter(bind("192.0.2.2:4000")).expect("enter");
         let near = self.near.enter(bind("192.0.2.1:4000")).expect("enter");
         near.connect("192.0.2.2:4000").expect("a route");
-        // A receiver that a busy machine keeps waiting loses nothing.
+        // No datagram is lost while a busy machine delays the receiver.
         rustix::net::sockopt::set_socket_recv_buffer_size_force(&far, 8 << 20).expect("root");
         far.set_read_timeout(Some(Duration::from_millis(300))).expect("above zero");
         (near, far)

@@ -1,4 +1,4 @@
-//! What an emulation leaves behind: nothing.
+//! Tests that an emulation leaves nothing behind.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::hosts::{direction, world};
 
-/// Devices, rules for addresses, forwarding.
+/// The devices, the rules of address translation and the forwarding of a machine.
 fn traces(machine: &Namespace) -> [String; 3] {
     let links = machine.ip(&["link show"]).expect("it can be asked");
     let rules = || Command::new("nft").args(["list", "ruleset"]).output();
@@ -25,7 +25,7 @@ fn traces(machine: &Namespace) -> [String; 3] {
     [links, String::from_utf8_lossy(&rules).into_owned(), forwarding]
 }
 
-/// A machine with a way to others, which does not forward.
+/// A machine with a network device, on which forwarding is disabled.
 fn machine() -> Namespace {
     let machine = Namespace::new("machine").expect("root");
     machine.ip(&["link add eth0 type veth peer name eth1", "link set eth0 up"]).expect("a pair of devices");
@@ -33,7 +33,7 @@ fn machine() -> Namespace {
     machine
 }
 
-pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
+pub fn dropping_the_client_side_removes_all_its_traces() {
     let machine = machine();
     let before = traces(&machine);
     let (hop, near, far) = machine
@@ -41,8 +41,8 @@ pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
         .expect("enter")
         .expect("root");
     // Without nft and iptables there is nothing to undo.
-    let beyond = Masquerade::start(&hop);
-    assert_eq!(beyond.is_ok(), traces(&machine)[2] == "0\n1\n", "{beyond:?}");
+    let masquerade = Masquerade::start(&hop);
+    assert_eq!(masquerade.is_ok(), traces(&machine)[2] == "0\n1\n", "{masquerade:?}");
     let (_, second, _) = machine
         .enter(|| ClientSide::new(Directory::of_root(), &Machine::Here))
         .expect("enter")
@@ -56,18 +56,18 @@ pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
     ];
     let running = Emulator::new(world, ends).spawn(Options::default()).expect("a thread");
     assert_ne!(traces(&machine)[0], before[0]);
-    drop((running, beyond));
+    drop((running, masquerade));
     assert_eq!(traces(&machine), before);
 }
 
-/// The rules of `iptables` that translate addresses; `None` where there is no `iptables`.
+/// The rules of `iptables` that translate addresses; `None` without `iptables`.
 fn translations(machine: &Namespace) -> Option<String> {
     let list = || Command::new("iptables").args(["-t", "nat", "-S"]).output();
     let output = machine.enter(list).expect("enter").ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() {
+pub fn the_next_start_removes_iptables_rules_of_killed_emulations() {
     let machine = machine();
     let add = |subnet: &str, device: &str| {
         let rule = ["-t", "nat", "-A", "POSTROUTING", "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"];
@@ -88,13 +88,13 @@ pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() 
     ] {
         add(subnet, device);
     }
-    // The device 7 did not forward before the one at lasthop88.
-    let note = || Command::new("iptables").args(["-t", "nat", "-N", "lasthop88_was_off_7"]).status();
-    assert!(machine.enter(note).expect("enter").expect("it has just been there").success());
+    // The record that forwarding was disabled on device 7 before the emulation at lasthop88.
+    let record = || Command::new("iptables").args(["-t", "nat", "-N", "lasthop88_was_off_7"]).status();
+    assert!(machine.enter(record).expect("enter").expect("it has just been there").success());
     machine.sysctl("ipv4/conf/eth0/forwarding", "1").expect("it is there");
-    let beyond = Masquerade::start(&hop).expect("nft or iptables");
-    drop(beyond);
-    // That is for the end of the one at lasthop77.
+    let masquerade = Masquerade::start(&hop).expect("nft or iptables");
+    drop(masquerade);
+    // The emulation at lasthop77 disables forwarding at its end.
     assert_eq!(traces(&machine)[2], "0\n1\n");
     let left = translations(&machine).expect("it is there");
     assert!(left.contains("-N lasthop77_was_off_7"), "{left}");

@@ -21,19 +21,19 @@ fn main() -> ExitCode {
         [namespaces]:
             tcp_through_a_lossy_hop_arrives_intact_over_ipv4_and_ipv6,
             control::a_link_is_changed_through_the_socket_while_packets_cross_it,
-            control::what_is_set_after_a_planned_change_holds_until_the_next_one,
-            control::of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made,
-            control::a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst,
-            control::clients_that_do_not_end_their_questions_keep_nobody_waiting_and_are_hung_up_on,
-            control::a_command_with_a_key_that_is_not_known_is_refused,
+            control::a_value_set_after_a_planned_change_holds_until_the_next_one,
+            control::no_change_is_made_if_the_world_refuses_a_later_one_of_the_request,
+            control::a_stalled_run_is_not_trusted_and_does_not_catch_up_in_a_burst,
+            control::incomplete_requests_do_not_delay_other_clients_and_are_closed,
+            control::a_command_with_an_unknown_key_is_refused,
             leftovers::a_device_that_is_down_or_gone_loses_packets_and_nothing_else,
-            leftovers::a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it,
+            leftovers::dropping_the_client_side_removes_all_its_traces,
             stream::delay_and_rate_are_those_asked_for_and_packets_stay_in_order,
             stream::packets_overtake_each_other_and_their_delays_are_those_of_the_distribution,
-            stream::fates_of_frames_are_told_to_agents_outside_the_world,
+            stream::fates_of_frames_are_reported_to_agents_outside_the_world,
             stream::the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them;
         [namespaces, iptables]:
-            leftovers::what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start;
+            leftovers::the_next_start_removes_iptables_rules_of_killed_emulations;
     })
 }
 
@@ -41,7 +41,8 @@ fn iptables() -> Result<(), String> {
     lasthop_needs::program("iptables")
 }
 
-/// Sends `octets` over a TCP connection from the far host to the near one, and returns what came.
+/// Sends `octets` over a TCP connection from the far host to the near one, and returns the octets
+/// received.
 fn download(hosts: &Hosts, address: &'static str, octets: &[u8]) -> Vec<u8> {
     let listener = hosts.far.enter(|| TcpListener::bind(address).expect("a free port")).expect("enter");
     std::thread::scope(|scope| {

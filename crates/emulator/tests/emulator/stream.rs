@@ -1,4 +1,4 @@
-//! UDP streams: what the model asks for is what real sockets see.
+//! Tests that UDP streams between real sockets have the model's delay, rate, order and losses.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use rustix::time::Timespec;
 
 use crate::hosts::{Hosts, direction, world};
 
-/// Octets of a datagram: 1,000 with the headers of UDP and IP.
+/// The payload of a datagram in octets: 1,000 with the headers of UDP and IP.
 const PAYLOAD: usize = 972;
 
-/// A datagram's number and how long it was under way.
+/// A datagram's number, and the times at which it was sent and received.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub number: u64,
@@ -34,7 +34,7 @@ impl Arrival {
     }
 }
 
-/// Sends datagrams so far apart and takes what arrives.
+/// Sends `count` datagrams at intervals of `apart`, and returns those received.
 pub fn stream(near: &UdpSocket, far: &UdpSocket, count: u64, apart: Duration) -> Vec<Arrival> {
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
@@ -79,7 +79,7 @@ pub fn delay_and_rate_are_those_asked_for_and_packets_stay_in_order() {
     let (near, far) = hosts.udp();
 
     let mut packets = 0;
-    // What comes on top of the model's delay is this machine's, and its sockets'.
+    // The delay in excess of the model's is that of this machine and its sockets.
     for (what, rank, most) in [("least", 0, 15_500), ("median", 250, 18_000)] {
         lasthop_needs::assert_in_time(&format!("{what} delay"), Duration::from_micros(most), || {
             let arrivals = stream(&near, &far, 500, Duration::from_millis(1));
@@ -119,7 +119,8 @@ pub fn packets_overtake_each_other_and_their_delays_are_those_of_the_distributio
     let (hosts, emulator) = Hosts::around(world, ends, false);
     let running = emulator.spawn(Options::default()).expect("a thread");
     let (near, far) = hosts.udp();
-    // Four deviations of a quantile of 1,000 are 1.6 ms there; the rest is this machine's.
+    // Four standard deviations of a quantile of 1,000 samples are 1.6 ms here; the rest is due to
+    // this machine.
     lasthop_needs::assert_in_time("the farthest quantile", Duration::from_millis(4), || {
         let arrivals = stream(&near, &far, 1000, Duration::from_millis(1));
         let mut numbers: Vec<u64> = arrivals.iter().map(|arrival| arrival.number).collect();
@@ -153,13 +154,13 @@ pub fn the_model_s_losses_are_the_only_ones_and_a_seed_repeats_them() {
     let (arrived, summary) = lossy_run(4);
     let lost = 2000 - arrived.len();
     assert_eq!((summary.packets_taken, summary.dropped["wired loss"]), (2000, lost as u64), "{summary:?}");
-    // Four deviations of a binomial distribution.
+    // Four standard deviations of a binomial distribution.
     assert!((61..139).contains(&lost), "{lost}");
     assert!(lossy_run(4).0 == arrived, "the same seed and the same packets");
     assert!(lossy_run(5).0 != arrived, "another seed");
 }
 
-pub fn fates_of_frames_are_told_to_agents_outside_the_world() {
+pub fn fates_of_frames_are_reported_to_agents_outside_the_world() {
     let mut world = World::new(1);
     let ends = ["near", "far"].map(|name| world.add_node(NodeConfig::new(name, NodeKind::External)));
     let link = world.add_wireless_link(
@@ -178,18 +179,18 @@ pub fn fates_of_frames_are_told_to_agents_outside_the_world() {
     );
     let (hosts, mut emulator) = Hosts::around(world, ends, false);
     let (reporter, fates) = std::sync::mpsc::channel();
-    emulator.on_fates(move |told| {
-        let LinkEvent::Frame { packet, fate, .. } = told.event else { return };
-        reporter.send((told.link, told.from, fate, packet.len())).expect("somebody listens");
+    emulator.on_fates(move |report| {
+        let LinkEvent::Frame { packet, fate, .. } = report.event else { return };
+        reporter.send((report.link, report.from, fate, packet.len())).expect("somebody listens");
     });
     let running = emulator.spawn(Options::default()).expect("a thread");
     let (near, far) = hosts.udp();
     let arrived = stream(&near, &far, 500, Duration::from_micros(200)).len();
     let summary = running.stop().expect("it ran");
     let fates: Vec<_> = fates.iter().collect();
-    let count = |fate| fates.iter().filter(|told| told.2 == fate).count();
+    let count = |fate| fates.iter().filter(|report| report.2 == fate).count();
     assert_eq!((count(Fate::Delivered), count(Fate::GivenUp)), (arrived, 500 - arrived));
     assert_eq!(summary.dropped["wireless loss"], count(Fate::GivenUp) as u64);
     assert!(count(Fate::FirstTransmissionFailed) > count(Fate::GivenUp));
-    assert!(fates.iter().all(|told| (told.0, told.1, told.3) == (link, ends[0], 1000)));
+    assert!(fates.iter().all(|report| (report.0, report.1, report.3) == (link, ends[0], 1000)));
 }
