@@ -1,4 +1,4 @@
-//! A flow over UDP: numbered datagrams, and what the receiver makes of them.
+//! A flow over UDP: numbered datagrams, and the receiver's statistics.
 
 mod delay;
 mod outcome;
@@ -14,32 +14,33 @@ pub use reception::{Received, Reception};
 pub use sending::SendingTimes;
 
 /// Both ends of a flow over UDP. Datagram `n`, from 0, carries octets `n * size` to `(n + 1) *
-/// size` of the flow's stream: the octets say which one it is, and when it was sent is written down
-/// at the sender.
+/// size` of the flow's stream, which identify it. The sender stores the times at which datagrams
+/// were sent.
 #[derive(Debug)]
 pub struct Datagrams {
     ip: Ip,
     udp: Udp,
     stream: u32,
-    /// Octets of payload in each.
+    /// The octets of payload in each datagram.
     size: u32,
     sent: u64,
     times: SendingTimes,
     reception: Reception,
-    /// Copies that agents sent, and copies that are out of the network, arrived ones included.
+    /// Copies that agents sent.
     added: u64,
+    /// Copies that have left the network, including those that arrived.
     gone: u64,
-    /// When the last one was sent.
+    /// The time at which the last datagram was sent.
     pub last_sent: Instant,
-    /// When the last one arrived.
+    /// The time at which the last datagram arrived.
     pub last_arrived: Instant,
-    /// Whether the source's next turn is in the schedule.
+    /// Whether the source's next write is scheduled.
     pub is_due: bool,
 }
 
 impl Datagrams {
-    /// A flow between these addresses and ports that carries stream `stream`, `size` octets in each
-    /// datagram, at least one.
+    /// Creates a flow between these addresses and ports that carries stream `stream`, with `size`
+    /// octets in each datagram, at least one.
     pub fn new(ip: Ip, udp: Udp, stream: u32, size: u32) -> Self {
         Self {
             ip,
@@ -57,7 +58,7 @@ impl Datagrams {
         }
     }
 
-    /// The next datagram.
+    /// Returns the next datagram.
     pub fn send(&mut self, now: Instant) -> Packet {
         let offset = self.sent * u64::from(self.size);
         self.sent += 1;
@@ -67,7 +68,7 @@ impl Datagrams {
         Packet::new(self.ip, Transport::Udp(self.udp), payload)
     }
 
-    /// A datagram arrives; `false` if it is none that was sent.
+    /// Records the arrival of a datagram. Returns `false` if the flow did not send it.
     pub fn receive(&mut self, packet: &Packet, now: Instant) -> bool {
         self.gone += 1;
         self.last_arrived = now;
@@ -77,54 +78,54 @@ impl Datagrams {
         true
     }
 
-    /// Which datagram a packet is, if it is one that was sent.
+    /// The number of the datagram in a packet; `None` if the flow did not send it.
     pub fn number(&self, packet: &Packet) -> Option<u64> {
         let Payload::Stream { stream, offset, len } = *packet.payload() else { return None };
         let (number, rest) = (offset / u64::from(self.size), offset % u64::from(self.size));
         (stream == self.stream && len == self.size && rest == 0 && number < self.sent).then_some(number)
     }
 
-    /// Whether this is the one that was sent last.
+    /// Whether a packet is the last datagram sent.
     pub fn is_latest(&self, packet: &Packet) -> bool {
         self.number(packet).is_some_and(|number| number + 1 == self.sent)
     }
 
-    /// Whether a packet's addresses and ports are this flow's.
+    /// Whether a packet's addresses and ports are those of this flow.
     pub fn is_of(&self, ip: &Ip, udp: Udp) -> bool {
         (self.ip.source, self.ip.destination, self.udp) == (ip.source, ip.destination, udp)
     }
 
-    /// A copy was dropped, or taken over by an agent.
+    /// Records that a copy was dropped, or taken over by an agent.
     pub const fn note_gone(&mut self) {
         self.gone += 1;
     }
 
-    /// An agent sent a copy.
+    /// Records that an agent sent a copy.
     pub const fn note_added(&mut self) {
         self.added += 1;
     }
 
-    /// Copies that have left the network for whatever reason.
+    /// The number of copies that have left the network for any reason.
     pub const fn gone(&self) -> u64 {
         self.gone
     }
 
-    /// Copies in the network.
+    /// The number of copies in the network.
     pub const fn in_network(&self) -> u64 {
         (self.sent + self.added).saturating_sub(self.gone)
     }
 
-    /// Octets that arrived, each counted once.
+    /// The number of octets that arrived, each counted once.
     pub const fn octets(&self) -> u64 {
         self.reception.received * self.size as u64
     }
 
-    /// What became of them since `earlier`.
+    /// The outcome since `earlier`.
     pub fn outcome(&self, earlier: &Received) -> UdpOutcome {
         self.reception.outcome(self.sent, self.in_network(), earlier)
     }
 
-    /// What became of them so far.
+    /// The statistics so far.
     pub fn so_far(&self) -> Received {
         self.reception.so_far(self.sent, self.in_network())
     }

@@ -1,38 +1,39 @@
-//! Durations in a bounded place: their mean, variance and quantiles.
+//! Statistics of durations in bounded memory: mean, variance and quantiles.
 
 use std::fmt;
 use std::time::Duration;
 
 use lasthop_packet::time::nanos;
 
-/// What was measured of something that takes time, again and again: delays of datagrams, times of
-/// pages. It takes up to 60 kB, however many there were.
+/// Statistics of a series of durations, such as delays of datagrams or load times of pages. They
+/// use at most 60 kB, independent of the number of durations.
 #[derive(Clone, Default, PartialEq)]
 pub struct Durations {
     count: u64,
-    /// In nanoseconds, as all below.
+    /// In nanoseconds, like all fields below.
     sum: u128,
     least: u64,
     most: u64,
-    /// Mean and sum of the squared deviations from it, by Welford's recurrence: the variance of
-    /// small deviations from a large mean stays exact.
+    /// The mean, by Welford's recurrence: the variance of small deviations from a large mean stays
+    /// exact.
     mean: f64,
+    /// The sum of the squared deviations from the mean.
     squares: f64,
-    /// Counts by [`bucket`]; as long as the longest needs, at most 7,424 of them.
+    /// Counts by [`bucket`], up to the bucket of the longest duration; at most 7,424 of them.
     histogram: Vec<u64>,
 }
 
-/// Buckets a doubling: each is 1/128 of its doubling's start wide.
+/// The binary logarithm of the number of buckets per octave: the width of each is 1/128 of the
+/// octave's start.
 const BITS: u32 = 7;
 
 impl Durations {
-    /// Takes one more in.
-    /// Counts a duration.
+    /// Records a duration.
     pub fn take(&mut self, duration: Duration) {
         self.take_nanos(nanos(duration));
     }
 
-    /// Counts a duration in nanoseconds.
+    /// Records a duration in nanoseconds.
     pub fn take_nanos(&mut self, nanos: u64) {
         if self.count == 0 {
             (self.least, self.most) = (nanos, nanos);
@@ -50,34 +51,33 @@ impl Durations {
         self.histogram[bucket] += 1;
     }
 
-    /// How many there were.
+    /// The number of durations.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean, in seconds; `None` if there were none.
+    /// The mean, in seconds; `None` without durations.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
     }
 
-    /// The variance (of these, not of what they are a sample of), in seconds squared; `None` if
-    /// there were none.
+    /// The variance (that of the recorded durations, not an estimate of a population's), in seconds
+    /// squared; `None` without durations.
     pub fn variance_s2(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.squares / self.count as f64).max(0.0) / 1e18)
     }
 
-    /// The shortest, in seconds; `None` if there were none.
+    /// The shortest duration, in seconds; `None` without durations.
     pub fn least_s(&self) -> Option<f64> {
         (self.count > 0).then_some(self.least as f64 / 1e9)
     }
 
-    /// The longest, in seconds; `None` if there were none.
+    /// The longest duration, in seconds; `None` without durations.
     pub fn most_s(&self) -> Option<f64> {
         (self.count > 0).then_some(self.most as f64 / 1e9)
     }
 
-    /// What this share of them, 0 to 1, does not exceed, in seconds and within 0.4%; `None` if
-    /// there were none.
+    /// The quantile `share`, 0 to 1, in seconds, within 0.4%; `None` without durations.
     pub fn quantile_s(&self, share: f64) -> Option<f64> {
         if self.count == 0 {
             return None;
@@ -92,8 +92,8 @@ impl Durations {
         Some(middle.clamp(self.least as f64, self.most as f64) / 1e9)
     }
 
-    /// Those taken since it was as `earlier`. The shortest and the longest are within 0.4%, as
-    /// quantiles are.
+    /// The statistics of the durations recorded since `earlier`. The shortest and the longest are
+    /// within 0.4%, like quantiles.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         if earlier.count == 0 {
@@ -115,12 +115,12 @@ impl Durations {
         let most = within(histogram.iter().rposition(|count| *count > 0));
         let (ours, theirs, all) = (count as f64, earlier.count as f64, self.count as f64);
         let mean = (self.mean * all - earlier.mean * theirs) / ours;
-        let apart = mean - earlier.mean;
-        let squares = self.squares - earlier.squares - apart * apart * ours * theirs / all;
+        let difference = mean - earlier.mean;
+        let squares = self.squares - earlier.squares - difference * difference * ours * theirs / all;
         Self { count, sum: self.sum - earlier.sum, least, most, mean, squares, histogram }
     }
 
-    /// Takes in all that another took.
+    /// Adds all durations of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -130,9 +130,9 @@ impl Durations {
             return;
         }
         let (ours, theirs) = (self.count as f64, other.count as f64);
-        let (apart, all) = (other.mean - self.mean, ours + theirs);
-        self.squares += other.squares + apart * apart * ours * theirs / all;
-        self.mean += apart * theirs / all;
+        let (difference, all) = (other.mean - self.mean, ours + theirs);
+        self.squares += other.squares + difference * difference * ours * theirs / all;
+        self.mean += difference * theirs / all;
         (self.least, self.most) = (self.least.min(other.least), self.most.max(other.most));
         self.count += other.count;
         self.sum += other.sum;
@@ -158,8 +158,8 @@ impl fmt::Debug for Durations {
     }
 }
 
-/// Which bucket a duration goes to: each has its own below 128 ns, from there on they are 1/128 of
-/// a power of two wide.
+/// The bucket of a duration. Each duration below 128 ns has its own bucket; above, the width of a
+/// bucket is 1/128 of a power of two.
 fn bucket(nanos: u64) -> usize {
     let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(BITS + 1);
     ((shift << BITS) as usize) + (nanos >> shift) as usize
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_close() {
+    fn a_quantile_is_within_its_tolerance() {
         let p95 = durations((1..=100_000).map(|n| n * 1_000)).quantile_s(0.95).expect("many");
         assert!((p95 / 0.095 - 1.0).abs() < 0.004, "{p95}");
         assert_eq!(Durations::default().quantile_s(0.5), None);
     }
 
     #[test]
-    fn a_variance_by_hand_and_none_of_what_is_always_as_long() {
+    fn the_variance_is_that_computed_by_hand_and_zero_for_a_constant() {
         // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, variance 4.
         let some = durations([2, 4, 4, 4, 5, 5, 7, 9].map(|ms| ms * 1_000_000));
         assert!((some.variance_s2().expect("eight") - 4e-6).abs() < 1e-18);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_are_merged_are_as_one_that_took_all() {
+    fn merged_statistics_equal_those_of_all_durations() {
         let square = |n: u64| n * n % 7919 * 1000;
         let mut merged = durations((0..500).map(square));
         merged.merge(&durations((500..1700).map(square)));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_since_is_as_if_it_alone_had_been() {
+    fn statistics_since_an_earlier_time_equal_those_of_the_later_durations() {
         let square = |n: u64| 1_000_000 + n * n % 7919 * 1000;
         let earlier = durations((0..500).map(square));
         let since = durations((0..1700).map(square)).since(&earlier);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn every_duration_has_a_bucket_around_it_and_the_last_is_bounded() {
+    fn every_duration_is_near_the_middle_of_its_bucket_and_buckets_are_bounded() {
         for shift in 0..64 {
             for nanos in [1u64 << shift, (1u64 << shift) | (1u64 << shift >> 3), (1u64 << shift) - 1] {
                 let middle = middle(bucket(nanos));

@@ -1,40 +1,40 @@
-//! Distributions with heavy tails that are cut off: sizes of files, and of what is in them.
+//! Truncated heavy-tailed distributions, for the sizes of files, messages and objects.
 
 use lasthop_packet::Rng;
 use libm::{erf, exp, log, pow, sqrt};
 
-/// A lognormal distribution of which only what lies between two bounds is drawn: what lies outside
-/// is drawn again.
+/// A lognormal distribution, truncated to an interval: draws outside it are repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lognormal {
-    /// Mean of the logarithm.
+    /// The mean of the logarithm.
     pub mu: f64,
-    /// Standard deviation of the logarithm, above zero.
+    /// The standard deviation of the logarithm, above zero.
     pub sigma: f64,
-    /// The least that is drawn, above zero.
+    /// The minimum, above zero.
     pub min: f64,
-    /// The most that is drawn, not below `min`.
+    /// The maximum, not below `min`.
     pub max: f64,
 }
 
-/// A Pareto distribution up to a bound: what would lie above it is the bound.
+/// A Pareto distribution with an upper bound: greater draws are replaced by the bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pareto {
     /// The shape, above zero: the smaller, the heavier the tail.
     pub shape: f64,
-    /// The least that is drawn, above zero.
+    /// The minimum, above zero.
     pub min: f64,
-    /// The most that is drawn, not below `min`.
+    /// The maximum, not below `min`.
     pub max: f64,
 }
 
-/// Draws before something between bounds that are nearly never met is taken for the nearer bound.
-const MOST_DRAWS: u32 = 10_000;
+/// The maximum number of repeated draws. If all are outside the interval, the result is the bound
+/// that is nearer to the last one.
+const MAX_DRAWS: u32 = 10_000;
 
 impl Lognormal {
-    /// A draw.
+    /// Draws a number.
     pub fn draw(&self, rng: &mut Rng) -> f64 {
-        let draws = (0..MOST_DRAWS).map(|_| exp(self.mu + self.sigma * rng.normal()));
+        let draws = (0..MAX_DRAWS).map(|_| exp(self.mu + self.sigma * rng.normal()));
         let mut last = self.min;
         for draw in draws {
             if (self.min..=self.max).contains(&draw) {
@@ -45,30 +45,31 @@ impl Lognormal {
         last.clamp(self.min, self.max)
     }
 
-    /// The part of the whole distribution that lies between the bounds, 0 to 1.
+    /// The probability of the interval in the untruncated distribution, 0 to 1.
     pub fn share(&self) -> f64 {
         self.below(self.max, 0.0) - self.below(self.min, 0.0)
     }
 
-    /// The mean of what is drawn.
+    /// The mean of the truncated distribution.
     pub fn mean(&self) -> f64 {
         let within = self.below(self.max, self.sigma) - self.below(self.min, self.sigma);
         exp(self.mu + self.sigma * self.sigma / 2.0) * within / self.share()
     }
 
-    /// The part of a normal distribution, moved up by `by`, below the logarithm of `x`.
+    /// The probability that a normal variate with mean `mu + by * sigma` is below the logarithm of
+    /// `x`.
     fn below(&self, x: f64, by: f64) -> f64 {
         0.5 + 0.5 * erf(((log(x) - self.mu) / self.sigma - by) / sqrt(2.0))
     }
 }
 
 impl Pareto {
-    /// A draw.
+    /// Draws a number.
     pub fn draw(&self, rng: &mut Rng) -> f64 {
         (self.min * pow(1.0 - rng.uniform(), -1.0 / self.shape)).min(self.max)
     }
 
-    /// The mean of what is drawn.
+    /// The mean of the bounded distribution.
     pub fn mean(&self) -> f64 {
         let Self { shape, min, max } = *self;
         let at_bound = max * pow(min / max, shape);
@@ -109,16 +110,16 @@ mod tests {
 
     #[test]
     fn means_are_those_that_the_sources_give() {
-        // 3GPP2 C.R1002, of the whole distribution: 10,710 octets.
+        // 3GPP2 C.R1002, for the untruncated distribution: 10,710 octets.
         let main = Lognormal { mu: 8.37, sigma: 1.37, min: 1e-9, max: 1e18 };
         assert!((main.mean() / 10_710.0 - 1.0).abs() < 0.04, "{}", main.mean());
-        // A page's embedded objects, 5.64 in the mean, are such a number less 2.
+        // The number of a page's embedded objects, 5.64 in the mean, is such a draw minus 2.
         let objects = Pareto { shape: 1.1, min: 2.0, max: 55.0 };
         assert!((objects.mean() - 2.0 - 5.64).abs() < 0.2, "{}", objects.mean());
     }
 
     #[test]
-    fn bounds_that_are_nearly_never_met_are_drawn_all_the_same() {
+    fn draws_from_an_unlikely_interval_return_its_nearer_bound() {
         let far = Lognormal { mu: 0.0, sigma: 0.1, min: 1e9, max: 2e9 };
         assert!((far.draw(&mut Rng::named(1, "far")) - 1e9).abs() < 1.0);
         assert!(far.share() < 1e-9);

@@ -1,15 +1,16 @@
-//! Applications, what they have to send, and what becomes of it. Pure state machines: data
-//! and packets go in and come out; the caller has the hosts and the connections.
+//! Applications, the traffic that they generate, and measurements at the receiver. All are pure
+//! state machines: data and packets are passed in and out, and the caller owns hosts and
+//! connections.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`traffic`] | what a flow has to send, and when |
-//! | [`datagrams`] | a flow over UDP: numbered datagrams, and what the receiver makes of them |
-//! | [`session`] | what two hosts say to each other: dialogues over connections |
-//! | [`media`] | RTP streams between two hosts, with their reports |
-//! | [`mos`] | what speech is worth to a listener |
-//! | [`durations`] | times in a histogram |
-//! | [`measured`] | the time over which a goodput counts |
+//! | [`traffic`] | sources: when a flow sends, and how much |
+//! | [`datagrams`] | a flow over UDP: numbered datagrams, and the receiver's statistics |
+//! | [`session`] | dialogues between two hosts over connections |
+//! | [`media`] | RTP streams between two hosts, with RTCP reports |
+//! | [`mos`] | the quality of speech: the E-model |
+//! | [`durations`] | statistics of durations, with a histogram |
+//! | [`measured`] | the period over which a goodput is measured |
 //! | [`heavy_tails`] | random numbers with heavy tails |
 
 pub mod datagrams;

@@ -1,24 +1,24 @@
-//! The time over which a goodput counts.
+//! The period over which a goodput is measured.
 
 use lasthop_packet::Instant;
 
-/// The part of a run for which octets that arrived are counted.
+/// The period of a run in which received octets are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// Its start.
+    /// The start.
     pub from: Instant,
-    /// Its end; before the start for what never began.
+    /// The end; before the start for a flow or session that never started.
     pub until: Instant,
 }
 
 impl Measured {
-    /// The rate of so many octets in this time, in bits per second; zero if there is no such time.
+    /// The rate of `octets` in this period, in bits per second; zero if the period is empty.
     pub fn rate_bps(self, octets: u64) -> f64 {
         let seconds = self.until.since(self.from).as_secs_f64();
         if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 }
     }
 
-    /// From the start of the earlier to the end of the later.
+    /// The smallest period that includes both.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {
         Self { from: self.from.min(other.from), until: self.until.max(other.until) }

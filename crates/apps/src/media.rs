@@ -1,15 +1,15 @@
-//! RTP streams between two hosts, with their reports (RFC 3550): the calls and videos of sessions.
+//! RTP streams between two hosts, with RTCP reports (RFC 3550): the calls and videos of sessions.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | `stream` | one direction: numbered packets, and what the receiver makes of them |
-//! | `playout` | what comes too late to be played |
-//! | `participant` | one end's reports |
-//! | `quality` | what speech was worth |
-//! | [`call`] | streams and reports of two sides, whatever carries them |
+//! | `stream` | one direction: numbered packets, and the receiver's statistics |
+//! | `playout` | the playout buffer, and packets that arrive too late for it |
+//! | `participant` | the reports of one end |
+//! | `quality` | the quality of speech |
+//! | [`call`] | streams and reports of two sides, over any transport |
 //!
-//! Packets have the octets of real RTP and RTCP headers, so that an agent can read them. What an
-//! application measures, it measures of what arrives.
+//! Packets have the octets of real RTP and RTCP headers, so that an agent can read them.
+//! Applications measure only the packets that arrive.
 
 pub mod call;
 mod participant;

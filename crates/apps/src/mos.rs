@@ -1,19 +1,19 @@
-//! What a call is worth: the E-model of ITU-T G.107 (06/2015), with its default values for all but
+//! The quality of a call: the E-model of ITU-T G.107 (06/2015), with its default values for all but
 //! delay, codec and loss.
 //!
 //! `R = Ro - Is - Id - Ie,eff`, each on a scale of 0 to 100 (clause 7). With the defaults of table
 //! 2, `Ro` is 94.77 and `Is` 1.41; without delay and loss `R` is 93.2. `Id` is that of clause 7.4
 //! in full: talker echo with the default 65 dB, listener echo with 110 dB, and absolute delay.
-//! `Ie,eff` is that of clause 7.5 for losses that are independent of each other (`BurstR` 1): where
-//! losses come in bursts, the call is worse than it says. There is no advantage factor. Codecs have
-//! the values of G.113, appendix I, table I.4. The text of G.107 itself was not available: tests
-//! hold the formulas to values that others published.
+//! `Ie,eff` is that of clause 7.5 for independent losses (`BurstR` 1); with bursts of losses, the
+//! call is worse than this rating. The advantage factor is zero. Codecs have the values of G.113,
+//! appendix I, table I.4. The text of G.107 itself was not available: tests compare the formulas
+//! with values that others have published.
 
 use libm::{exp, log10, pow, sqrt};
 
 /// `Ro - Is` with the default values.
 const BASIC: f64 = 94.77 - 1.41;
-/// `No`: all noise with the default values, in dBm0p.
+/// `No`: the total noise with the default values, in dBm0p.
 const NOISE: f64 = -61.18;
 /// The default values of table 2, in dB: receive loudness, talker echo loudness, and weighted echo
 /// path loss.
@@ -21,12 +21,12 @@ const RLR: f64 = 2.0;
 const TELR: f64 = 65.0;
 const WEPL: f64 = 110.0;
 
-/// How a codec sounds, and how it bears loss (G.113, appendix I).
+/// A codec's impairment, and its robustness against packet loss (G.113, appendix I).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robustness {
     /// `Ie`: the impairment without loss.
     pub impairment: f64,
-    /// `Bpl`: the larger, the less a loss matters.
+    /// `Bpl`: the packet-loss robustness factor.
     pub loss_robustness: f64,
 }
 
@@ -35,24 +35,25 @@ impl Robustness {
     pub const G711: Self = Self { impairment: 0.0, loss_robustness: 4.3 };
     /// G.711 with the concealment of its appendix I.
     pub const G711_CONCEALED: Self = Self { impairment: 0.0, loss_robustness: 25.1 };
-    /// G.729A with voice activity detection, which conceals losses by itself.
+    /// G.729A with voice activity detection; the codec includes loss concealment.
     pub const G729A: Self = Self { impairment: 11.0, loss_robustness: 19.0 };
 
-    /// `Ie,eff`: the impairment with this share of packets lost, in per cent.
+    /// `Ie,eff`: the impairment at a packet loss of `lost_percent`.
     fn effective(self, lost_percent: f64) -> f64 {
         let Self { impairment, loss_robustness } = self;
         impairment + (95.0 - impairment) * lost_percent / (lost_percent + loss_robustness)
     }
 }
 
-/// The rating `R` of one direction of a call, 0 to 93.2. `delay_s` is the time from mouth to ear in
-/// seconds, taken to be as long the other way; `lost_percent` what is not played, 0 to 100.
+/// The rating `R` of one direction of a call, 0 to 93.2. `delay_s` is the mouth-to-ear delay in
+/// seconds, which is assumed to be the same in the other direction; `lost_percent` is the
+/// percentage of packets that are not played, 0 to 100.
 pub fn rating(codec: Robustness, delay_s: f64, lost_percent: f64) -> f64 {
     (BASIC - delay_impairment(delay_s * 1e3) - codec.effective(lost_percent)).clamp(0.0, 100.0)
 }
 
-/// The mean opinion score of a rating, 1 to 4.5 (G.107, annex B): what people say of a conversation
-/// (MOS-CQE).
+/// The mean opinion score of a rating, 1 to 4.5 (G.107, annex B): the estimated conversational
+/// quality (MOS-CQE).
 pub fn opinion(rating: f64) -> f64 {
     match rating {
         ..=0.0 => 1.0,
@@ -67,7 +68,7 @@ fn delay_impairment(ms: f64) -> f64 {
     talker_echo(ms) + listener_echo(2.0 * ms) + absolute_delay(ms)
 }
 
-/// `Idte`; for a side tone of the default loudness.
+/// `Idte`, for a sidetone of the default loudness.
 fn talker_echo(ms: f64) -> f64 {
     let terv = TELR - 40.0 * log10((1.0 + ms / 10.0) / (1.0 + ms / 150.0)) + 6.0 * exp(-0.3 * ms * ms);
     let (roe, re) = (-1.5 * (NOISE - RLR), 80.0 + 2.5 * (terv - 14.0));
@@ -75,7 +76,7 @@ fn talker_echo(ms: f64) -> f64 {
     (half + sqrt(half * half + 100.0) - 1.0) * (1.0 - exp(-ms))
 }
 
-/// `Idle`, for a round trip.
+/// `Idle`, for a round-trip time.
 fn listener_echo(round_trip_ms: f64) -> f64 {
     let ro = BASIC + 1.41;
     let rle = 10.5 * (WEPL + 7.0) * pow(round_trip_ms + 1.0, -0.25);
@@ -83,7 +84,7 @@ fn listener_echo(round_trip_ms: f64) -> f64 {
     half + sqrt(half * half + 169.0)
 }
 
-/// `Idd`: the delay itself, where there is no echo; with the default sensitivity.
+/// `Idd`: the impairment of the delay itself, without echo, at the default sensitivity.
 fn absolute_delay(ms: f64) -> f64 {
     if ms <= 100.0 {
         return 0.0;
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn without_delay_and_loss_the_rating_is_that_of_the_default_values() {
+    fn the_rating_without_delay_and_loss_is_that_of_the_default_values() {
         // G.107, clause 7.7: "R = 93.2".
         let rating = rating(Robustness::G711, 0.0, 0.0);
         assert!(close(rating, 93.2, 0.05) && close(opinion(rating), 4.41, 0.005), "{rating}");
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn loss_impairs_a_codec_as_much_as_g_113_says() {
-        // G.729A in G.113, appendix I (09/1999), table I.2: what the later formula was fitted to.
+        // G.729A in G.113, appendix I (09/1999), table I.2, to which the later formula was fitted.
         for (lost, published) in [(0.0, 11.0), (2.0, 19.0), (8.0, 36.0), (16.0, 49.0)] {
             let effective = Robustness::G729A.effective(lost);
             assert!(close(effective, published, 0.5), "{lost}%: {effective}");
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worked_example_comes_out() {
+    fn the_results_of_a_worked_example_are_reproduced() {
         // Rozhon and Voznak, lecture on quality of service (VSB-TU Ostrava): 150 ms and 2% of loss; Id is
         // 3.8, and R 70.5 with G.729A, 82.5 with G.711 and concealment.
         assert!(close(delay_impairment(150.0), 3.8, 0.05), "{}", delay_impairment(150.0));

@@ -1,19 +1,19 @@
-//! Sessions: what two hosts say to each other, in both directions.
+//! Sessions: two-way exchanges between two hosts.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`config`] | what the hosts of a session do |
-//! | [`outcome`] | what became of it |
-//! | [`script`] | what a dialogue is: what has arrived, and what is opened, written and closed then |
-//! | [`dialogue`] | a dialogue at work: one transaction after the other |
-//! | [`draws`] | what it draws from |
-//! | [`pace`] | when the next one begins: think times, or a load |
-//! | [`size`] | how large things are |
+//! | [`config`] | the configuration of a session |
+//! | [`outcome`] | its outcome |
+//! | [`script`] | scripts, which react to arrivals with actions on connections |
+//! | [`dialogue`] | a running dialogue: a sequence of transactions |
+//! | [`draws`] | the random number generators of a session |
+//! | [`pace`] | the start of transactions: think times, or a load |
+//! | [`size`] | distributions of sizes |
 //! | [`web`], [`mail`], [`ftp`] | the kinds of dialogues |
 //!
-//! A flow has data that goes one way and is written whatever arrives. A session is two-way: a call,
-//! whose two streams go over RTP ([`crate::media`]); or a dialogue over connections that it opens
-//! and closes, in which what is said next depends on what has arrived.
+//! A flow carries data in one direction, and its writes do not depend on arrivals. A session is
+//! two-way: a call, with streams over RTP ([`crate::media`]), or a dialogue over connections that
+//! it opens and closes, in which each message depends on those that have arrived.
 
 pub mod config;
 pub mod dialogue;

@@ -1,13 +1,12 @@
-//! Applications: what a flow has to send, and when. What carries it, TCP or UDP, is another
-//! idea.
+//! Traffic sources: when a flow sends, and how much, independent of the transport, TCP or UDP.
 //!
 //! | module | application |
 //! |---|---|
-//! | [`bulk`] | everything at once: a file of a given size, or without end (FTP); over UDP, as fast as the first queue takes it |
+//! | [`bulk`] | all data at once: a file of a given size, or without end (FTP); over UDP, as fast as the first queue accepts it |
 //! | [`constant`] | a message at regular intervals (CBR), with or without jitter |
-//! | [`on_off`] | the same in bursts, with random or fixed times on and off |
+//! | [`on_off`] | the same in bursts, with random or fixed on and off periods |
 //!
-//! And of sessions ([`crate::session`]), which have packets of several sizes with RTP's headers
+//! Sources of sessions ([`crate::session`]), which have packets of several sizes with RTP headers
 //! ([`media`]):
 //!
 //! | module | application |
@@ -15,8 +14,8 @@
 //! | [`voice`] | a packet of speech at regular intervals, always or in talkspurts |
 //! | [`video`] | packets at a constant rate, or frames of several packets whose sizes vary |
 //!
-//! A new kind is a file here, a variant of [`Application`] and one of `Source`: an answer to "how
-//! much does it write now, and when does it write again?".
+//! A new kind of application needs a file here, a variant of [`Application`] and one of [`Source`],
+//! which returns how much the application writes now, and when it writes next.
 
 pub mod bulk;
 pub mod constant;
@@ -37,10 +36,10 @@ pub use video::{Frames, Video};
 pub use voice::{Codec, Spurts, Voice};
 pub use write::{Next, Write};
 
-/// What a flow has to send.
+/// The application of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Application {
-    /// Everything at once.
+    /// All data at once.
     Bulk(Bulk),
     /// Messages at regular intervals.
     Constant(Constant),
@@ -49,12 +48,12 @@ pub enum Application {
 }
 
 impl Application {
-    /// A TCP transfer of so many octets; without end if `None`.
+    /// A TCP transfer of `size` octets; without end if `None`.
     pub const fn transfer(size: Option<u64>) -> Self {
         Self::Bulk(Bulk { size, ..Bulk::ENDLESS })
     }
 
-    /// Octets to send in all, if there is an end to them.
+    /// The total number of octets to send; `None` without end.
     pub const fn size(&self) -> Option<u64> {
         match self {
             Self::Bulk(bulk) => bulk.size,
@@ -62,7 +61,7 @@ impl Application {
         }
     }
 
-    /// Octets that it writes at a time: over UDP, a datagram's payload.
+    /// The octets of a write: over UDP, a datagram's payload.
     pub const fn message(&self) -> u32 {
         match self {
             Self::Bulk(bulk) => bulk.message,
@@ -72,19 +71,20 @@ impl Application {
     }
 }
 
-/// An application at work.
+/// The state of a running application.
 #[derive(Debug)]
 pub enum Source {
-    /// Everything at once.
+    /// All data at once.
     Bulk(bulk::Source),
     /// Messages at regular intervals.
     Constant(constant::Source),
-    /// The same in bursts.
+    /// Messages at regular intervals, in bursts.
     OnOff(on_off::Source),
 }
 
 impl Source {
-    /// An application that starts at `start`; `rng` is its own.
+    /// Creates the source of an application that starts at `start`. `rng` is used only by this
+    /// source.
     pub fn new(application: &Application, start: Instant, rng: Rng) -> Self {
         match application {
             Application::Bulk(bulk) => Self::Bulk(bulk::Source::new(bulk)),
@@ -93,7 +93,7 @@ impl Source {
         }
     }
 
-    /// Its turn has come: at its start, and then whenever it said.
+    /// Returns the next write. Called at the start, and then at the time of [`Write::next`].
     pub fn write(&mut self) -> Write {
         match self {
             Self::Bulk(source) => source.write(),

@@ -5,8 +5,7 @@ use lasthop_packet::time::nanos;
 
 use crate::durations::Durations;
 
-/// One-way delays of datagrams from the application's write to its reading, each datagram's first
-/// arrival.
+/// One-way delays of datagrams, from the sender's write to the receiver's read of the first copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelayOutcome {
     /// The mean, in seconds.
@@ -50,7 +49,7 @@ impl Delays {
         self.jitter
     }
 
-    /// Of those taken since the durations were as `earlier`.
+    /// The outcome since `earlier`; `None` without arrivals.
     pub fn outcome(&self, earlier: &Durations) -> Option<DelayOutcome> {
         let of = self.durations.since(earlier);
         Some(DelayOutcome {
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_that_of_rfc_3550_by_hand() {
+    fn jitter_equals_that_of_rfc_3550_computed_by_hand() {
         // Transit times of 10, 26, 26 and 10 ms: |D| = 16, 0, 16; J = 1, 0.9375, 1.87890625 ms.
         let outcome = delays([10_000_000, 26_000_000, 26_000_000, 10_000_000])
             .outcome(&Durations::default())

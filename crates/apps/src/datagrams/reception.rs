@@ -1,4 +1,4 @@
-//! The receiver's books: what arrived, how often, in what order.
+//! The receiver's statistics: arrivals, duplicates and reordering.
 
 use lasthop_packet::Instant;
 
@@ -6,12 +6,12 @@ use super::delay::Delays;
 use super::outcome::UdpOutcome;
 use crate::durations::Durations;
 
-/// How far behind the highest number a second copy is still known for one: beyond, a datagram
-/// counts as new.
+/// The number of datagrams below the highest number for which duplicates are detected. An older
+/// datagram counts as new.
 const WINDOW: u64 = 1024;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// What the receiver makes of the datagrams that arrive.
+/// The receiver's statistics of the datagrams that have arrived.
 #[derive(Debug, Default)]
 pub struct Reception {
     /// Distinct datagrams.
@@ -20,15 +20,16 @@ pub struct Reception {
     pub duplicated: u64,
     /// Datagrams that arrived after one that was sent later.
     pub out_of_order: u64,
-    /// How long they were on their way.
+    /// The one-way delays.
     pub delay: Delays,
-    /// One above the highest number.
+    /// The highest number, plus one.
     next: u64,
-    /// Which of the last [`WINDOW`] numbers below `next` have arrived: bit `number % WINDOW`.
+    /// A bit map of the last [`WINDOW`] numbers below `next` that have arrived: bit `number %
+    /// WINDOW`.
     seen: [u64; WORDS],
 }
 
-/// What became of datagrams up to some time.
+/// The statistics of a flow's datagrams up to some time.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     outcome: UdpOutcome,
@@ -36,17 +37,18 @@ pub struct Received {
 }
 
 impl Received {
-    /// How long they were on their way.
+    /// The one-way delays.
     pub const fn delays(&self) -> &Durations {
         &self.delays
     }
 }
 
 impl Reception {
-    /// A datagram that was sent at `sent` arrives; whether it is the first copy of it.
+    /// Records the arrival of a datagram that was sent at `sent`. Returns whether it is the first
+    /// copy.
     pub fn receive(&mut self, number: u64, now: Instant, sent: Option<Instant>) -> bool {
         if number >= self.next {
-            self.forget_between(number);
+            self.clear_up_to(number);
             self.next = number + 1;
         } else if self.next - number <= WINDOW {
             if self.has_seen(number) {
@@ -67,20 +69,20 @@ impl Reception {
         true
     }
 
-    /// Datagrams up to the highest number that arrived.
+    /// The number of datagrams up to the highest number that has arrived.
     pub const fn expected(&self) -> u64 {
         self.next
     }
 
-    /// What became of `sent` datagrams, of which there are `in_network` copies in the network, since
-    /// `earlier`.
+    /// The outcome since `earlier`, given `sent` datagrams, of which `in_network` copies are in the
+    /// network.
     pub fn outcome(&self, sent: u64, in_network: u64, earlier: &Received) -> UdpOutcome {
         let all = self.all(sent, in_network);
         let before = &earlier.outcome;
         UdpOutcome {
             sent: all.sent - before.sent,
             received: all.received - before.received,
-            // What an agent kept, and sent on later, is lost no longer.
+            // A datagram that an agent kept and sent later is not lost any more.
             lost: all.lost.saturating_sub(before.lost),
             in_transit: all.in_transit,
             duplicated: all.duplicated - before.duplicated,
@@ -89,7 +91,7 @@ impl Reception {
         }
     }
 
-    /// What became of them so far, to be the `earlier` of [`Self::outcome`].
+    /// The statistics so far, for `earlier` of [`Self::outcome`].
     pub fn so_far(&self, sent: u64, in_network: u64) -> Received {
         Received { outcome: self.all(sent, in_network), delays: self.delay.durations().clone() }
     }
@@ -97,9 +99,9 @@ impl Reception {
     /// All counts from the start, without delays.
     fn all(&self, sent: u64, in_network: u64) -> UdpOutcome {
         let Self { received, duplicated, out_of_order, .. } = *self;
-        // Copies of what is older than the window count as new ones.
+        // `received` may include duplicates of datagrams older than the window.
         let missing = sent.saturating_sub(received);
-        // A second copy of what has arrived is in the network, too, and does not bring anything.
+        // Copies in the network may include duplicates of datagrams that have arrived.
         let in_transit = in_network.min(missing);
         UdpOutcome {
             sent,
@@ -112,13 +114,13 @@ impl Reception {
         }
     }
 
-    /// Numbers below this one are too old to be told from duplicates.
+    /// The lowest number for which duplicates are detected.
     pub const fn oldest_of_interest(&self) -> u64 {
         self.next.saturating_sub(WINDOW)
     }
 
-    /// The places of the numbers from `next` to `number` were those of older ones.
-    fn forget_between(&mut self, number: u64) {
+    /// Clears the bits of the numbers from `next` to `number`, which belonged to older numbers.
+    fn clear_up_to(&mut self, number: u64) {
         if number - self.next >= WINDOW {
             self.seen = [0; WORDS];
             return;
@@ -145,7 +147,7 @@ const fn bit(number: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Received, duplicated, out of order.
+    /// The counts of received, duplicated and reordered datagrams after these arrivals.
     fn of(numbers: impl IntoIterator<Item = u64>) -> (u64, u64, u64) {
         let mut reception = Reception::default();
         for number in numbers {
@@ -155,16 +157,16 @@ mod tests {
     }
 
     #[test]
-    fn second_copies_and_late_ones_are_told_apart() {
+    fn duplicates_and_reordered_datagrams_are_distinguished() {
         assert_eq!(of(0..5000), (5000, 0, 0));
         assert_eq!(of([0, 1, 1, 3, 2, 2, 3, 0]), (4, 4, 1));
-        // What was lost does not count as seen when its place is used again.
+        // A lost number does not count as seen when its bit is reused.
         assert_eq!(of([0, 1023, 1024, 2000, 1100, 1100]), (5, 1, 1));
         assert_eq!(of([0, 5000, 4000, 4000, 5000]), (3, 2, 1));
     }
 
     #[test]
-    fn what_is_older_than_the_window_counts_as_late() {
+    fn a_duplicate_older_than_the_window_counts_as_reordered() {
         assert_eq!(of([0, 5000, 0]), (3, 0, 1));
     }
 }

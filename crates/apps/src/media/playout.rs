@@ -1,18 +1,19 @@
-//! What comes too late to be played.
+//! The playout buffer.
 
 use std::time::Duration;
 
 use lasthop_packet::time::nanos;
 
-/// A playout buffer of a fixed length: a receiver plays each packet this long after the time at which
-/// the fastest one so far would have arrived. What takes longer is late, and lost to who listens.
+/// A playout buffer of a fixed length. The receiver plays each packet this time after the packet
+/// would have arrived with the shortest delay so far. A packet that takes longer is late, and not
+/// played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Playout {
-    /// How long what took the shortest time waits.
+    /// The waiting time of a packet with the shortest delay.
     pub buffer: Duration,
 }
 
-/// The buffer at work.
+/// The state of a playout buffer.
 #[derive(Debug)]
 pub(super) struct Buffer {
     length: u64,
@@ -26,7 +27,7 @@ impl Buffer {
         Self { length: nanos(playout.buffer), least: u64::MAX, late: 0 }
     }
 
-    /// A packet has arrived that took `delay` nanoseconds.
+    /// Records the arrival of a packet with a delay of `delay` nanoseconds.
     pub(super) fn take(&mut self, delay: u64) {
         self.least = self.least.min(delay);
         self.late += u64::from(delay > self.least.saturating_add(self.length));
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_longer_than_the_fastest_and_the_buffer_is_late() {
+    fn a_packet_is_late_if_its_delay_exceeds_the_shortest_plus_the_buffer() {
         let mut buffer = Buffer::new(Playout { buffer: Duration::from_millis(60) });
         let late: Vec<u64> = [20, 80, 81, 10, 70, 71]
             .into_iter()

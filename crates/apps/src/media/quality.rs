@@ -1,15 +1,15 @@
-//! What speech was worth to who heard it.
+//! The quality of received speech.
 
 use std::time::Duration;
 
 use crate::mos::{opinion, rating};
 use crate::traffic::Voice;
 
-/// What one direction of a call was worth: see [`crate::mos`].
+/// The quality of one direction of a call: see [`crate::mos`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallQuality {
-    /// From mouth to ear, in seconds: packetization and coding, the network's shortest delay, and
-    /// the playout buffer; `None` if all was lost.
+    /// The mouth-to-ear delay, in seconds: packetization and coding, the network's shortest delay,
+    /// and the playout buffer. `None` if all packets were lost.
     pub mouth_to_ear_s: Option<f64>,
     /// The rating R of the E-model, 0 to 93.2.
     pub rating: f64,
@@ -18,8 +18,9 @@ pub struct CallQuality {
 }
 
 impl CallQuality {
-    /// Of packets that have arrived or will not, `lost_percent` were not played; the fastest took
-    /// `network_s` seconds, and waited in the buffer. Where none arrived, only the loss counts.
+    /// Computes the quality. `lost_percent` is the percentage of packets that were not played, of
+    /// those that are not in transit; `network_s` is the shortest network delay in seconds. If no
+    /// packet arrived, only the loss counts.
     pub(super) fn of(voice: &Voice, network_s: Option<f64>, buffer: Duration, lost_percent: f64) -> Self {
         let at_the_ends_s = (voice.coding_delay() + buffer).as_secs_f64();
         let mouth_to_ear_s = network_s.map(|network_s| at_the_ends_s + network_s);

@@ -1,4 +1,4 @@
-//! One direction of a call: numbered RTP packets, and what the receiver makes of them.
+//! One direction of a call: numbered RTP packets, and the receiver's statistics.
 
 use std::ops::Range;
 
@@ -12,22 +12,24 @@ use crate::durations::Durations;
 use crate::traffic::media::Source;
 use crate::traffic::sample::Sample;
 
-/// What became of one direction of a call or a video.
+/// The outcome of one direction of a call or a video.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamOutcome {
-    /// Its packets. The jitter is that of the times at which they were sent.
+    /// The counts and delays of its packets. The jitter is computed from the times at which they
+    /// were sent, not from RTP timestamps.
     pub packets: UdpOutcome,
-    /// Octets of their payloads that arrived, RTP's header not among them, each once.
+    /// Octets of payload received, without the RTP header, each packet once.
     pub octets: u64,
-    /// Of those that arrived, how many came too late to be played; 0 without a playout buffer.
+    /// Packets that arrived too late to be played; 0 without a playout buffer.
     pub late: u64,
-    /// What it was worth as speech; `None` if it is none, or nothing is known of any packet.
+    /// The quality of the speech; `None` for video, or if no packet has arrived or is known to be
+    /// lost.
     pub quality: Option<CallQuality>,
-    /// All delays, for who puts several streams together.
+    /// All delays, for callers that merge several streams.
     pub delays: Durations,
 }
 
-/// What became of a stream up to some time.
+/// The statistics of a stream up to some time.
 #[derive(Clone, Debug, Default)]
 pub struct StreamSoFar {
     packets: Received,
@@ -35,34 +37,34 @@ pub struct StreamSoFar {
     late: u64,
 }
 
-/// A packet that a side is to send now: this header, and a payload of this length.
+/// A packet for the caller to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Which packet of its stream it is, counted from 0.
+    /// The packet's number in its stream, from 0.
     pub number: u64,
-    /// Its header.
+    /// The RTP header.
     pub header: Rtp,
-    /// Octets of its payload.
+    /// The length of the payload in octets.
     pub payload: usize,
 }
 
 /// A packet that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Which packet of its stream it is, counted from 0.
+    /// The packet's number in its stream, from 0.
     pub number: u64,
-    /// Where its payload lies.
+    /// The range of the payload in the packet.
     pub payload: Range<usize>,
 }
 
-/// One direction of a call. The sequence number in a packet says which one it is, and when it was
-/// sent is written down at the sender.
+/// One direction of a call. The sequence number identifies a packet; the sender stores the times at
+/// which packets were sent.
 #[derive(Debug)]
 pub(super) struct Stream {
     source: Source,
     /// The header of the first packet.
     first: Rtp,
-    /// By the payload's clock.
+    /// The time of the first timestamp.
     started: Instant,
     buffer: Option<Buffer>,
     sent: u64,
@@ -70,15 +72,15 @@ pub(super) struct Stream {
     received_octets: u64,
     times: SendingTimes,
     reception: Reception,
-    /// Copies that agents sent, and copies that are out of the network, arrived ones included.
+    /// Copies that agents sent.
     added: u64,
+    /// Copies that have left the network, including those that arrived.
     gone: u64,
 }
 
 impl Stream {
     pub(super) fn new(source: Source, start: Instant, rng: &mut Rng) -> Self {
-        // RFC 3550, section 5.1: the first sequence number and timestamp, and the source's name, are
-        // random.
+        // RFC 3550, section 5.1: the first sequence number and timestamp, and the SSRC, are random.
         let (numbers, ssrc) = (rng.next_u64(), rng.next_u64() as u32);
         let (sequence, timestamp) = ((numbers >> 32) as u16, numbers as u32);
         let first = Rtp { marker: false, payload_type: source.payload_type(), sequence, timestamp, ssrc };
@@ -97,12 +99,12 @@ impl Stream {
         }
     }
 
-    /// When the next packet is due.
+    /// The time of the next packet.
     pub(super) fn next(&self) -> Instant {
         self.source.next()
     }
 
-    /// The packet that is due.
+    /// Returns the packet that is due.
     pub(super) fn send(&mut self, now: Instant) -> Outgoing {
         let Sample { octets, marker, sampled } = self.source.write();
         let header = Rtp {
@@ -118,13 +120,13 @@ impl Stream {
         Outgoing { number, header, payload: octets as usize }
     }
 
-    /// A moment by the payload's clock.
+    /// The RTP timestamp of a time.
     pub(super) fn timestamp(&self, at: Instant) -> u32 {
         let ticks = at.since(self.started).as_nanos() * u128::from(self.source.clock()) / 1_000_000_000;
         self.first.timestamp.wrapping_add(ticks as u32)
     }
 
-    /// A packet arrives; `None` if it is none that was sent.
+    /// Receives a packet. Returns `None` if it does not belong to the stream.
     pub(super) fn receive(&mut self, octets: &[u8], now: Instant) -> Option<Arrival> {
         self.gone += 1;
         let RtpPacket { header, payload, .. } = RtpPacket::parse(octets)?;
@@ -140,7 +142,8 @@ impl Stream {
         Some(Arrival { number, payload })
     }
 
-    /// Which packet a header is of, counted from 0: the latest that was sent with its number.
+    /// The number of the packet with this header, from 0: the latest one sent with its sequence
+    /// number.
     fn number(&self, header: &Rtp) -> Option<u64> {
         if (header.ssrc, header.payload_type) != (self.first.ssrc, self.first.payload_type) {
             return None;
@@ -150,27 +153,27 @@ impl Stream {
         latest.checked_sub(u64::from(before_latest))
     }
 
-    /// A copy was dropped, or taken over by an agent.
+    /// Records that a copy was dropped, or taken over by an agent.
     pub(super) const fn note_gone(&mut self) {
         self.gone += 1;
     }
 
-    /// An agent sent a copy.
+    /// Records that an agent sent a copy.
     pub(super) const fn note_added(&mut self) {
         self.added += 1;
     }
 
-    /// What has not arrived will not.
+    /// Counts all packets in the network as lost.
     pub(super) const fn give_up(&mut self) {
         self.gone = self.sent + self.added;
     }
 
-    /// Copies in the network.
+    /// The number of copies in the network.
     pub(super) const fn in_network(&self) -> u64 {
         (self.sent + self.added).saturating_sub(self.gone)
     }
 
-    /// Packets and octets of payload sent.
+    /// The numbers of packets and of octets of payload sent.
     pub(super) const fn sent(&self) -> (u64, u64) {
         (self.sent, self.sent_octets)
     }
@@ -183,17 +186,17 @@ impl Stream {
         &self.reception
     }
 
-    /// The first sequence number, above which numbers are counted with their wraps.
+    /// The first sequence number, to which the extended highest sequence number is relative.
     pub(super) const fn first_sequence(&self) -> u16 {
         self.first.sequence
     }
 
-    /// The interarrival jitter by the payload's clock.
+    /// The interarrival jitter, in ticks of the RTP clock.
     pub(super) fn jitter(&self) -> u32 {
         (self.reception.delay.jitter() * f64::from(self.source.clock()) / 1e9) as u32
     }
 
-    /// What became of it since `earlier`.
+    /// The outcome since `earlier`.
     pub(super) fn outcome(&self, earlier: &StreamSoFar) -> StreamOutcome {
         let packets = self.reception.outcome(self.sent, self.in_network(), &earlier.packets);
         let late = self.late() - earlier.late;
@@ -213,7 +216,7 @@ impl Stream {
         }
     }
 
-    /// What became of it so far.
+    /// The statistics so far.
     pub(super) fn so_far(&self) -> StreamSoFar {
         StreamSoFar {
             packets: self.reception.so_far(self.sent, self.in_network()),

@@ -1,4 +1,4 @@
-//! What the hosts of a session do.
+//! The configuration of a session.
 
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
@@ -9,23 +9,23 @@ use super::script::{Party, Script};
 use super::web::{Browsing, Web};
 use crate::traffic::Media;
 
-/// What the two hosts of a session do.
+/// The activity of a session.
 #[expect(clippy::large_enum_variant, reason = "one a session, and not kept")]
 pub enum Activity {
-    /// Streams over RTP: what the client sends, and what the server.
+    /// Streams over RTP: those of the client and of the server.
     Call([Option<Media>; 2]),
     /// A dialogue over connections.
     Dialogue {
-        /// What kind.
+        /// The kind of dialogue.
         dialogue: DialogueKind,
-        /// When the next transaction begins.
+        /// The pace of transactions.
         pace: Pace,
-        /// Its connections.
+        /// The configuration of its connections.
         tcp: SessionTcp,
     },
 }
 
-/// What two hosts say to each other over connections.
+/// The kind of a dialogue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DialogueKind {
     /// Pages.
@@ -42,15 +42,15 @@ pub struct SessionTcp {
     pub client: lasthop_tcp::Config,
     /// The server's end.
     pub server: lasthop_tcp::Config,
-    /// A scheme's parts of each connection's end at a party.
+    /// Returns a scheme's extensions for a connection's end at a party.
     pub extensions: Box<dyn Fn(Party) -> EndExtensions + Send + Sync>,
 }
 
-/// A scheme's parts of an end: of its sender, and of its receiver.
+/// A scheme's extensions of a connection's end: of its sender, and of its receiver.
 pub type EndExtensions = (Option<Box<dyn SenderExtension>>, Option<Box<dyn ReceiverExtension>>);
 
 impl SessionTcp {
-    /// Both ends set alike, without a scheme's part.
+    /// The same configuration for both ends, without extensions.
     pub fn alike(config: &lasthop_tcp::Config) -> Self {
         Self { client: config.clone(), server: config.clone(), extensions: Box::new(|_| (None, None)) }
     }

@@ -1,6 +1,6 @@
-//! A dialogue at work: one transaction after the other, and what they came to. It says what is to
-//! be done with connections, and hears what has arrived over them; whose they are is all the same
-//! to it.
+//! A running dialogue: a sequence of transactions, and their outcome. It returns actions on
+//! connections, and receives the messages that have arrived over them. It does not depend on the
+//! implementation of the connections.
 
 use lasthop_packet::{Instant, Rng};
 use lasthop_tcp::Stats;
@@ -11,14 +11,14 @@ use super::pace::{Pace, Pacer};
 use super::script::{Lane, Party, Script, Step, Turn};
 use crate::durations::Durations;
 
-/// A dialogue at work.
+/// A running dialogue.
 pub struct Dialogue {
     script: Box<dyn Script>,
     pacer: Pacer,
     rng: Rng,
-    /// When the transaction that is under way began.
+    /// The start of the transaction in progress.
     began: Option<Instant>,
-    /// When it is to be called next.
+    /// The time of the next call.
     due: Option<Instant>,
     is_stopped: bool,
     times: Durations,
@@ -31,23 +31,23 @@ pub struct Dialogue {
     fast_retransmits: u64,
 }
 
-/// What has happened to a dialogue.
+/// An event of a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DialogueEvent {
-    /// It starts.
+    /// The dialogue starts.
     Start,
-    /// The time has come for which it asked.
+    /// The requested time has come.
     Due,
-    /// A message has arrived in whole.
+    /// A message has arrived completely.
     Arrived(Lane, Party),
     /// A connection has failed, and all others are gone, too.
     Failed,
-    /// Nothing new is to begin.
+    /// The dialogue must not begin another transaction.
     Stop,
 }
 
 impl Dialogue {
-    /// A dialogue of this kind; `rng` is [`super::Draws::script`].
+    /// Creates a dialogue of this kind; `rng` is [`super::Draws::script`].
     pub fn new(kind: DialogueKind, pace: Pace, start: Instant, rng: Rng) -> Self {
         Self {
             script: kind.script(),
@@ -67,8 +67,8 @@ impl Dialogue {
         }
     }
 
-    /// Goes on; what is to be done is put into `steps`. Returns when it is to be called again, if
-    /// that is new.
+    /// Handles an event, and appends the resulting actions to `steps`. Returns the time of the next
+    /// [`DialogueEvent::Due`], if it has changed.
     pub fn on_event(&mut self, event: DialogueEvent, now: Instant, steps: &mut Vec<Step>) -> Option<Instant> {
         let mut wake_at = None;
         let mut turn = Turn { now, rng: &mut self.rng, steps, wake_at: &mut wake_at };
@@ -90,21 +90,21 @@ impl Dialogue {
                     && let Some(began) = self.began.take()
                 {
                     self.times.take(now.since(began));
-                    self.rest(now, &mut wake_at, steps);
+                    self.plan_next(now, &mut wake_at, steps);
                 }
             }
             DialogueEvent::Failed => {
                 self.script.failed();
                 if self.began.take().is_some() {
                     self.failed += 1;
-                    self.rest(now, &mut wake_at, steps);
+                    self.plan_next(now, &mut wake_at, steps);
                 }
             }
-            DialogueEvent::Start => self.rest(now, &mut wake_at, steps),
+            DialogueEvent::Start => self.plan_next(now, &mut wake_at, steps),
             DialogueEvent::Stop => {
                 self.is_stopped = true;
                 if self.began.is_none() {
-                    self.rest(now, &mut wake_at, steps);
+                    self.plan_next(now, &mut wake_at, steps);
                 }
             }
         }
@@ -119,8 +119,8 @@ impl Dialogue {
         wake_at
     }
 
-    /// Nothing is under way: the next transaction is planned, or there is none.
-    fn rest(&mut self, now: Instant, wake_at: &mut Option<Instant>, steps: &mut Vec<Step>) {
+    /// Plans the next transaction after the previous one has ended, or finishes the script.
+    fn plan_next(&mut self, now: Instant, wake_at: &mut Option<Instant>, steps: &mut Vec<Step>) {
         if self.is_stopped {
             self.due = None;
             self.script.finish(&mut Turn { now, rng: &mut self.rng, steps, wake_at: &mut None });
@@ -130,29 +130,29 @@ impl Dialogue {
         }
     }
 
-    /// Whether nothing more is to be expected of it.
+    /// Whether it has stopped and no transaction is in progress.
     pub const fn is_done(&self) -> bool {
         self.is_stopped && self.began.is_none()
     }
 
-    /// Octets have arrived at either end.
+    /// Records octets that have arrived at either end.
     pub const fn note_received(&mut self, octets: u64) {
         self.received += octets;
     }
 
-    /// Octets that have arrived at both ends.
+    /// The number of octets that have arrived, at both ends together.
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// An endpoint of it is gone.
+    /// Adds the statistics of a connection's endpoint that has ended.
     pub const fn count(&mut self, stats: &Stats) {
         self.retransmits += stats.retransmits;
         self.timeouts += stats.timeouts;
         self.fast_retransmits += stats.fast_retransmits;
     }
 
-    /// What became of it, without the connections that it has.
+    /// The outcome so far, without the statistics of open connections.
     pub fn outcome(&self) -> DialogueOutcome {
         DialogueOutcome {
             times: self.times.clone(),

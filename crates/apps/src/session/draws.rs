@@ -1,37 +1,37 @@
-//! Where a session's randomness comes from.
+//! The random number generators of a session.
 
 use lasthop_packet::Rng;
 
-/// A session's streams of randomness: what it draws depends on the run's seed and on its place and
-/// name in the scenario, and on nothing else. In every world it has the same pages and the same
-/// talkspurts.
+/// The random number streams of a session. They depend only on the run's seed and on the session's
+/// place and name in the scenario, so that the session has the same pages and the same talkspurts
+/// in every world.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws<'a> {
     /// The run's seed.
     pub seed: u64,
-    /// How many sessions the scenario has before it.
+    /// The number of sessions before it in the scenario.
     pub index: usize,
-    /// Its name.
+    /// The session's name.
     pub name: &'a str,
 }
 
 impl Draws<'_> {
-    /// What its dialogue draws from: sizes and times.
+    /// The stream for the sizes and times of its dialogue.
     pub fn script(&self) -> Rng {
         self.stream("script")
     }
 
-    /// What all that is numbered starts at.
+    /// The stream for initial numbers, such as sequence numbers.
     pub fn numbers(&self) -> Rng {
         self.stream("numbers")
     }
 
-    /// What a side's source of packets draws from.
+    /// The stream for a side's source of packets.
     pub fn media(&self, side: usize) -> Rng {
         self.stream(&format!("media {side}"))
     }
 
-    /// What decides when a side reports.
+    /// The stream for the intervals of a side's reports.
     pub fn reports(&self, side: usize) -> Rng {
         self.stream(&format!("reports {side}"))
     }

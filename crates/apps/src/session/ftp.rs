@@ -1,9 +1,10 @@
-//! FTP (RFC 959): files over data connections of their own, passive mode, and a control connection
-//! that stays for the session. Commands and replies have usual lengths.
+//! FTP (RFC 959): each file over its own data connection in passive mode, and a control connection
+//! for the session. Commands and replies have typical lengths.
 //!
-//! Files are by default as large as in the FTP model of 3GPP2 C.R1002-0 and IEEE 802.16m: truncated
-//! lognormal, 2 MB in the mean, at most 5 MB. The document itself was not available: mean and bound
-//! are as others report them, and mu and sigma were not checked against it.
+//! The default sizes of files are those of the FTP model of 3GPP2 C.R1002-0 and IEEE 802.16m:
+//! truncated lognormal, with a mean of 2 MB and a maximum of 5 MB. The document itself was not
+//! available: mean and maximum are from other publications, and mu and sigma were not checked
+//! against it.
 
 use lasthop_packet::{Probability, Rng};
 
@@ -11,17 +12,17 @@ use super::script::{Lane, Party, Script, Turn};
 use super::size::Size;
 use crate::heavy_tails::Lognormal;
 
-/// A client that moves files, and its server.
+/// A client that transfers files, and its server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ftp {
-    /// A file.
+    /// The size of a file.
     pub file: Size,
-    /// How likely a file is one that the client stores, and does not retrieve.
+    /// The probability that the client stores a file instead of retrieving one.
     pub stored: Probability,
 }
 
 impl Ftp {
-    /// Sizes of the source.
+    /// The sizes of the source.
     pub const EVALUATION_METHODOLOGY: Size =
         Size::Lognormal(Lognormal { mu: 14.45, sigma: 0.35, min: 1.0, max: 5e6 });
 }
@@ -40,29 +41,29 @@ const PASSIVE: (u64, u64) = (6, 48);
 const COMMAND: (u64, u64) = (24, 54);
 const TRANSFERRED: u64 = 24;
 
-/// How far a file is.
+/// The phase of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// This line of the login is on its way.
+    /// The line of the login with this index is in transit.
     Login(usize),
-    /// PASV is on its way, or its reply.
+    /// PASV or its reply is in transit.
     Passive,
-    /// RETR or STOR is on its way, or its reply.
+    /// RETR or STOR, or its reply, is in transit.
     Command,
-    /// The file is on its way, and 226.
+    /// The file and 226 are in transit.
     Transfer,
 }
 
-/// Moving files at work.
+/// The script of a client that transfers files, and its server.
 pub(super) struct Moving {
     ftp: Ftp,
     is_stored: bool,
     file: u64,
     phase: Phase,
     is_logged_in: bool,
-    /// The file has arrived.
+    /// Whether the file has arrived.
     has_file: bool,
-    /// Replies that are still to come to the client: 150 and 226.
+    /// The number of replies that have not arrived at the client: 150 and 226.
     replies: u8,
 }
 

@@ -1,34 +1,34 @@
-//! What became of a session.
+//! The outcome of a session.
 
 use crate::durations::Durations;
 use crate::measured::Measured;
 use crate::media::{CallOutcome, CallSoFar};
 
-/// What became of a session.
+/// The outcome of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionOutcome {
     /// The session's name.
     pub name: String,
-    /// Octets that the two applications got, of connections in order and each once, of streams the
+    /// Octets received by the two applications: of connections in order, each once; of streams the
     /// packets' payloads.
     pub octets: u64,
-    /// The time from its start to its stop, or to when all that was begun by then was done, or to the
-    /// end of the run.
+    /// The period from its start to its stop, or to the completion of all that had begun by then,
+    /// or to the end of the run.
     pub measured: Measured,
-    /// Whether every octet was the one that was sent.
+    /// Whether every octet received was the one sent.
     pub intact: bool,
-    /// What it came to.
+    /// The result of its activity.
     pub result: SessionResult,
 }
 
 impl SessionOutcome {
-    /// Octets over that time, in bits per second.
+    /// The octets per time in [`Self::measured`], in bits per second.
     pub fn goodput_bps(&self) -> f64 {
         self.measured.rate_bps(self.octets)
     }
 }
 
-/// What a session came to.
+/// The result of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SessionResult {
     /// A call.
@@ -37,30 +37,30 @@ pub enum SessionResult {
     Dialogue(DialogueOutcome),
 }
 
-/// What became of a dialogue. A transaction is a page, a message, a file.
+/// The outcome of a dialogue. A transaction is a page, a message or a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DialogueOutcome {
-    /// Transactions that are complete, and how long each took: from its first request, and before
-    /// that the first SYN, to the last octet of it.
+    /// The durations of complete transactions: from the first SYN, or from the first request on an
+    /// open connection, to the last octet.
     pub times: Durations,
     /// Transactions whose connections failed.
     pub failed: u64,
-    /// Transactions that are not over.
+    /// Transactions in progress.
     pub under_way: u64,
     /// Octets that the two applications wrote.
     pub offered: u64,
     /// Connections opened.
     pub connections: u64,
-    /// Segments that the two hosts' TCP sent again.
+    /// Segments that the two hosts retransmitted.
     pub retransmits: u64,
-    /// Expiries of their retransmission timers.
+    /// Retransmission timeouts of the two hosts.
     pub timeouts: u64,
-    /// Their fast retransmits.
+    /// Fast retransmits of the two hosts.
     pub fast_retransmits: u64,
 }
 
 impl DialogueOutcome {
-    /// What became of it since it was as `earlier`.
+    /// The outcome since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -76,13 +76,13 @@ impl DialogueOutcome {
     }
 }
 
-/// What became of a session up to some time; of a call or of a dialogue.
+/// The outcome of a session up to some time.
 #[derive(Debug, Default)]
 pub struct SessionSoFar {
-    /// If it is a call.
+    /// The outcome of a call.
     pub call: CallSoFar,
-    /// If it is a dialogue.
+    /// The outcome of a dialogue.
     pub dialogue: DialogueOutcome,
-    /// Octets of a dialogue that have arrived at both ends.
+    /// The octets of a dialogue that have arrived, at both ends together.
     pub received: u64,
 }

@@ -1,27 +1,28 @@
-//! When the next transaction begins.
+//! The start times of transactions.
 
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Rng};
 
-/// What decides when a session begins its next transaction.
+/// The pace of a session's transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// The client thinks from the end of one to the begin of the next, exponentially distributed
-    /// with this mean; the first begins with the session.
+    /// A think time between the end of a transaction and the start of the next, exponentially
+    /// distributed with this mean. The first transaction starts with the session.
     Think(Duration),
-    /// This rate is offered in the mean, whatever the network makes of it: the time that belongs to a
-    /// transaction is exponentially distributed, and in the mean as long as this rate takes for
-    /// what is written in it. It lies before the transaction; one that is still going on then delays
-    /// the next, but not the time of those behind.
+    /// An offered load with this mean rate, independent of the network. The interval before a
+    /// transaction is exponentially distributed; its mean is the time that this rate takes for the
+    /// transaction's octets. A transaction that takes longer delays the start of the next one, but
+    /// not the times at which later ones are due.
     Load(Bitrate),
 }
 
-/// A session's pace at work.
+/// The state of a session's pace.
 #[derive(Debug)]
 pub(super) struct Pacer {
     pace: Pace,
-    /// When the next transaction is due: of a load, however long the ones before it took.
+    /// The time at which the next transaction of a load is due, independent of the durations of
+    /// those before.
     due: Instant,
     is_first: bool,
 }
@@ -31,8 +32,8 @@ impl Pacer {
         Self { pace, due: start, is_first: true }
     }
 
-    /// When the next transaction begins, if the one before it has ended by `now`; `octets` will be
-    /// written in it.
+    /// Draws the start time of the next transaction, of `octets`, after the previous one has ended
+    /// at `now`.
     pub(super) fn next(&mut self, octets: u64, now: Instant, rng: &mut Rng) -> Instant {
         match self.pace {
             Pace::Think(_) if std::mem::take(&mut self.is_first) => now,

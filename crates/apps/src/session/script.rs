@@ -1,18 +1,19 @@
-//! What two hosts say to each other over connections: the language of scripts.
+//! Scripts of dialogues between two hosts over connections: their trait, and the steps that they
+//! use.
 
 use lasthop_packet::{Instant, Rng};
 
 /// One of the two hosts of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
-    /// The one that opens connections.
+    /// The host that opens connections.
     Client,
-    /// The other one.
+    /// The other host.
     Server,
 }
 
 impl Party {
-    /// 0 or 1: the client first.
+    /// The index of the party: 0 for the client, 1 for the server.
     pub const fn index(self) -> usize {
         match self {
             Self::Client => 0,
@@ -26,103 +27,105 @@ impl Party {
     }
 }
 
-/// A connection, as a script calls it: a small number. Opening another one under the same number
-/// leaves the one before to itself.
+/// A script's identifier of a connection: a small number. When a script opens another connection
+/// with the same number, it receives no more events of the previous one.
 pub type Lane = usize;
 
-/// Something to be done with connections.
+/// An action on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The client opens a connection to this port of the server.
+    /// The client opens a connection to a port of the server.
     Open {
-        /// Which.
+        /// The new connection.
         lane: Lane,
         /// The server's port.
         port: u16,
     },
     /// A party writes a message of `octets`, above zero.
     Write {
-        /// Over which connection.
+        /// The connection.
         lane: Lane,
-        /// Who writes.
+        /// The party that writes.
         from: Party,
-        /// How long the message is.
+        /// The length of the message.
         octets: u64,
     },
-    /// A party writes nothing more; the other one closes, too, when it has read all.
+    /// A party closes its direction; the other one closes, too, when it has read all data.
     Close {
-        /// Which connection.
+        /// The connection.
         lane: Lane,
-        /// Who.
+        /// The party that closes.
         from: Party,
     },
-    /// As [`Self::Close`], and the script hears no more of it.
+    /// Like [`Self::Close`], and the script receives no more events of the connection.
     Leave {
-        /// Which connection.
+        /// The connection.
         lane: Lane,
-        /// Who.
+        /// The party that closes.
         from: Party,
     },
 }
 
-/// What a script can do when it is asked.
+/// The context of a call to a script, through which the script acts.
 pub struct Turn<'a> {
-    /// The time.
+    /// The current time.
     pub now: Instant,
-    /// The dialogue's own random numbers.
+    /// The dialogue's random number generator.
     pub rng: &'a mut Rng,
     pub(super) steps: &'a mut Vec<Step>,
-    /// When the script is to be called again.
+    /// The time at which the script is called again.
     pub(super) wake_at: &'a mut Option<Instant>,
 }
 
 impl Turn<'_> {
-    /// Opens a connection to this port of the server.
+    /// Opens a connection to a port of the server.
     pub fn open(&mut self, lane: Lane, port: u16) {
         self.steps.push(Step::Open { lane, port });
     }
 
-    /// Writes this many octets, at least one.
+    /// Writes a message of `octets`, at least one.
     pub fn write(&mut self, lane: Lane, from: Party, octets: u64) {
         self.steps.push(Step::Write { lane, from, octets: octets.max(1) });
     }
 
-    /// Closes a connection from this end: nothing more is written there.
+    /// Closes one direction of a connection: `from` writes no more data.
     pub fn close(&mut self, lane: Lane, from: Party) {
         self.steps.push(Step::Close { lane, from });
     }
 
-    /// The same, and the script learns no more of this connection.
+    /// Like [`Self::close`], and the script receives no more events of this connection.
     pub fn leave(&mut self, lane: Lane, from: Party) {
         self.steps.push(Step::Leave { lane, from });
     }
 
-    /// Asks to be called again then.
+    /// Requests a call of [`Script::woken`] at this time.
     pub const fn wake_at(&mut self, at: Instant) {
         *self.wake_at = Some(at);
     }
 }
 
-/// A kind of dialogue. It has one transaction at a time: a page, a message, a file.
+/// A kind of dialogue. It has one transaction at a time: a page, a message or a file.
 pub trait Script: Send {
-    /// Decides what the next transaction is, and says how many octets will be written in it.
+    /// Plans the next transaction, and returns the number of octets that both parties will write in
+    /// it.
     fn plan(&mut self, rng: &mut Rng) -> u64;
 
-    /// Begins it.
+    /// Begins the transaction.
     fn begin(&mut self, turn: &mut Turn<'_>);
 
-    /// A message has arrived in whole; whether that completes the transaction.
+    /// Called when a message has arrived completely. Returns whether that completes the
+    /// transaction.
     fn arrived(&mut self, lane: Lane, at: Party, turn: &mut Turn<'_>) -> bool;
 
-    /// The time has come for which it asked.
+    /// Called at the time that was requested with [`Turn::wake_at`].
     fn woken(&mut self, turn: &mut Turn<'_>) {
         let _ = turn;
     }
 
-    /// A connection has failed; all others are gone, too.
+    /// Called when a connection has failed; all others are gone, too.
     fn failed(&mut self) {}
 
-    /// There will be no other transaction.
+    /// Called when no other transaction follows.
     fn finish(&mut self, turn: &mut Turn<'_>) {
         let _ = turn;
     }

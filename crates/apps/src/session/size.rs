@@ -1,4 +1,4 @@
-//! How large something is that is drawn: objects, messages, files.
+//! Distributions of the sizes of objects, messages and files.
 
 use std::sync::Arc;
 
@@ -7,31 +7,31 @@ use libm::{exp, log};
 
 use crate::heavy_tails::{Lognormal, Pareto};
 
-/// How large something is, in octets; what is drawn is 1 at least.
+/// A distribution of a size in octets. Draws are at least 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
-    /// Always as large.
+    /// A constant.
     Fixed(u64),
     /// Lognormal between two bounds.
     Lognormal(Lognormal),
     /// Pareto up to a bound.
     Pareto(Pareto),
-    /// As it was measured.
+    /// A measured distribution.
     Measured(Measured),
 }
 
-/// A distribution as it was measured: what part of all is below which size. In between the logarithm
-/// is uniform.
+/// A measured cumulative distribution. Between its points the logarithm of the size is uniform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     least: f64,
-    /// Parts of all, rising up to 1, and the sizes that they are below.
+    /// Cumulative fractions, increasing up to 1, and the sizes below which they are.
     steps: Arc<[(f64, f64)]>,
 }
 
 impl Measured {
-    /// Each step is a part of all, 0 to 1, and the size that this part is below; nothing is below
-    /// `least`. `None` unless there is a step, both rise, sizes are above zero, and the last part is 1.
+    /// Creates a distribution. Each step is a cumulative fraction, 0 to 1, and the size below which
+    /// it is; `least` is the minimum. `None` unless there is a step, both columns increase, sizes
+    /// are above zero, and the last fraction is 1.
     pub fn new(least: f64, steps: Vec<(f64, f64)>) -> Option<Self> {
         let mut before = (0.0, least);
         for step in &steps {
@@ -61,7 +61,7 @@ impl Measured {
         let mut from = (0.0, self.least);
         let mut mean = 0.0;
         for &to in self.steps.iter() {
-            // The mean of what is uniform in its logarithm.
+            // The mean of a size whose logarithm is uniform.
             let ratio = log(to.1 / from.1);
             let of_step = if ratio > 1e-9 { (to.1 - from.1) / ratio } else { to.1 };
             mean += (to.0 - from.0) * of_step;
@@ -72,7 +72,7 @@ impl Measured {
 }
 
 impl Size {
-    /// A draw.
+    /// Draws a size, in octets.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let drawn = match self {
             Self::Fixed(octets) => return (*octets).max(1),
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_measured_distribution_has_its_parts_and_its_mean() {
+    fn draws_from_a_measured_distribution_have_its_fractions_and_its_mean() {
         let measured =
             Measured::new(1000.0, vec![(0.25, 2000.0), (0.9, 8000.0), (1.0, 1e6)]).expect("rising");
         let size = Size::Measured(measured);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused() {
+    fn steps_that_are_not_a_distribution_are_refused() {
         for (least, steps) in [
             (1.0, vec![]),
             (0.0, vec![(1.0, 5.0)]),

@@ -1,11 +1,12 @@
-//! Web: pages of a main object and those embedded in it, over parallel connections.
+//! Web: pages of a main object and embedded objects, over parallel connections.
 //!
 //! The distributions are those of the HTTP model in 3GPP2 C.R1002-0 ("cdma2000 Evaluation
-//! Methodology"), which the evaluation methodology of IEEE 802.16m has, too; the document itself
-//! was not available, and the values are those of published tables. Requests are of one size.
+//! Methodology"), which the evaluation methodology of IEEE 802.16m also uses. The document itself
+//! was not available; the values are those of published tables. All requests have the same size.
 //! Connections are persistent (HTTP/1.1) and not pipelined. The client opens the first one for the
-//! main object; when it has read that, it opens more for the embedded objects, and asks on each for
-//! the next as soon as it has the last. With the page's last object it closes them all.
+//! main object. When it has parsed that, it opens more for the embedded objects, and sends the next
+//! request on each as soon as it has received the previous object. After the page's last object it
+//! closes all connections.
 
 use std::time::Duration;
 
@@ -18,32 +19,32 @@ use crate::heavy_tails::{Lognormal, Pareto};
 /// A client that browses, and its server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
-    /// A request.
+    /// The size of a request, in octets.
     pub request: u64,
-    /// A page's main object.
+    /// The size of a page's main object.
     pub main_object: Size,
-    /// How many objects are embedded in it.
+    /// The number of embedded objects.
     pub objects: Objects,
-    /// An embedded object.
+    /// The size of an embedded object.
     pub object: Size,
-    /// How long the client reads a main object before it asks for what is embedded: exponentially
-    /// distributed, with this mean.
+    /// The mean time for which the client parses a main object before it requests the embedded
+    /// ones; exponentially distributed.
     pub parse_time: Duration,
-    /// Connections at once, above zero.
+    /// The maximum number of parallel connections, above zero.
     pub connections: usize,
 }
 
-/// How many objects are embedded in a page.
+/// The number of embedded objects in a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objects {
-    /// Always as many.
+    /// A constant.
     Fixed(u32),
-    /// A draw less the distribution's least, rounded down.
+    /// A draw minus the distribution's minimum, rounded down.
     Pareto(Pareto),
 }
 
 impl Web {
-    /// The source's, in up to six connections: some 50 kB a page.
+    /// The values of the source, with up to six connections: about 50 kB per page.
     pub fn evaluation_methodology() -> Self {
         Self {
             request: 350,
@@ -58,49 +59,49 @@ impl Web {
 
 /// HTTP's port.
 const PORT: u16 = 80;
-/// Where the main object comes.
+/// The connection for the main object.
 const MAIN: Lane = 0;
 
-/// Browsing at work.
+/// The script of a browsing client and its server.
 pub(super) struct Browsing {
     web: Web,
     main_object: u64,
-    /// Embedded objects that are still to be asked for.
-    to_ask: Vec<u64>,
-    /// By lane, what is asked for there and not yet here.
-    asked: Vec<Option<u64>>,
-    /// The main object is here.
+    /// The sizes of the embedded objects that have not been requested.
+    to_request: Vec<u64>,
+    /// For each lane, the size of the object that was requested and has not arrived.
+    requested: Vec<Option<u64>>,
+    /// Whether the main object has arrived.
     has_main: bool,
 }
 
 impl Browsing {
     pub(super) fn new(web: Web) -> Self {
-        let asked = vec![None; web.connections.max(1)];
-        Self { web, main_object: 0, to_ask: Vec::new(), asked, has_main: false }
+        let requested = vec![None; web.connections.max(1)];
+        Self { web, main_object: 0, to_request: Vec::new(), requested, has_main: false }
     }
 
-    fn ask(&mut self, lane: Lane, octets: u64, turn: &mut Turn<'_>) {
-        self.asked[lane] = Some(octets);
+    fn request(&mut self, lane: Lane, octets: u64, turn: &mut Turn<'_>) {
+        self.requested[lane] = Some(octets);
         turn.write(lane, Party::Client, self.web.request);
     }
 
-    /// Asks for the embedded objects; whether there are none.
+    /// Requests the first embedded objects. Returns whether the page has none and is complete.
     fn advance(&mut self, turn: &mut Turn<'_>) -> bool {
-        for lane in 0..self.asked.len() {
-            let Some(octets) = self.to_ask.pop() else { break };
+        for lane in 0..self.requested.len() {
+            let Some(octets) = self.to_request.pop() else { break };
             if lane != MAIN {
                 turn.open(lane, PORT);
             }
-            self.ask(lane, octets, turn);
+            self.request(lane, octets, turn);
         }
         self.is_complete(turn)
     }
 
     fn is_complete(&mut self, turn: &mut Turn<'_>) -> bool {
-        if !self.to_ask.is_empty() || self.asked.iter().any(Option::is_some) {
+        if !self.to_request.is_empty() || self.requested.iter().any(Option::is_some) {
             return false;
         }
-        for lane in 0..self.asked.len() {
+        for lane in 0..self.requested.len() {
             turn.leave(lane, Party::Client);
         }
         true
@@ -114,37 +115,37 @@ impl Script for Browsing {
             Objects::Fixed(objects) => objects,
             Objects::Pareto(pareto) => (pareto.draw(rng) - pareto.min) as u32,
         };
-        self.to_ask.clear();
-        self.to_ask.extend((0..objects).map(|_| self.web.object.draw(rng)));
-        let replies = self.main_object + self.to_ask.iter().sum::<u64>();
+        self.to_request.clear();
+        self.to_request.extend((0..objects).map(|_| self.web.object.draw(rng)));
+        let replies = self.main_object + self.to_request.iter().sum::<u64>();
         replies + self.web.request * (1 + u64::from(objects))
     }
 
     fn begin(&mut self, turn: &mut Turn<'_>) {
         self.has_main = false;
         turn.open(MAIN, PORT);
-        self.ask(MAIN, self.main_object, turn);
+        self.request(MAIN, self.main_object, turn);
     }
 
     fn arrived(&mut self, lane: Lane, at: Party, turn: &mut Turn<'_>) -> bool {
         if at == Party::Server {
-            if let Some(octets) = self.asked[lane] {
+            if let Some(octets) = self.requested[lane] {
                 turn.write(lane, Party::Server, octets);
             }
             return false;
         }
-        self.asked[lane] = None;
+        self.requested[lane] = None;
         if !self.has_main {
             self.has_main = true;
-            if self.to_ask.is_empty() || self.web.parse_time.is_zero() {
+            if self.to_request.is_empty() || self.web.parse_time.is_zero() {
                 return self.advance(turn);
             }
-            let read_at = turn.now + turn.rng.exponential(self.web.parse_time);
-            turn.wake_at(read_at);
+            let parsed_at = turn.now + turn.rng.exponential(self.web.parse_time);
+            turn.wake_at(parsed_at);
             return false;
         }
-        if let Some(octets) = self.to_ask.pop() {
-            self.ask(lane, octets, turn);
+        if let Some(octets) = self.to_request.pop() {
+            self.request(lane, octets, turn);
         }
         self.is_complete(turn)
     }
@@ -154,7 +155,7 @@ impl Script for Browsing {
     }
 
     fn failed(&mut self) {
-        self.asked.fill(None);
-        self.to_ask.clear();
+        self.requested.fill(None);
+        self.to_request.clear();
     }
 }

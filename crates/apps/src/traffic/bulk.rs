@@ -1,14 +1,14 @@
-//! Everything at once: TCP sends as fast as it may, UDP as fast as the first queue takes it.
+//! All data at once: TCP sends as fast as it may, UDP as fast as the first queue accepts datagrams.
 
 use super::write::{Next, Write};
 
-/// Everything at once. Over UDP it saturates the sender's interface: one datagram of the flow waits
-/// in the first queue, always.
+/// All data at once. Over UDP it saturates the sender's interface: the first queue always has one
+/// datagram of the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bulk {
-    /// Octets to send, rounded up to whole datagrams over UDP; without end if `None`.
+    /// The octets to send, rounded up to complete datagrams over UDP; without end if `None`.
     pub size: Option<u64>,
-    /// A datagram's payload in octets, 1 to 65,507. TCP cuts by itself.
+    /// A datagram's payload in octets, 1 to 65,507. Not used by TCP.
     pub message: u32,
 }
 
@@ -17,11 +17,11 @@ impl Bulk {
     pub const ENDLESS: Self = Self { size: None, message: 1472 };
 }
 
-/// The source of datagrams; TCP gets all at once.
+/// A running source of datagrams. TCP receives all data at once, without a source.
 #[derive(Debug)]
 pub struct Source {
     message: u32,
-    /// Datagrams that are still to be sent, if there is an end.
+    /// The number of remaining datagrams; `None` without end.
     left: Option<u64>,
 }
 

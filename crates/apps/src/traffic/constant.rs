@@ -10,27 +10,28 @@ use lasthop_packet::time::nanos;
 /// Messages at regular intervals; the first at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constant {
-    /// Octets of a message, 1 to 65,507: over UDP, a datagram's payload.
+    /// The octets of a message, 1 to 65,507: over UDP, a datagram's payload.
     pub message: u32,
-    /// How often.
+    /// The interval or rate of messages.
     pub beat: Beat,
-    /// Each interval is longer or shorter by up to this, uniformly and independently of the others,
-    /// and never below zero; zero keeps messages on the beat.
+    /// The maximum deviation of an interval in either direction, uniformly distributed and
+    /// independent for each interval, which stays above zero. Without jitter, all intervals are
+    /// equal.
     pub jitter: Duration,
 }
 
-/// How often messages are written.
+/// The interval or rate of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beat {
-    /// One every so often; above zero.
+    /// The interval between messages, above zero.
     Interval(Duration),
-    /// As many as make this rate, headers not counted.
+    /// The rate of the messages' octets, without headers.
     Rate(Bitrate),
 }
 
 impl Beat {
-    /// When message `number`, counted from 0, is due, in nanoseconds after the first: computed from
-    /// the first one on, so that rounding does not add up.
+    /// The time of message `number`, from 0, in nanoseconds after the first. It is computed from
+    /// the first message, so that rounding errors do not accumulate.
     pub(super) fn offset(self, message: u32, number: u64) -> u64 {
         let nanos = match self {
             Self::Interval(interval) => interval.as_nanos().max(1) * u128::from(number),
@@ -42,11 +43,11 @@ impl Beat {
     }
 }
 
-/// Messages at regular intervals, at work.
+/// A running source of messages at regular intervals.
 #[derive(Debug)]
 pub struct Source {
     steps: Steps,
-    /// When the next message is due.
+    /// The time of the next message.
     at: Instant,
 }
 
@@ -61,11 +62,11 @@ impl Source {
     }
 }
 
-/// The intervals between messages, one after the other.
+/// The sequence of intervals between messages.
 #[derive(Debug)]
 pub(super) struct Steps {
     pub(super) constant: Constant,
-    /// Messages so far.
+    /// The number of messages so far.
     number: u64,
     pub(super) rng: Rng,
 }
@@ -75,12 +76,12 @@ impl Steps {
         Self { constant: *constant, number: 0, rng }
     }
 
-    /// Nanoseconds from this message to the next.
+    /// The interval from this message to the next, in nanoseconds.
     pub(super) fn next(&mut self) -> u64 {
         let Constant { message, beat, jitter } = self.constant;
         let from = beat.offset(message, self.number);
         self.number += 1;
-        // A rate too high for the clock still moves on.
+        // Time advances even at a rate too high for the clock's resolution.
         let step = beat.offset(message, self.number).saturating_sub(from).max(1);
         if jitter.is_zero() {
             return step;
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_no_whole_number_of_nanoseconds_does_not_drift() {
+    fn a_rate_with_a_fractional_interval_in_nanoseconds_does_not_drift() {
         let beat = Beat::Rate(Bitrate::from_bps(3_000_000).expect("above zero"));
         let times = times(Constant { message: 100, beat, jitter: Duration::ZERO }, 30_000);
         // 800 bits at 3 Mbit/s: 266,666 2/3 ns.
@@ -118,7 +119,7 @@ mod tests {
         let times = times(Constant { message: 160, beat, jitter: Duration::from_millis(5) }, 20_000);
         let steps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(steps.iter().all(|step| (15_000_000..=25_000_000).contains(step)));
-        // Uniform over 10 ms: a deviation of 2.89 ms, over 20,000 intervals 20 us.
+        // Uniform over 10 ms: a standard deviation of 2.89 ms; over 20,000 intervals, 20 us.
         let mean = times[19_999] as f64 / 20_000.0;
         assert!((mean - 20e6).abs() < 4.0 * 20.4e3, "{mean}");
     }

@@ -1,4 +1,4 @@
-//! What is sent over RTP, and what sources of it have in common: packets in real time.
+//! Media over RTP, and the common interface of their sources.
 
 use lasthop_packet::{Instant, Rng};
 
@@ -7,16 +7,16 @@ use super::video::{self, Video};
 use super::voice::{self, Voice};
 use crate::media::Playout;
 
-/// What one end of a call sends.
+/// The media that one end of a call sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Media {
-    /// Speech, which who hears it plays from a buffer.
+    /// Speech, which the receiver plays from a buffer.
     Voice(Voice, Playout),
     /// Video.
     Video(Video),
 }
 
-/// A source at work.
+/// A running source.
 #[derive(Debug)]
 pub struct Source {
     media: Media,
@@ -30,7 +30,7 @@ enum Packets {
 }
 
 impl Source {
-    /// A source that starts at `start`; `rng` is its own.
+    /// Creates a source that starts at `start`. `rng` is used only by this source.
     pub fn new(media: &Media, start: Instant, rng: Rng) -> Self {
         let packets = match media {
             Media::Voice(voice, _) => Packets::Voice(voice::Source::new(voice, start, rng)),
@@ -39,7 +39,7 @@ impl Source {
         Self { media: *media, packets }
     }
 
-    /// When the next packet is due.
+    /// The time of the next packet.
     pub const fn next(&self) -> Instant {
         match &self.packets {
             Packets::Voice(source) => source.next(),
@@ -47,7 +47,7 @@ impl Source {
         }
     }
 
-    /// The packet that is due; the next is later.
+    /// Returns the packet that is due. The next one is later.
     pub fn write(&mut self) -> Sample {
         match &mut self.packets {
             Packets::Voice(source) => source.write(),
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// RTP's payload type.
+    /// The RTP payload type.
     pub const fn payload_type(&self) -> u8 {
         match self.media {
             Media::Voice(voice, _) => voice.codec.payload_type(),
@@ -63,7 +63,7 @@ impl Source {
         }
     }
 
-    /// RTP's clock, in Hz.
+    /// The rate of the RTP clock, in Hz.
     pub const fn clock(&self) -> u32 {
         match self.media {
             Media::Voice(..) => Voice::CLOCK,
@@ -71,7 +71,7 @@ impl Source {
         }
     }
 
-    /// The speech that it is, if it is.
+    /// The model of speech; `None` for video.
     pub const fn voice(&self) -> Option<&Voice> {
         match &self.media {
             Media::Voice(voice, _) => Some(voice),
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// How what arrives is played, if it is.
+    /// The receiver's playout buffer; `None` for video.
     pub const fn playout(&self) -> Option<Playout> {
         match self.media {
             Media::Voice(_, playout) => Some(playout),

@@ -1,8 +1,8 @@
-//! Bursts: messages at regular intervals while on, none while off.
+//! Bursts: messages at regular intervals in on periods, none in off periods.
 //!
-//! The clock of the messages stands still in the times off: what was left of an interval at the end
-//! of a burst is waited for in the next. So the mean rate is that of a burst times the share of the
-//! time on, exactly, however long bursts are against an interval.
+//! The clock of the messages stops in off periods: an interval that is incomplete at the end of a
+//! burst continues in the next one. So the mean rate is exactly that of a burst times the fraction
+//! of the time that is on, whatever the length of bursts compared with that of an interval.
 
 use std::time::Duration;
 
@@ -12,42 +12,42 @@ use super::constant::{Constant, Steps};
 use super::write::{Next, Write};
 use lasthop_packet::time::nanos;
 
-/// Messages at regular intervals, in bursts. It begins on.
+/// Messages at regular intervals, in bursts. The first period is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {
-    /// What it does while on.
+    /// The messages of an on period.
     pub constant: Constant,
-    /// How long a time on lasts.
+    /// The duration of an on period.
     pub on: Span,
-    /// How long a time off lasts.
+    /// The duration of an off period.
     pub off: Span,
 }
 
-/// How long a time on or off lasts.
+/// The duration of an on or off period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
-    /// Always as long.
+    /// A constant.
     Fixed(Duration),
     /// Exponentially distributed, with this mean.
     Exponential(Duration),
-    /// Pareto distributed, with this mean: many sources of such bursts together are self-similar
-    /// for a shape below 2 (Willinger et al. 1997).
+    /// Pareto distributed, with this mean: the aggregate of many such sources is self-similar for a
+    /// shape below 2 (Willinger et al. 1997).
     Pareto(Duration, Shape),
 }
 
-/// The shape of a Pareto distribution with a mean: above 1.
+/// The shape of a Pareto distribution that has a mean: above 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape(f64);
 
 impl Shape {
-    /// A finite shape above 1.
+    /// Creates a shape. `None` unless it is finite and above 1.
     pub fn new(shape: f64) -> Option<Self> {
         (shape.is_finite() && shape > 1.0).then_some(Self(shape))
     }
 }
 
 impl Span {
-    /// A span in nanoseconds.
+    /// Draws a duration, in nanoseconds.
     fn draw(self, rng: &mut Rng) -> u64 {
         match self {
             Self::Fixed(span) => nanos(span),
@@ -57,22 +57,22 @@ impl Span {
     }
 }
 
-/// Messages in bursts, at work.
+/// A running source of messages in bursts.
 #[derive(Debug)]
 pub struct Source {
     steps: Steps,
     on: Span,
     off: Span,
     at: Instant,
-    /// What is left of the time on at `at`, in nanoseconds.
+    /// The rest of the on period after `at`, in nanoseconds.
     left: u64,
-    /// What is left of the interval to the next message, in nanoseconds of time on.
+    /// The rest of the interval to the next message, in nanoseconds of on periods.
     wait: u64,
 }
 
-/// Times on that are looked through at once: more of them without a message are another event, so
-/// that none takes for ever.
-const AT_ONCE: u32 = 1000;
+/// The maximum number of on periods without a message in one call of `write`. The search for the
+/// next message continues in another call, so that each takes a bounded time.
+const PERIODS_PER_CALL: u32 = 1000;
 
 impl Source {
     pub(super) fn new(on_off: &OnOff, start: Instant, mut rng: Rng) -> Self {
@@ -88,7 +88,7 @@ impl Source {
         } else {
             0
         };
-        for _ in 0..AT_ONCE {
+        for _ in 0..PERIODS_PER_CALL {
             if self.wait < self.left {
                 self.at = self.at.after_nanos(self.wait);
                 self.left -= self.wait;
@@ -98,7 +98,7 @@ impl Source {
             self.wait -= self.left;
             let off = self.off.draw(&mut self.steps.rng);
             self.at = self.at.after_nanos(self.left).after_nanos(off);
-            // Time moves on, even for spans of nothing.
+            // Time advances even if both durations are zero.
             self.left = self.on.draw(&mut self.steps.rng).max(1);
         }
         Write { octets, next: Next::At(self.at) }
@@ -117,7 +117,7 @@ mod tests {
         OnOff { constant: Constant { message: 125, beat, jitter: Duration::ZERO }, on, off }
     }
 
-    /// Times of messages after the first, in nanoseconds.
+    /// The times of the messages after the first, in nanoseconds.
     fn times(on_off: OnOff, count: usize) -> Vec<u64> {
         let mut source = Source::new(&on_off, Instant::ZERO, Rng::named(1, "flow"));
         let mut times = Vec::new();
@@ -130,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn fixed_times_leave_gaps_and_the_clock_stands_still_in_them() {
-        // One message a millisecond; 2.5 ms on, 10 ms off: 0 1 2 | 13 (0.5 of its interval before
+    fn the_clock_of_messages_stops_in_off_periods() {
+        // One message per millisecond; 2.5 ms on, 10 ms off: 0 1 2 | 13 (0.5 of its interval before
         // the gap) 14 | 25 26 27 ...
         let ms = |tenths: u64| Span::Fixed(Duration::from_micros(100 * tenths));
         let tenths: Vec<u64> = times(on_off(ms(25), ms(100)), 6).iter().map(|at| at / 100_000).collect();
@@ -139,11 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_rate_is_the_bursts_times_the_share_of_the_time_on() {
+    fn the_mean_rate_is_that_of_bursts_times_the_fraction_of_time_on() {
         let (on, off) = (Duration::from_millis(300), Duration::from_millis(700));
         for (on, off, tolerance) in [
             (Span::Fixed(on), Span::Fixed(off), 1e-3),
-            // 3,000 cycles; the share's deviation is 0.3 * 0.7 * sqrt(2 / 3,000).
+            // 3,000 cycles; the standard deviation of the fraction is 0.3 * 0.7 * sqrt(2 / 3,000).
             (Span::Exponential(on), Span::Exponential(off), 0.02),
             (Span::Pareto(on, Shape(2.5)), Span::Pareto(off, Shape(2.5)), 0.02),
         ] {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pareto_span_is_never_below_its_least_and_has_its_mean() {
+    fn a_pareto_span_has_its_minimum_and_its_mean() {
         let mut rng = Rng::named(3, "pareto");
         let span = Span::Pareto(Duration::from_millis(100), Shape::new(3.0).expect("above 1"));
         let draws: Vec<u64> = (0..200_000).map(|_| span.draw(&mut rng)).collect();
@@ -167,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn messages_rarer_than_times_on_come_all_the_same() {
+    fn messages_with_an_interval_longer_than_on_periods_are_sent() {
         let us = |us| Span::Fixed(Duration::from_micros(us));
         let mut rare = on_off(us(1), us(9));
         rare.constant.beat = Beat::Interval(Duration::from_millis(10));
         let mut source = Source::new(&rare, Instant::ZERO, Rng::named(1, "flow"));
         let written: u32 = (0..100).map(|_| source.write().octets / 125).sum();
-        // 10,000 times on for a message, 1,000 at once.
+        // A message takes 10,000 on periods, 1,000 per call.
         assert_eq!(written, 10);
     }
 }

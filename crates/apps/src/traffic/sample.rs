@@ -5,10 +5,10 @@ use lasthop_packet::Instant;
 /// A packet that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Octets of its payload.
+    /// The octets of its payload.
     pub octets: u32,
-    /// RTP's marker bit.
+    /// The RTP marker bit.
     pub marker: bool,
-    /// When it was sampled: what RTP's timestamp tells.
+    /// The sampling time, for the RTP timestamp.
     pub sampled: Instant,
 }

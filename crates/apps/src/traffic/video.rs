@@ -1,9 +1,9 @@
 //! Video: packets at a constant rate, or frames of several packets whose sizes vary.
 //!
-//! The model with a variable rate is that of near-real-time video in the evaluation methodologies
-//! of 3GPP2 (C.R1002) and IEEE 802.16m: frames at a fixed interval, each of the same number of
-//! packets (slices), whose sizes and spacings have truncated Pareto distributions. The documents
-//! themselves were not available: some of the default parameters were not checked against them.
+//! The variable-rate model is that of near-real-time video in the evaluation methodologies of 3GPP2
+//! (C.R1002) and IEEE 802.16m: frames at a fixed interval, each of the same number of packets
+//! (slices), whose sizes and spacings have truncated Pareto distributions. The documents themselves
+//! were not available: some of the default parameters were not checked against them.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use super::sample::Sample;
 use crate::heavy_tails::Pareto;
 use lasthop_packet::time::nanos;
 
-/// A video.
+/// A model of a video.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Video {
     /// Packets of one size at regular intervals.
     Constant {
-        /// The rate of the payload, RTP's header not counted.
+        /// The rate of the payload, without the RTP header.
         rate: Bitrate,
-        /// Octets of a packet's payload, above zero.
+        /// The octets of a packet's payload, above zero.
         packet: u32,
     },
     /// Frames whose sizes vary.
@@ -31,19 +31,19 @@ pub enum Video {
 /// Frames of several packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frames {
-    /// From one frame to the next, above zero.
+    /// The interval between frames, above zero.
     pub interval: Duration,
-    /// Packets of a frame, above zero.
+    /// The number of packets in a frame, above zero.
     pub packets: u32,
-    /// Octets of a packet's payload.
+    /// The octets of a packet's payload.
     pub size: Pareto,
-    /// From one packet of a frame to the next, in seconds.
+    /// The interval between packets of a frame, in seconds.
     pub spacing: Pareto,
 }
 
 impl Frames {
-    /// The source's: ten frames a second, of eight packets of 40 to 250 octets that are 2.5 to 12.5
-    /// ms apart; 64 kbit/s in the mean.
+    /// The values of the source: ten frames per second, each of eight packets of 40 to 250 octets
+    /// at intervals of 2.5 to 12.5 ms; the mean rate is 64 kbit/s.
     pub const NEAR_REAL_TIME: Self = Self {
         interval: Duration::from_millis(100),
         packets: 8,
@@ -51,7 +51,7 @@ impl Frames {
         spacing: Pareto { shape: 1.2, min: 0.0025, max: 0.0125 },
     };
 
-    /// The mean rate of the payload, in bits a second.
+    /// The mean rate of the payload, in bits per second.
     pub fn mean_bps(&self) -> f64 {
         self.size.mean() * 8.0 * f64::from(self.packets) / self.interval.as_secs_f64()
     }
@@ -60,37 +60,36 @@ impl Frames {
 impl Video {
     /// RTP's clock, in Hz (RFC 3551, section 5).
     pub const CLOCK: u32 = 90_000;
-    /// RTP's payload type: the first of those that have no meaning of their own (RFC 3551, section
-    /// 3).
+    /// The RTP payload type: the first dynamic one (RFC 3551, section 3).
     pub const PAYLOAD_TYPE: u8 = 96;
 }
 
-/// A video at work.
+/// A running source of video.
 #[derive(Debug)]
 pub struct Source {
     video: Video,
     rng: Rng,
     start: Instant,
-    /// Packets so far at a constant rate; packets of the frame else.
+    /// At a constant rate the number of packets so far, else that of the current frame.
     packets: u64,
-    /// The frame that the next packet is of.
+    /// The time of the next packet's frame.
     frame: Instant,
-    /// When the next packet is due.
+    /// The time of the next packet.
     at: Instant,
 }
 
 impl Source {
-    /// A video that starts at `start`; `rng` is its own.
+    /// Creates a source that starts at `start`. `rng` is used only by this source.
     pub const fn new(video: &Video, start: Instant, rng: Rng) -> Self {
         Self { video: *video, rng, start, packets: 0, frame: start, at: start }
     }
 
-    /// When the next packet is due.
+    /// The time of the next packet.
     pub const fn next(&self) -> Instant {
         self.at
     }
 
-    /// The packet that is due; the next is later.
+    /// Returns the packet that is due. The next one is later.
     pub fn write(&mut self) -> Sample {
         self.packets += 1;
         match self.video {
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_constant_rate_is_that_rate() {
+    fn packets_at_a_constant_rate_have_that_rate() {
         let rate = Bitrate::from_bps(1_000_000).expect("above zero");
         let mut source =
             Source::new(&Video::Constant { rate, packet: 1000 }, Instant::ZERO, Rng::named(1, "video"));

@@ -1,8 +1,8 @@
 //! Voice: a packet of speech at regular intervals, always or in talkspurts.
 //!
 //! Talkspurts and pauses are exponentially distributed, with the means of ITU-T P.59 (03/1993),
-//! table 1: 1.004 s and 1.587 s. Each direction has its own: that people wait for each other, and
-//! P.59's mutual silence and double talk, are not modelled.
+//! table 1: 1.004 s and 1.587 s. The directions are independent: the model has no turn taking, and
+//! not P.59's mutual silence and double talk.
 
 use std::time::Duration;
 
@@ -12,40 +12,40 @@ use super::sample::Sample;
 use crate::mos::Robustness;
 use lasthop_packet::time::nanos;
 
-/// One call, as one party speaks.
+/// The speech of one party of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Voice {
-    /// How speech is coded.
+    /// The codec.
     pub codec: Codec,
-    /// How much speech is in a packet: a multiple of the codec's frame, above zero.
+    /// The duration of the speech in a packet: a multiple of the codec's frame, above zero.
     pub packet_time: Duration,
-    /// Talkspurts, outside of which there are no packets; `None`: there are packets always.
+    /// The talkspurts, outside of which no packets are sent; with `None`, packets are always sent.
     pub spurts: Option<Spurts>,
 }
 
-/// How speech is coded.
+/// A speech codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// G.711 (mu-law), 64 kbit/s; with or without the concealment of lost packets of its appendix I.
+    /// G.711 (mu-law), 64 kbit/s; with or without the packet loss concealment of its appendix I.
     G711 {
-        /// Whether the receiver conceals losses.
+        /// Whether the receiver conceals lost packets.
         concealment: bool,
     },
     /// G.729A, 8 kbit/s; rated as with voice activity detection, with talkspurts or without.
     G729,
 }
 
-/// Means of talkspurts and pauses.
+/// The mean durations of talkspurts and pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spurts {
-    /// How long a talkspurt lasts in the mean.
+    /// The mean duration of a talkspurt.
     pub talk: Duration,
-    /// How long a pause lasts in the mean.
+    /// The mean duration of a pause.
     pub pause: Duration,
 }
 
 impl Spurts {
-    /// Those of ITU-T P.59.
+    /// The values of ITU-T P.59.
     pub const P59: Self = Self { talk: Duration::from_millis(1004), pause: Duration::from_millis(1587) };
 }
 
@@ -58,8 +58,7 @@ impl Codec {
         }
     }
 
-    /// How much speech a frame of it has; G.711 has single samples, which are sent by the
-    /// millisecond.
+    /// The duration of a frame. G.711 has single samples, which are sent in units of a millisecond.
     pub const fn frame(self) -> Duration {
         match self {
             Self::G711 { .. } => Duration::from_millis(1),
@@ -67,7 +66,7 @@ impl Codec {
         }
     }
 
-    /// Octets of a millisecond of speech.
+    /// The octets of a millisecond of speech.
     const fn octets_a_millisecond(self) -> u32 {
         match self {
             Self::G711 { .. } => 8,
@@ -75,7 +74,7 @@ impl Codec {
         }
     }
 
-    /// How far the coder looks ahead of what it codes: 5 ms (ITU-T G.729).
+    /// The look-ahead of the coder: 5 ms (ITU-T G.729), none for G.711.
     const fn look_ahead(self) -> Duration {
         match self {
             Self::G711 { .. } => Duration::ZERO,
@@ -83,7 +82,7 @@ impl Codec {
         }
     }
 
-    /// How it sounds, and how it bears loss.
+    /// The codec's impairment, and its robustness against loss.
     pub const fn robustness(self) -> Robustness {
         match self {
             Self::G711 { concealment: false } => Robustness::G711,
@@ -97,40 +96,39 @@ impl Voice {
     /// RTP's clock for both codecs, in Hz.
     pub const CLOCK: u32 = 8000;
 
-    /// Octets of speech in a packet.
+    /// The octets of speech in a packet.
     pub const fn payload(&self) -> u32 {
         self.codec.octets_a_millisecond() * self.packet_time.as_millis() as u32
     }
 
-    /// How long speech is under way before its packet is: it fills the packet, and the coder looks
-    /// ahead.
+    /// The delay before a packet is sent: packetization, and the coder's look-ahead.
     pub fn coding_delay(&self) -> Duration {
         self.packet_time + self.codec.look_ahead()
     }
 }
 
-/// One party's speech at work.
+/// A running source of speech of one party.
 #[derive(Debug)]
 pub struct Source {
     voice: Voice,
     rng: Rng,
-    /// When the next packet is due.
+    /// The time of the next packet.
     at: Instant,
-    /// Until when the talkspurt lasts.
+    /// The end of the talkspurt.
     until: Instant,
-    /// The next packet is the first of a talkspurt.
+    /// Whether the next packet is the first of a talkspurt.
     is_first: bool,
 }
 
 impl Source {
-    /// Speech from `start` on. Parties' packets are not in step: each begins at some time within
-    /// the first packet's.
+    /// Creates a source that starts at `start`. The first packet has a random offset within a
+    /// packet time, so that the packets of different parties are not synchronized.
     pub fn new(voice: &Voice, start: Instant, mut rng: Rng) -> Self {
         let at = start.after_nanos(rng.below(nanos(voice.packet_time).max(1)));
         let mut source = Self { voice: *voice, rng, at, until: Instant::MAX, is_first: true };
         if let Some(Spurts { talk, pause }) = voice.spurts {
             source.until = at;
-            // It is as likely to begin in a pause as it is to be in one later.
+            // The source starts in a pause with the probability of a pause at any later time.
             let speaks = source.rng.uniform() * (talk + pause).as_secs_f64() < talk.as_secs_f64();
             if speaks {
                 source.until = at + source.rng.exponential(talk);
@@ -141,12 +139,12 @@ impl Source {
         source
     }
 
-    /// When the next packet is due.
+    /// The time of the next packet.
     pub const fn next(&self) -> Instant {
         self.at
     }
 
-    /// The packet that is due; the next is later.
+    /// Returns the packet that is due. The next one is later.
     pub fn write(&mut self) -> Sample {
         let sample = Sample {
             octets: self.voice.payload(),
@@ -162,7 +160,7 @@ impl Source {
         sample
     }
 
-    /// A pause, and then a talkspurt.
+    /// Draws a pause and the talkspurt after it.
     fn begin_spurt(&mut self, talk: Duration, pause: Duration) {
         self.at += self.rng.exponential(pause);
         self.until = self.at + self.rng.exponential(talk);
@@ -181,7 +179,7 @@ mod tests {
     };
 
     #[test]
-    fn packets_are_as_large_as_rfc_3551_has_them() {
+    fn packets_have_the_sizes_and_payload_types_of_rfc_3551() {
         assert_eq!((G711.payload(), G711.codec.payload_type()), (160, 0));
         let g729 = Voice { codec: Codec::G729, ..G711 };
         assert_eq!((g729.payload(), g729.codec.payload_type()), (20, 18));
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn without_spurts_there_is_a_packet_each_20_ms_and_one_marker() {
+    fn without_spurts_a_packet_is_sent_every_20_ms_and_only_the_first_has_the_marker() {
         let mut source = Source::new(&G711, Instant::from_secs(1), Rng::named(1, "voice"));
         let first = source.next();
         assert!((Instant::from_secs(1)..Instant::from_millis(1020)).contains(&first));
@@ -203,8 +201,8 @@ mod tests {
         let mut source = Source::new(&voice, Instant::ZERO, Rng::named(1, "voice"));
         let packets = 400_000;
         let spurts = (0..packets).filter(|_| source.write().marker).count() as f64;
-        // A spurt has one packet for each interval that it begins: half a packet more than its length in
-        // the mean.
+        // A spurt has one packet for each interval that has begun: on average half a packet more
+        // than its length.
         let talk = packets as f64 * 0.02 / spurts;
         assert!((talk / 1.014 - 1.0).abs() < 0.03, "{talk}");
         let cycle = source.next().as_secs_f64() / spurts;

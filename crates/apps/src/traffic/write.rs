@@ -1,23 +1,23 @@
-//! An application's turn.
+//! A write of an application.
 
 use lasthop_packet::Instant;
 
-/// What an application does when it is its turn.
+/// A write of an application, and the time of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Octets that it writes now; 0 for none.
+    /// The octets to write now; 0 for none.
     pub octets: u32,
-    /// When it writes again.
+    /// The time of the next write.
     pub next: Next,
 }
 
-/// When an application writes again.
+/// The time of an application's next write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Then.
+    /// At this time.
     At(Instant),
-    /// As soon as what it wrote now has left the first queue.
+    /// As soon as the octets of this write have left the first queue.
     WhenSent,
-    /// It has nothing more to write.
+    /// Never: the application has written all its data.
     Never,
 }
