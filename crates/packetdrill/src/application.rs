@@ -1,4 +1,4 @@
-//! The application: its descriptors, what it wrote and read, and a call that waits.
+//! The application: its descriptors, the data that it has written and read, and a blocked call.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,30 @@ use crate::error::{Error, Place};
 use crate::numbers::PEERS;
 use crate::script::Call;
 
-/// What the application has.
+/// The state of the application.
 pub struct Application {
     pub descriptors: BTreeMap<i64, Descriptor>,
-    /// A call that has not returned.
+    /// A blocked call.
     pub waiting: Option<Waiting>,
     pub written: u64,
     received: u64,
-    /// Octets that left the endpoint and were not read yet: a read takes a part of what arrived.
+    /// Octets that the endpoint has delivered and the application has not read: a read may take a
+    /// part of a segment.
     pub unread: u64,
-    /// The socket is closed: the application reads no more.
+    /// Whether the socket is closed, so that the application reads no more.
     pub is_closed: bool,
-    /// `SO_LINGER` with no time: a close resets.
+    /// Whether a close resets the connection: `SO_LINGER` with a time of zero.
     pub resets: bool,
-    /// Octets that are not what the peer sent.
+    /// Whether octets differed from those that the peer sent.
     is_wrong: bool,
 }
 
 pub struct Descriptor {
     pub kind: Kind,
     pub is_nonblocking: bool,
-    /// Shut for reading.
+    /// Whether the descriptor is shut down for reading.
     pub reads_nothing: bool,
-    /// Shut for writing.
+    /// Whether the descriptor is shut down for writing.
     pub is_finished: bool,
 }
 
@@ -49,7 +50,7 @@ pub struct Waiting {
 }
 
 impl Application {
-    /// Descriptor 3 may be a connection already.
+    /// Creates the application. With `is_connected`, descriptor 3 is a connection.
     pub fn new(is_connected: bool) -> Self {
         let stream = Descriptor {
             kind: Kind::Stream,
@@ -69,12 +70,12 @@ impl Application {
         }
     }
 
-    /// Octets read.
+    /// The number of octets read.
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// At the end of a script no call waits.
+    /// Fails if a call is blocked at the end of a script, or if data were wrong.
     pub fn finish(&self, place: Place) -> Result<(), Error> {
         if self.is_wrong {
             return Err(Error::failed(place, "the octets read are not what the peer sent"));
@@ -87,7 +88,7 @@ impl Application {
         }
     }
 
-    /// Opens a descriptor: with the number that the script has for it, if it is free.
+    /// Opens a descriptor, with the script's number if that is free.
     pub fn open(&mut self, kind: Kind, is_nonblocking: bool, call: &Call) -> i64 {
         let mut free = call.result.integer().unwrap_or_default().max(3);
         while self.descriptors.contains_key(&free) {
@@ -98,7 +99,7 @@ impl Application {
         free
     }
 
-    /// Reads up to this many octets from the endpoint.
+    /// Reads up to `octets` from the endpoint. Returns the number read.
     pub fn take(&mut self, connection: &mut Connection, octets: u64) -> u64 {
         while self.unread < octets
             && let Some(payload) = connection.read()

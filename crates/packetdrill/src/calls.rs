@@ -1,4 +1,4 @@
-//! System calls.
+//! The system calls of the application.
 
 mod options;
 
@@ -35,12 +35,12 @@ const KNOWN: [&str; 17] = [
 enum Answer {
     Value(i64),
     Error(&'static str),
-    /// Not yet.
+    /// The call blocks.
     Blocks,
 }
 
 impl Host {
-    /// What the application does by itself after an event.
+    /// Reads, or resets a closed connection, after an event, without a system call in the script.
     pub(crate) fn serve(&mut self) {
         let Some(connection) = &mut self.connection else { return };
         if self.settings.reads_at_once {
@@ -52,7 +52,7 @@ impl Host {
         }
     }
 
-    /// Lets a waiting call return if it can.
+    /// Lets a blocked call return, if it can.
     pub(crate) fn wake(&mut self, place: Place) -> Result<(), Error> {
         let Some(waiting) = self.application.waiting.take() else { return Ok(()) };
         match self.answer(waiting.place, &waiting.call, true)? {
@@ -248,8 +248,8 @@ impl Host {
         {
             self.application.is_closed = true;
             let is_unread = connection.unread() > 0 || self.application.unread > 0;
-            // RFC 9293, section 3.10.4: in SYN-SENT the connection is forgotten. RFC 2525, section
-            // 2.17: unread data makes the close a reset.
+            // RFC 9293, section 3.10.4: a close in SYN-SENT deletes the connection. RFC 2525,
+            // section 2.17: a close with unread data resets it.
             if self.application.resets || is_unread || connection.state() == State::SynSent {
                 connection.abort();
             } else {
@@ -290,7 +290,7 @@ impl Host {
     }
 }
 
-/// A descriptor that was looked up before.
+/// A descriptor that is known to exist.
 fn descriptor_of(host: &mut Host, fd: i64) -> &mut Descriptor {
     host.application.descriptors.get_mut(&fd).expect("it was looked up when the call began")
 }

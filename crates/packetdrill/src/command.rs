@@ -1,4 +1,4 @@
-//! What the command `packetdrill` does: finds scripts, runs them, and says how they fared.
+//! The command `packetdrill`: finds scripts, runs them, and counts the verdicts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::numbers::Numbers;
 use crate::run::Run;
 use crate::script::Script;
 
-/// How the command is used.
+/// The help text of the command.
 pub const HELP: &str = "\
 Runs packetdrill scripts on lasthop's TCP endpoint, in simulated time.
 
@@ -44,18 +44,18 @@ Exit code: 0 all scripts pass, 1 one does not (it failed, or is not understood),
 cannot be read.
 ";
 
-/// How a script fared.
+/// The result of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The endpoint does what it says.
+    /// The endpoint behaves as the script specifies.
     Passes,
-    /// It does not.
+    /// The endpoint differs from the script.
     Fails(Error),
-    /// It uses something that is not known, or has a fault.
+    /// The script uses an unknown element, or is malformed.
     NotUnderstood(Error),
 }
 
-/// Runs a script, with small initial numbers and with numbers that wrap.
+/// Runs a script with small initial sequence numbers and with numbers that wrap.
 pub fn verdict_of(text: &str) -> Verdict {
     let run = |script: &Script| -> Result<(), Error> {
         for numbers in Numbers::ALL {
@@ -70,7 +70,7 @@ pub fn verdict_of(text: &str) -> Verdict {
     }
 }
 
-/// The scripts below a folder, in order; a file is one itself.
+/// The scripts in a folder and its subfolders, in order. The path of a file is returned as is.
 pub fn scripts_below(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -89,7 +89,7 @@ pub fn scripts_below(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(scripts)
 }
 
-/// How many scripts passed, and what the others use.
+/// Counts of verdicts, and the unknown elements of scripts.
 #[derive(Debug, Default)]
 pub struct Summary {
     passed: usize,
@@ -99,7 +99,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts one more.
+    /// Counts a verdict.
     pub fn add(&mut self, verdict: &Verdict) {
         match verdict {
             Verdict::Passes => self.passed += 1,
@@ -115,12 +115,12 @@ impl Summary {
         }
     }
 
-    /// Whether all passed.
+    /// Whether all scripts passed.
     pub const fn is_clean(&self) -> bool {
         self.failed + self.not_understood == 0
     }
 
-    /// A line with the counts and the share that is understood.
+    /// A line with the counts and the percentage of scripts that are understood.
     pub fn line(&self) -> String {
         let understood = self.passed + self.failed;
         let all = understood + self.not_understood;
@@ -131,7 +131,7 @@ impl Summary {
         )
     }
 
-    /// What is not understood, with the number of scripts that first stumble over it.
+    /// The unknown elements, with the number of scripts in which each is the first one.
     pub fn unknown(&self) -> impl Iterator<Item = (&str, usize)> {
         self.unknown.iter().map(|(what, count)| (what.as_str(), *count))
     }

@@ -1,6 +1,6 @@
-//! What can be wrong with a script, or with the endpoint.
+//! Errors of a script or of the endpoint.
 
-/// A line and a column of a script, both from 1 on.
+/// A line and a column of a script, both from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The line.
@@ -9,31 +9,31 @@ pub struct Place {
     pub column: usize,
 }
 
-/// Why a script did not pass.
+/// The reason why a script did not pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The script does not follow packetdrill's grammar.
     #[error("{}:{}: expected {expected}", place.line, place.column)]
     Syntax {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What was expected there.
+        /// The expected syntax.
         expected: String,
     },
-    /// The script uses something that this runner does not have.
+    /// The script uses an element that this runner does not support.
     #[error("{}: not understood: {what}", place.line)]
     NotUnderstood {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What it uses.
+        /// The element.
         what: String,
     },
-    /// The endpoint did not do what the script says.
+    /// The endpoint differs from the script.
     #[error("{}: {difference}", place.line)]
     Failed {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What was expected, and what happened.
+        /// The expected and the actual behavior.
         difference: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Code: assertions over the endpoint's variables, the part of Python that scripts use for them.
+//! Code: assertions over the endpoint's variables, in the subset of Python that scripts use.
 
 use crate::error::{Error, Place};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Place};
 pub struct Statement {
     pub text: String,
     pub place: Place,
-    /// The name.
+    /// The name in an assignment.
     pub assigned: Option<String>,
     expression: Expression,
 }
@@ -24,7 +24,7 @@ enum Expression {
     Variable(String),
     Not(Box<Expression>),
     Negative(Box<Expression>),
-    /// Operands with operators between them: `a < b < c` is one.
+    /// A chain of comparisons, such as `a < b < c`.
     Comparison(Box<Expression>, Vec<(Operator, Expression)>),
     All(Vec<Expression>),
     Any(Vec<Expression>),
@@ -36,10 +36,10 @@ type Operator = &'static str;
 const COMPARISONS: [Operator; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 const SUMS: [Operator; 2] = ["+", "-"];
 const PRODUCTS: [Operator; 3] = ["*", "//", "/"];
-/// Operators inside operators, at most.
+/// The maximum nesting depth of operators.
 const DEPTH: usize = 16;
 
-/// The assertions in a piece of code that begins at a place; what is printed is not.
+/// Parses the statements of code that starts at `place`. Calls of `print` are ignored.
 pub fn parse(code: &str, place: Place) -> Result<Vec<Statement>, Error> {
     let mut statements = Vec::new();
     let code = code.replace("\\\n", " ");
@@ -60,7 +60,7 @@ pub fn parse(code: &str, place: Place) -> Result<Vec<Statement>, Error> {
             };
             let mut reader = Reader { rest, place };
             let expression = reader.any(0)?;
-            // The message of the assertion.
+            // A comma starts the message of the assertion.
             let is_end = reader.rest.trim_start().is_empty() || reader.rest.trim_start().starts_with(',');
             if !is_end {
                 return Err(Error::not_understood(place, format!("{:?} in code", reader.rest)));
@@ -72,14 +72,13 @@ pub fn parse(code: &str, place: Place) -> Result<Vec<Statement>, Error> {
 }
 
 impl Statement {
-    /// What its expression is, with the values of the variables; an error names a variable that is
-    /// not known.
+    /// Evaluates the expression with the values of variables. The error names an unknown variable.
     pub fn value(&self, variable: &dyn Fn(&str) -> Option<Value>) -> Result<Value, Error> {
         let value = self.expression.value(variable);
         value.map_err(|unknown| Error::not_understood(self.place, format!("{unknown} in code")))
     }
 
-    /// The variables with their values.
+    /// The variables of the expression with their values, as text.
     pub fn values(&self, variable: &dyn Fn(&str) -> Option<Value>) -> String {
         let mut names = Vec::new();
         self.expression.variables(&mut names);
@@ -106,7 +105,7 @@ impl Value {
 }
 
 impl Expression {
-    /// The error is a variable that is not known.
+    /// Evaluates the expression. The error is the name of an unknown variable.
     fn value(&self, variable: &dyn Fn(&str) -> Option<Value>) -> Result<Value, String> {
         let truth = |is_true: bool| Value::Integer(i64::from(is_true));
         Ok(match self {

@@ -1,4 +1,4 @@
-//! The endpoint's host: a clock, the application, and what the endpoint has sent.
+//! The endpoint's host: a clock, the application, and the segments that the endpoint has sent.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,8 @@ use crate::application::Application;
 use crate::numbers::Numbers;
 use crate::settings::Settings;
 
-/// Segments that are taken from the endpoint before a script speaks of them, at most.
-const AT_ONCE: usize = 10_000;
+/// The maximum number of sent segments without a line of the script.
+const MAX_SENT: usize = 10_000;
 
 pub type Dress = Box<dyn Fn(Connection) -> Connection>;
 
@@ -20,9 +20,9 @@ pub struct Host {
     pub connection: Option<Connection>,
     pub application: Application,
     pub now: Instant,
-    /// What has left, and no line has spoken of.
+    /// Sent segments without a line of the script so far.
     pub sent: VecDeque<(Instant, Packet)>,
-    /// What is done to the connection when it begins.
+    /// A change of the connection when it is created.
     pub dress: Dress,
 }
 
@@ -32,7 +32,7 @@ impl Host {
         self.settle();
     }
 
-    /// Lets timers expire up to and with `until`.
+    /// Advances the clock, and lets timers expire up to and including `until`.
     pub fn advance(&mut self, until: Instant) {
         while self.next_deadline().is_some_and(|at| at <= until) {
             self.expire();
@@ -56,7 +56,7 @@ impl Host {
 
     pub fn settle(&mut self) {
         let Some(connection) = &mut self.connection else { return };
-        while self.sent.len() < AT_ONCE
+        while self.sent.len() < MAX_SENT
             && let Some(packet) = connection.poll_transmit(self.now)
         {
             self.sent.push_back((self.now, packet));

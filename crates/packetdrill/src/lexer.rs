@@ -1,4 +1,4 @@
-//! Characters to tokens, as packetdrill's lexer makes them.
+//! The lexer, with the tokens of packetdrill's.
 
 use crate::error::{Error, Place};
 
@@ -13,15 +13,15 @@ pub struct Lexeme {
 pub enum Token {
     /// `--name`, without the dashes.
     Option(String),
-    /// A number with a point, as it is written.
+    /// The text of a number with a decimal point.
     Decimal(String),
     Integer(i64),
     Word(String),
-    /// Between double quotes.
+    /// Text in double quotes.
     Text(String),
-    /// Between back quotes.
+    /// A command in back quotes.
     Command(String),
-    /// Between `%{` and `}%`.
+    /// Code between `%{` and `}%`.
     Code(String),
     /// `...`
     Ellipsis,
@@ -30,7 +30,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// How an error names it.
+    /// The token's name in errors.
     pub fn name(&self) -> String {
         match self {
             Self::Option(name) => format!("\"--{name}\""),
@@ -81,7 +81,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// What is between two marks of which the text begins with the first.
+    /// Takes the text between two delimiters; the rest starts with the first one.
     fn enclosed(&mut self, open: &str, close: &str) -> Result<String, Error> {
         let place = self.place;
         let inside = &self.rest[open.len()..];

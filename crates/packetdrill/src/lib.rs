@@ -1,30 +1,30 @@
 //! Floor 3: runs [packetdrill](https://github.com/google/packetdrill) scripts on the TCP endpoint,
 //! in simulated time.
 //!
-//! The language is packetdrill's, as far as it makes sense for one TCP connection without a kernel
-//! around it. What it has beyond that, or differently:
+//! The language is that of packetdrill, as far as it applies to one TCP connection without a
+//! kernel. Extensions and differences:
 //!
-//! - Without another setting the host is Linux as [`Config::linux`](lasthop_tcp::Config::linux) has
-//!   it. `` `defaults.sh` `` and `sysctl` set what they name; nothing is executed.
+//! - By default the host is Linux, as in [`Config::linux`](lasthop_tcp::Config::linux).
+//!   `` `defaults.sh` `` and `sysctl` change settings; no command is executed.
 //! - `--config="rack initial_window=4"` sets fields of [`Config`](lasthop_tcp::Config) by their
-//!   names; the first word, `reno` (the default), `rack` or `linux`, says what the others have. So a
-//!   script does not depend on what Linux is.
+//!   names. The first word, `reno` (the default), `rack` or `linux`, selects the defaults of the other
+//!   fields, so that a script can be independent of Linux.
 //! - `--open=established`: descriptor 3 is a connection that is established at 0, with
-//!   `--peer_window=N` at the peer. `--open=adopt`: the first two segments are the handshake behind
-//!   which the endpoint takes one end's place.
+//!   `--peer_window=N` at the peer. `--open=adopt`: the first two segments are a handshake, after which
+//!   the endpoint replaces one end.
 //! - `--reader=prompt`: the application reads all data as it arrives.
-//! - Code is assertions over the fields of `tcp_info` and over variables of the endpoint in octets:
-//!   `cwnd`, `ssthresh`, `una`, `nxt`, `timer` and so on (`variables.rs`).
-//! - `bits N` behind the window is the reserved bits of the TCP header.
-//! - With `--tolerance_usecs=0` a segment that no line names fails the script before anything else
-//!   happens, and the values of timestamps are compared. Otherwise, as in packetdrill, a segment only
-//!   has to match the next outbound line, within 4 ms, and what is sent at the end is not compared.
-//! - Options that say how packetdrill itself is run (addresses, verbosity, remote machines) are
-//!   ignored; `settings.rs` lists them.
-//! - PSH and the order of TCP options are not compared: it is the sender's choice.
+//! - Code consists of assertions over the fields of `tcp_info` and over variables of the endpoint in
+//!   octets: `cwnd`, `ssthresh`, `una`, `nxt`, `timer` and so on (`variables.rs`).
+//! - `bits N` after the window sets the reserved bits of the TCP header.
+//! - With `--tolerance_usecs=0` a segment without an outbound line fails the script at the next event,
+//!   and the values of timestamps are compared. Otherwise, as in packetdrill, a segment only has to
+//!   match the next outbound line, within 4 ms, and segments at the end are not compared.
+//! - Options that configure packetdrill itself (addresses, verbosity, remote machines) are ignored;
+//!   `settings.rs` lists them.
+//! - PSH and the order of TCP options are not compared, since the sender chooses them.
 //! - A segment of several segment sizes is a super-packet: the endpoint's segments together.
 //!
-//! What is not understood is named as an [`Error`], and never passed over in silence.
+//! An unknown element of a script is an [`Error`] with its name; none is skipped silently.
 
 mod application;
 mod calls;

@@ -1,4 +1,4 @@
-//! Who the two ends of a run are.
+//! The addresses, streams and initial sequence numbers of the two ends of a run.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -6,20 +6,22 @@ use lasthop_packet::Seq;
 
 pub const LOCAL: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 40000);
 pub const REMOTE: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 80);
-/// The simulated stream that our application writes, and below the one that the peer sends.
+/// The simulated stream that our application writes.
 pub const OURS: u32 = 1;
+/// The simulated stream that the peer sends.
 pub const PEERS: u32 = 2;
+
 /// The initial sequence numbers of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
-    /// The endpoint's.
+    /// The endpoint's initial sequence number.
     pub iss: Seq,
-    /// The peer's.
+    /// The peer's initial sequence number.
     pub irs: Seq,
 }
 
 impl Numbers {
-    /// Small ones, and two pairs that wrap.
+    /// A pair of small numbers, and two pairs that wrap.
     pub const ALL: [Self; 3] = [
         Self { iss: Seq(1000), irs: Seq(50_000) },
         Self { iss: Seq(u32::MAX), irs: Seq(u32::MAX) },

@@ -1,4 +1,4 @@
-//! Tokens to a script: packetdrill's grammar, as far as it is about TCP over one IP header.
+//! The parser: packetdrill's grammar for TCP over a single IP header.
 
 mod call;
 mod segment;
@@ -11,13 +11,13 @@ use crate::lexer::{Lexeme, Token, lex};
 use crate::script::{Action, Event, Script, Setting, When};
 
 impl Script {
-    /// Reads a script. The error says where it is wrong.
+    /// Parses a script. The error has the place of the fault.
     pub fn parse(text: &str) -> Result<Self, Error> {
         Parser { lexemes: lex(text)?, at: 0 }.script()
     }
 }
 
-/// Arguments inside arguments, at most.
+/// The maximum nesting depth of arguments.
 const DEPTH: usize = 16;
 
 struct Parser {
@@ -42,7 +42,7 @@ impl Parser {
             let place = self.place();
             match self.peek() {
                 Token::End => return Ok(script),
-                // What is done after a script to the machine that ran it.
+                // A command at the end restores settings of the machine that ran the script.
                 Token::Command(_) if matches!(self.lexemes[self.at + 1].token, Token::End) => self.next(),
                 _ => {
                     let event = self.event(place)?;
@@ -118,7 +118,7 @@ impl Parser {
         Ok(if is_relative { When::AfterBetween(from, to) } else { When::AtBetween(from, to) })
     }
 
-    /// Seconds.
+    /// Parses a time in seconds.
     fn time(&mut self) -> Result<Duration, Error> {
         let time = match self.peek() {
             Token::Integer(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
@@ -143,7 +143,7 @@ impl Parser {
     }
 
     fn next(&mut self) {
-        // The last token is the end, and stays.
+        // The last token is `End`, which is never consumed.
         self.at = (self.at + 1).min(self.lexemes.len() - 1);
     }
 
@@ -185,7 +185,7 @@ impl Parser {
     }
 }
 
-/// A decimal number of seconds, in whole nanoseconds; what is finer is cut off.
+/// Parses a decimal number of seconds, truncated to nanoseconds.
 fn seconds(text: &str) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.')?;
     let whole = if whole.is_empty() { 0 } else { whole.parse().ok()? };

@@ -18,31 +18,32 @@ use crate::segment;
 use crate::settings::{Open, Settings};
 use crate::variables;
 
-/// How long a script may take.
+/// The maximum duration of a script.
 const LONGEST: Duration = Duration::from_secs(10_000_000);
 
-/// An endpoint with its application and what it has sent.
+/// A run: an endpoint, its application, and the segments that it has sent.
 pub struct Run {
     host: Host,
-    /// The time that relative times count from.
+    /// The origin of relative times.
     base: Instant,
-    /// What is added to the script's values of our timestamp clock; known with the first of them.
+    /// The endpoint's timestamp clock minus the script's; known from the first timestamp.
     clock: Option<u32>,
-    /// The script's values of it that were sent, with the endpoint's: what arrives echoes them.
+    /// The script's values of the endpoint's timestamps, and the values sent, to translate echo
+    /// replies.
     stamps: BTreeMap<u32, u32>,
-    /// What code has assigned.
+    /// The variables that code has assigned.
     assigned: BTreeMap<String, Value>,
-    /// The first SYN of a handshake that is taken over.
+    /// The first segment of a handshake that is adopted, and whether the endpoint's side sent it.
     syn: Option<(bool, Tcp)>,
 }
 
 impl Run {
-    /// A run of a script whose head sets the endpoint, before its first event.
+    /// Creates a run of a script, whose head configures the endpoint, before its first event.
     pub fn new(script: &Script, numbers: Numbers) -> Result<Self, Error> {
         Self::dressed(script, numbers, |connection| connection)
     }
 
-    /// The same with something done to the connection when it begins.
+    /// Like [`Self::new`], but with `dress` applied to the connection when it is created.
     pub fn dressed(
         script: &Script,
         numbers: Numbers,
@@ -74,8 +75,8 @@ impl Run {
         Ok(run)
     }
 
-    /// Lets the owner of the connection do something with it; what it sends then is sent at once.
-    /// Nothing happens before the connection has begun.
+    /// Calls `change` with the connection, and transmits the resulting segments at once. Has no
+    /// effect before the connection exists.
     pub fn change(&mut self, change: impl FnOnce(&mut Connection, Instant)) {
         if let Some(connection) = &mut self.host.connection {
             change(connection, self.host.now);
@@ -83,7 +84,7 @@ impl Run {
         }
     }
 
-    /// Runs the events of a script, after those that ran before.
+    /// Runs the events of a script, after those of earlier calls.
     pub fn events(&mut self, script: &Script) -> Result<(), Error> {
         for event in &script.events {
             self.event(event)?;
@@ -119,13 +120,13 @@ impl Run {
             }
             return Ok(());
         }
-        // Only a look at the state may find something that is sent and not yet spoken of.
-        let is_look = matches!(event.action, Action::Assert(_));
-        if !is_look || earliest > self.host.now {
+        // Only assertions are allowed while a sent segment has no line yet.
+        let is_assertion = matches!(event.action, Action::Assert(_));
+        if !is_assertion || earliest > self.host.now {
             self.nothing_more(place)?;
         }
         self.host.advance(earliest);
-        if !is_look {
+        if !is_assertion {
             self.nothing_more(place)?;
         }
         match &event.action {
@@ -174,8 +175,8 @@ impl Run {
         self.host.wake(place)
     }
 
-    /// Where the clock is exact, what is sent is spoken of before anything else happens. Elsewhere,
-    /// as in packetdrill, it only has to be what the next outbound line says.
+    /// Fails if a segment was sent for which the script has had no line, with a tolerance of zero.
+    /// Otherwise, as in packetdrill, a segment only has to match the next outbound line.
     fn nothing_more(&self, place: Place) -> Result<(), Error> {
         match self.host.sent.front() {
             Some((at, packet)) if self.host.settings.tolerance.is_zero() => {
@@ -189,7 +190,7 @@ impl Run {
         }
     }
 
-    /// The time at which the segment left.
+    /// Compares the next sent segment with an outbound line. Returns the time at which it was sent.
     fn expect(
         &mut self,
         place: Place,
@@ -211,7 +212,7 @@ impl Run {
                 format!("expected a segment\n  got none; the next deadline: {next}"),
             ));
         };
-        // Where timers are exact, so is the clock.
+        // The clock advances to the line's time, but at most to the segment's plus the tolerance.
         if is_single {
             self.host.now = self.host.now.max(earliest.min(at + tolerance));
         }
@@ -220,7 +221,7 @@ impl Run {
         let mut rest = wanted.len.checked_sub(packet.payload().len() as u32);
         let mut from = wanted.from;
         let mut previous = packet.clone();
-        // A super-packet.
+        // The remaining segments of a super-packet.
         while is_wanted && rest.is_some_and(|rest| rest > 0) {
             let mss = self.host.connection.as_ref().map_or(0, |connection| connection.flight().mss);
             is_wanted = previous.payload().len() as u32 == mss && !self.host.settings.strict_segments;
@@ -244,7 +245,7 @@ impl Run {
         Err(Error::failed(place, format!("expected at {earliest}: {wanted}\n  got at {at}:      {shown}")))
     }
 
-    /// Whether a packet is what the script says, or its first part.
+    /// Whether a packet matches a line, or the start of its super-packet.
     fn is_start_of(&mut self, packet: &Packet, wanted: &Segment) -> bool {
         if let (Some(tcp), Some((value, _))) =
             (packet.tcp(), wanted.options.as_ref().and_then(|options| options.timestamps))
@@ -290,7 +291,7 @@ impl Run {
         }
     }
 
-    /// Takes one of the two segments of a handshake that others made.
+    /// Records one of the two segments of a handshake, and adopts the connection after the second.
     fn adopt(&mut self, place: Place, what: &Segment, is_ours: bool) -> Result<(), Error> {
         let Numbers { iss, irs } = self.host.numbers;
         let (seq, ack) = if is_ours { (iss, irs) } else { (irs, iss) };

@@ -1,4 +1,4 @@
-//! A script as it is read.
+//! The syntax tree of a script.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use lasthop_packet::Ecn;
 use crate::error::Place;
 use crate::expression::Statement;
 
-/// A script that follows packetdrill's grammar.
+/// A parsed script in packetdrill's grammar.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(crate) options: Vec<Setting>,
@@ -15,7 +15,7 @@ pub struct Script {
     pub(crate) events: Vec<Event>,
 }
 
-/// `--name=value` at the beginning of a script.
+/// `--name=value` at the head of a script.
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub place: Place,
@@ -30,7 +30,7 @@ pub struct Event {
     pub action: Action,
 }
 
-/// When an event happens; relative times count from the event before it.
+/// The time of an event; relative times count from the previous event.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
     At(Duration),
@@ -51,11 +51,11 @@ pub enum Action {
     Assert(Vec<Statement>),
 }
 
-/// A TCP segment as a line describes it.
+/// A TCP segment in a line of a script.
 #[derive(Clone, Debug)]
 pub struct Segment {
     pub ecn: Option<Ecn>,
-    /// Of `S F R P E W .`.
+    /// Letters of `S F R P E W .`.
     pub flags: String,
     pub from: u32,
     pub len: u32,
@@ -63,17 +63,17 @@ pub struct Segment {
     pub window: Option<u16>,
     /// The reserved bits of the header.
     pub bits: Option<u8>,
-    /// None: `<...>`.
+    /// `None` for `<...>`.
     pub options: Option<Options>,
 }
 
-/// The options of a segment. Their order and padding are not known to the endpoint.
+/// The options of a segment, without their order and padding, which the endpoint does not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
     pub sack_permitted: bool,
-    /// Value and echo reply.
+    /// The value and the echo reply.
     pub timestamps: Option<(u32, u32)>,
     pub sack: Vec<(u32, u32)>,
 }
@@ -87,14 +87,14 @@ pub struct IcmpError {
     pub len: u32,
 }
 
-/// A system call with the result that it must have.
+/// A system call with its expected result.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub name: String,
     pub arguments: Vec<Argument>,
     pub result: Argument,
     pub error: Option<String>,
-    /// When a call that blocks returns, counted as the time of its event is.
+    /// The time at which a blocking call returns, in the same form as the time of its event.
     pub end: Option<Duration>,
 }
 
@@ -102,11 +102,11 @@ pub struct Call {
 pub enum Argument {
     Ellipsis,
     Integer(i64),
-    /// One or more, with `|` between them.
+    /// One or more words, separated by `|`.
     Words(Vec<String>),
     Text(String),
     List(Vec<Argument>),
-    /// `{name=value, ...}`; a field without a name has an empty one.
+    /// `{name=value, ...}`; the name is empty for a field without one.
     Fields(Vec<(String, Argument)>),
     /// `name(...)`
     Function(String, Vec<Argument>),

@@ -1,4 +1,4 @@
-//! Segments on the wire and in the script.
+//! Conversion and comparison of segments on the wire and in a script.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use crate::script::{Options, Segment};
 
 const FLAGS: [(char, u8); 7] = [('S', 2), ('F', 1), ('R', 4), ('P', 8), ('E', 64), ('W', 128), ('.', 16)];
 
-/// The header of a segment whose numbers count from `seq` and `ack`, with its echo.
+/// The TCP header of a script's segment. Its numbers are relative to `seq` and `ack`; `echo_of`
+/// translates the timestamp's echo reply.
 pub fn header(what: &Segment, seq: Seq, ack: Seq, echo_of: impl Fn(u32) -> u32) -> Tcp {
     let bits = FLAGS.iter().filter(|(flag, _)| what.flags.contains(*flag)).map(|(_, bit)| bit);
     let options = what.options.clone().unwrap_or_default();
@@ -37,8 +38,9 @@ pub fn header(what: &Segment, seq: Seq, ack: Seq, echo_of: impl Fn(u32) -> u32) 
     }
 }
 
-/// Whether a packet of the endpoint is what the script says, or its beginning. The endpoint's clock is
-/// so far ahead of the script's; without a tolerance its values are not compared.
+/// Whether a packet of the endpoint matches a script's segment, or its start. `clock` is the
+/// difference between the endpoint's timestamp clock and the script's. Without a tolerance the
+/// values of timestamps are not compared.
 pub fn is_start_of(
     packet: &Packet,
     wanted: &Segment,
@@ -68,12 +70,13 @@ pub fn is_start_of(
         && (len == 0 || *packet.payload() == stream)
 }
 
-/// Whether options are the same. The values of timestamps may differ by `tolerance`; without one they are not compared.
+/// Whether options are equal. The values of timestamps may differ by `tolerance`; without one they
+/// are not compared.
 fn are_equal(wanted: &Options, got: &Options, tolerance: Option<Duration>) -> bool {
     let timestamps = match (wanted.timestamps, got.timestamps) {
         (Some((value, echo)), Some((other, other_echo))) => {
             let distance = value.wrapping_sub(other).min(other.wrapping_sub(value));
-            echo == other_echo && tolerance.is_none_or(|most| u128::from(distance) <= most.as_millis())
+            echo == other_echo && tolerance.is_none_or(|limit| u128::from(distance) <= limit.as_millis())
         }
         (None, None) => true,
         _ => false,
@@ -82,7 +85,7 @@ fn are_equal(wanted: &Options, got: &Options, tolerance: Option<Duration>) -> bo
         && Options { timestamps: None, ..wanted.clone() } == Options { timestamps: None, ..got.clone() }
 }
 
-/// Whether it ends the endpoint's data.
+/// Whether a packet has the FIN flag.
 pub fn has_fin(packet: &Packet) -> bool {
     packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::FIN))
 }
@@ -102,7 +105,7 @@ fn flags(flags: TcpFlags) -> String {
     FLAGS.iter().filter(|(_, bit)| flags.0 & bit != 0).map(|(flag, _)| *flag).collect()
 }
 
-/// A packet of the endpoint as a script would have it.
+/// A packet of the endpoint in the syntax of a script.
 pub fn show(packet: &Packet, Numbers { iss, irs }: Numbers, clock: Option<u32>) -> String {
     let Some(tcp) = packet.tcp() else { return format!("{packet:?}") };
     describe(&Segment {
@@ -117,7 +120,7 @@ pub fn show(packet: &Packet, Numbers { iss, irs }: Numbers, clock: Option<u32>) 
     })
 }
 
-/// A segment as a script has it.
+/// A segment in the syntax of a script.
 pub fn describe(what: &Segment) -> String {
     let mut text = format!("{} {}:{}({})", what.flags, what.from, what.from.wrapping_add(what.len), what.len);
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! What the head of a script sets: options, and the machine's defaults.
+//! The settings in the head of a script: options, and commands that change the machine's defaults.
 
 mod endpoint;
 mod sysctl;
@@ -13,16 +13,16 @@ use crate::error::Error;
 use crate::script::{Script, Setting};
 use crate::settings::endpoint::{config, number};
 
-/// How a script's connection begins.
+/// How the script's connection is created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Open {
     /// By system calls.
     #[default]
     Calls,
-    /// It is established at 0, on descriptor 3.
+    /// Established at 0, on descriptor 3.
     Established,
-    /// The endpoint takes the place of one end behind the handshake that the script's first two
-    /// segments are (`Connection::adopt`), on descriptor 3.
+    /// The endpoint replaces one end after a handshake, which is the script's first two segments
+    /// (`Connection::adopt`), on descriptor 3.
     Adopt,
 }
 
@@ -30,22 +30,23 @@ pub enum Open {
 pub struct Settings {
     pub config: Config,
     pub open: Open,
-    /// The window of the peer of a connection that begins established.
+    /// The peer's window for [`Open::Established`].
     pub peer_window: u32,
-    /// The application takes all data as it arrives.
+    /// Whether the application reads all data as it arrives.
     pub reads_at_once: bool,
-    /// How much earlier or later than the script says a segment may leave.
+    /// The maximum deviation of a segment's time from the script's, in either direction.
     pub tolerance: Duration,
-    /// The values of timestamps are compared, not only that they are there.
+    /// Whether the values of timestamps are compared, not only their presence.
     pub compares_clock: bool,
-    /// Segments are compared one by one, not as the super-packets of segmentation offload.
+    /// Whether segments are compared individually, not as the super-packets of segmentation
+    /// offload.
     pub strict_segments: bool,
-    /// `tcp_ecn` is 2: only who listens agrees to ECN.
+    /// `tcp_ecn` is 2: the endpoint uses ECN only if the peer requests it.
     pub ecn_if_offered: bool,
 }
 
-/// Options that say how packetdrill itself is run: on which addresses, how loud, against which
-/// machine. Nothing of it concerns an endpoint in simulated time.
+/// Options that configure packetdrill itself: its addresses, verbosity and remote machines. They do
+/// not affect an endpoint in simulated time.
 const IGNORED: [&str; 22] = [
     "bind_port",
     "code_command",
@@ -117,7 +118,7 @@ impl Settings {
             }
             "tcp_ts_tick_usecs" if value == "1000" => self.compares_clock = true,
             "strict_segments" => self.strict_segments = true,
-            // 20 octets each of IP and TCP header.
+            // 20 octets each for the IP and TCP headers.
             "mtu" => self.config.mss = number::<u32>(*place, value)?.clamp(41, 65_535) - 40,
             name if IGNORED.contains(&name) => {}
             _ => return Err(Error::not_understood(*place, format!("the option --{name}={value}"))),

@@ -1,4 +1,4 @@
-//! What code may look at: fields of Linux's `tcp_info`, and the endpoint's own variables in octets
+//! The variables of code: fields of Linux's `tcp_info`, and the endpoint's own variables in octets
 //! and microseconds.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use lasthop_tcp::State;
 use crate::expression::Value;
 use crate::host::Host;
 
-/// The states with Linux's numbers.
+/// The states, with their names and numbers in Linux.
 const STATES: [(&str, i64, State); 11] = [
     ("TCP_ESTABLISHED", 1, State::Established),
     ("TCP_SYN_SENT", 2, State::SynSent),
@@ -23,10 +23,11 @@ const STATES: [(&str, i64, State); 11] = [
     ("TCP_CLOSING", 11, State::Closing),
 ];
 
-/// From this on, in octets, ssthresh is none (`TCP_INFINITE_SSTHRESH` in Linux).
-const NO_SSTHRESH: u32 = 1 << 30;
+/// The value of ssthresh, in octets, from which it counts as infinite (`TCP_INFINITE_SSTHRESH` in
+/// Linux).
+const INFINITE_SSTHRESH: u32 = 1 << 30;
 
-/// The value of a variable; None if there is none of that name.
+/// The value of a variable; `None` if it is unknown.
 pub fn value_of(name: &str, host: &Host) -> Option<Value> {
     if let Some((_, number, _)) = STATES.iter().find(|(state, ..)| *state == name) {
         return Some(Value::Integer(*number));
@@ -38,7 +39,7 @@ pub fn value_of(name: &str, host: &Host) -> Option<Value> {
     let number = match name {
         "tcpi_state" => STATES.iter().find(|(.., state)| *state == connection.state())?.1,
         "tcpi_snd_cwnd" => i64::from(flight.cwnd / mss),
-        "tcpi_snd_ssthresh" if flight.ssthresh >= NO_SSTHRESH => i64::from(i32::MAX),
+        "tcpi_snd_ssthresh" if flight.ssthresh >= INFINITE_SSTHRESH => i64::from(i32::MAX),
         "tcpi_snd_ssthresh" => i64::from(flight.ssthresh / mss),
         "tcpi_snd_mss" => i64::from(flight.mss),
         "tcpi_unacked" => segments(flight.max - flight.una),
@@ -54,7 +55,7 @@ pub fn value_of(name: &str, host: &Host) -> Option<Value> {
         "una" => i64::from(flight.una - host.numbers.iss),
         "nxt" => i64::from(flight.nxt - host.numbers.iss),
         "max" => i64::from(flight.max - host.numbers.iss),
-        // Until the next timer expires; -1: none runs.
+        // The time until the next timer expires; -1 if none is running.
         "timer" => connection.deadline().map_or(-1, |next| micros(next.at.since(host.now))),
         "timer_for" => {
             return Some(Value::Text(connection.deadline().map_or("", |next| next.reason).to_owned()));

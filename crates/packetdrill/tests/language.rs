@@ -1,4 +1,4 @@
-//! What the language means, and what an error says.
+//! Tests of the semantics of the language, and of errors.
 
 use lasthop_packetdrill::{Error, Place, Script, Verdict, verdict_of};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ fn passes(script: &str) {
     assert_eq!(verdict_of(script), Verdict::Passes, "{script}");
 }
 
-/// What differs, in the line.
+/// The line and the difference of a script that fails.
 #[track_caller]
 fn fails(script: &str) -> (usize, String) {
     match verdict_of(script) {
@@ -95,7 +95,7 @@ fn errors_are_those_of_sockets() {
 }
 
 #[test]
-fn data_that_nobody_reads_is_reset_when_the_socket_closes() {
+fn a_close_with_unread_data_resets_the_connection() {
     passes(&format!(
         "{SERVER}
         +0  < P. 1:1001(1000) ack 1 win 257
@@ -106,7 +106,7 @@ fn data_that_nobody_reads_is_reset_when_the_socket_closes() {
 }
 
 #[test]
-fn an_expected_super_packet_is_the_segments_in_it_and_all_but_the_last_are_full() {
+fn a_super_packet_matches_its_segments_of_which_all_but_the_last_are_full() {
     passes(&format!("{EXACT}+0 write(3, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1"));
     let four = "--open=established --tolerance_usecs=0 --config=\"reno initial_window=4\"\n";
     passes(&format!("{four}+0 write(3, ..., 3500) = 3500\n+0 > P. 1:3501(3500) ack 1"));
@@ -117,7 +117,7 @@ fn an_expected_super_packet_is_the_segments_in_it_and_all_but_the_last_are_full(
 }
 
 #[test]
-fn what_differs_is_shown_with_its_line() {
+fn a_difference_is_shown_with_its_line() {
     let (line, difference) = fails(&format!("{EXACT}+0 write(3, ..., 500) = 500\n+0 > P. 1:502(501) ack 1"));
     assert_eq!(line, 3);
     let expected = "expected at 0.000000 s: P. 1:502(501) ack 1\n  got at 0.000000 s:      P. 1:501(500) ack 1 win 65535";
@@ -130,7 +130,7 @@ fn what_differs_is_shown_with_its_line() {
 }
 
 #[test]
-fn where_the_clock_is_exact_nothing_is_sent_that_no_line_speaks_of() {
+fn with_zero_tolerance_a_segment_without_a_line_fails_the_script() {
     let (line, difference) = fails(&format!("{EXACT}+0 write(3, ..., 500) = 500\n+.1 close(3) = 0"));
     assert_eq!(line, 3);
     assert!(difference.starts_with("expected nothing to be sent before this"), "{difference}");
@@ -153,7 +153,7 @@ fn times_are_exact_or_within_the_tolerance_or_in_a_range() {
 }
 
 #[test]
-fn code_is_arithmetic_comparisons_and_names() {
+fn code_has_arithmetic_comparisons_and_names() {
     for code in [
         "assert 2 + 3 * 4 - 1 == 13 and 7 // 2 == 3",
         "assert not 1 > 2 or cwnd",
@@ -172,7 +172,7 @@ fn code_is_arithmetic_comparisons_and_names() {
 }
 
 #[test]
-fn what_the_runner_does_not_have_is_named() {
+fn an_unsupported_element_is_named() {
     for (script, what) in [
         ("--foo=1\n0 close(3) = 0", "1: not understood: the option --foo=1"),
         ("`reboot`\n0 close(3) = 0", "1: not understood: the command \"reboot\""),
@@ -187,7 +187,7 @@ fn what_the_runner_does_not_have_is_named() {
 }
 
 #[test]
-fn a_fault_of_the_script_has_its_place() {
+fn a_syntax_error_has_its_place() {
     for (script, line, column, expected) in [
         ("0 < S 0:0(0) win", 1, 17, "a window, got the end of the script"),
         ("0 < S 0:0(0) win 70000", 1, 18, "a window in its range, got \"70000\""),
@@ -204,7 +204,7 @@ fn a_fault_of_the_script_has_its_place() {
 }
 
 #[test]
-fn a_script_ends_before_its_clock_does() {
+fn a_script_may_not_exceed_the_maximum_time() {
     let late = "+9000000 %{ assert 1 }%\n".repeat(3);
     assert_eq!(not_understood(&format!("{EXACT}{late}")), "3:1: expected a time before 10,000,000 s");
 }
@@ -224,7 +224,7 @@ fn a_sysctl_sets_what_the_endpoint_has() {
     );
 }
 
-/// Scripts that are nearly right.
+/// Texts that resemble scripts.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "0",
@@ -286,17 +286,17 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in any::<String>()) {
+    fn no_text_causes_a_panic(text in any::<String>()) {
         let _ = verdict_of(&text);
     }
 
     #[test]
-    fn nothing_that_looks_like_a_script_makes_it_panic(text in pieces()) {
+    fn no_text_that_resembles_a_script_causes_a_panic(text in pieces()) {
         let _ = verdict_of(&text);
     }
 
     #[test]
-    fn no_code_makes_it_panic(code in "[-a-z0-9_()<>=!+*/ ';,\"\n\\\\]{0,60}") {
+    fn no_code_causes_a_panic(code in "[-a-z0-9_()<>=!+*/ ';,\"\n\\\\]{0,60}") {
         let _ = verdict_of(&format!("{EXACT}+0 %{{ assert {code} }}%"));
     }
 }

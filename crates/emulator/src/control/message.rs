@@ -23,14 +23,14 @@ pub(super) enum Command {
 pub struct About {
     /// The process ID of the emulation.
     pub pid: u32,
-    /// The name given by the user; `None` without one.
+    /// The name that it was given; `None` without one.
     #[serde(default)]
     pub name: Option<String>,
     /// The link in a few words.
     pub link: String,
-    /// The command on the client side.
+    /// The command behind it.
     pub command: String,
-    /// The keys and values of links that have changed since the start, by request or as scheduled.
+    /// The keys of links that have changed since the start, by hand or at their times, and their values.
     pub changed: BTreeMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Socket options that an endpoint knows.
+//! The supported socket options.
 
 use lasthop_tcp::State;
 
@@ -18,8 +18,8 @@ impl Host {
         let config = &mut self.settings.config;
         let is_early = self.connection.as_ref().is_none_or(|connection| connection.state() == State::Listen);
         match (name.as_str(), number) {
-            // Of the machine's; what every sender here has; and a bound for what a write takes, which
-            // here has none.
+            // These have no effect here: addresses are not shared, no sender uses the Nagle
+            // algorithm, and writes are not limited.
             ("SO_REUSEADDR" | "SO_REUSEPORT" | "TCP_NODELAY" | "SO_SNDBUF", _) => {}
             ("SO_LINGER", _) => {
                 let field = |name| value.and_then(|value| value.field(name)).and_then(Argument::integer);

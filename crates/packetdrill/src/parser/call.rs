@@ -1,4 +1,5 @@
-//! System calls: `0.1...0.2 read(4, ..., 1000) = -1 EAGAIN (Resource temporarily unavailable)`.
+//! The parser of system calls: `0.1...0.2 read(4, ..., 1000) = -1 EAGAIN (Resource temporarily
+//! unavailable)`.
 
 use super::{DEPTH, Parser};
 use crate::error::Error;
@@ -26,7 +27,7 @@ impl Parser {
             }
             _ => None,
         };
-        // What follows explains the error, and is free text.
+        // The text in parentheses explains the error, and is free.
         if self.accept('(') {
             while !self.accept(')') {
                 if *self.peek() == Token::End {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::lexer::Token;
 use crate::script::{Action, IcmpError, Options, Segment};
 
-/// The codes of "destination unreachable" (RFC 792), as packetdrill names them.
+/// packetdrill's names of the codes of "destination unreachable" (RFC 792), by code.
 const UNREACHABLE: [&str; 6] = [
     "net_unreachable",
     "host_unreachable",
@@ -113,7 +113,7 @@ impl Parser {
         if flags.is_empty() { self.expected("flags") } else { Ok(flags) }
     }
 
-    /// `1:1001(1000)`: the first number and the length.
+    /// Parses `1:1001(1000)`. Returns the first sequence number and the length.
     fn range(&mut self) -> Result<(u32, u32), Error> {
         let from: u32 = self.number("a sequence number")?;
         self.expect(':')?;
@@ -131,7 +131,7 @@ impl Parser {
         Ok((from, len))
     }
 
-    /// Behind `<`.
+    /// Parses options after `<`.
     fn options(&mut self) -> Result<Option<Options>, Error> {
         if *self.peek() == Token::Ellipsis {
             self.next();
@@ -187,7 +187,7 @@ impl Parser {
                 if options.sack.is_empty() {
                     return self.expected("a block");
                 }
-                // 40 octets of options have room for no more.
+                // 40 octets of options have room for at most four blocks.
                 if options.sack.len() > 4 {
                     return Err(Error::expected(place, "four blocks at most"));
                 }
@@ -200,7 +200,7 @@ impl Parser {
         Ok(())
     }
 
-    /// `icmp unreachable frag_needed mtu 1000 [1:1001(1000)]`
+    /// Parses `icmp unreachable frag_needed mtu 1000 [1:1001(1000)]` after `icmp`.
     fn icmp(&mut self) -> Result<IcmpError, Error> {
         let place = self.place();
         if !self.accept_word("unreachable") {

@@ -1,5 +1,5 @@
-//! `--config="rack tail_loss_probe initial_window=4"`: the endpoint's [`Config`], by the names of
-//! its fields.
+//! The option `--config="rack tail_loss_probe initial_window=4"`: sets fields of the endpoint's
+//! [`Config`] by their names.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use lasthop_tcp::{
 
 use crate::error::{Error, Place};
 
-/// The first word may be a set of values to begin with; without one it is `reno`.
+/// Parses the value of `--config`. The first word may select the defaults of all fields; it is
+/// `reno` if omitted.
 pub fn config(place: Place, text: &str) -> Result<Config, Error> {
     let mut words = text.split_whitespace().peekable();
     let mut config = match words.peek() {
@@ -29,7 +30,7 @@ pub fn config(place: Place, text: &str) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// RACK without what belongs to it, in front of Linux's Reno; ten segments at first.
+/// RACK without its optional parts, with Linux's Reno and an initial window of ten segments.
 fn rack() -> Config {
     Config {
         mss: 1000,
@@ -53,10 +54,11 @@ fn rack() -> Config {
     }
 }
 
-/// A timer that expires at once, for ever, would stop the clock.
-const LEAST_RTO: Duration = Duration::from_millis(1);
-/// Back-off goes as far as this at least, so that a long script does not take for ever.
-const LEAST_RTO_MAXIMUM: Duration = Duration::from_secs(1);
+/// The lower limit of the initial and the minimum RTO: with a zero RTO the clock would not advance.
+const LOWEST_RTO: Duration = Duration::from_millis(1);
+/// The lower limit of the maximum RTO, so that the back-off limits the number of timeouts in a long
+/// script.
+const LOWEST_RTO_MAXIMUM: Duration = Duration::from_secs(1);
 
 fn set(config: &mut Config, place: Place, name: &str, value: &str) -> Result<(), Error> {
     match name {
@@ -90,9 +92,9 @@ fn set(config: &mut Config, place: Place, name: &str, value: &str) -> Result<(),
         "rto_rule" => {
             config.rto.rule = one_of(place, value, [RtoRule::default(), RtoRule::Linux])?;
         }
-        "rto_initial" => config.rto.initial = duration(place, value)?.max(LEAST_RTO),
-        "rto_minimum" => config.rto.minimum = duration(place, value)?.max(LEAST_RTO),
-        "rto_maximum" => config.rto.maximum = duration(place, value)?.max(LEAST_RTO_MAXIMUM),
+        "rto_initial" => config.rto.initial = duration(place, value)?.max(LOWEST_RTO),
+        "rto_minimum" => config.rto.minimum = duration(place, value)?.max(LOWEST_RTO),
+        "rto_maximum" => config.rto.maximum = duration(place, value)?.max(LOWEST_RTO_MAXIMUM),
         "rto_granularity" => config.rto.granularity = duration(place, value)?,
         "max_timeouts" => config.max_timeouts = number(place, value)?,
         "give_up" => config.give_up = one_of(place, value, [GiveUp::Count, GiveUp::Time])?,
@@ -114,7 +116,7 @@ fn rack_of(config: &mut Config, place: Place) -> Result<&mut RackConfig, Error> 
     }
 }
 
-/// `EverySegment`, `Linux`, or a rule with the longest delay: `Delayed:200ms`.
+/// Parses `EverySegment`, `Linux`, or a rule with a maximum delay, such as `Delayed:200ms`.
 fn ack_policy(place: Place, value: &str) -> Result<AckPolicy, Error> {
     let (rule, delay) = value.split_once(':').unwrap_or((value, "0s"));
     let delay = duration(place, delay)?;
@@ -128,7 +130,7 @@ fn ack_policy(place: Place, value: &str) -> Result<AckPolicy, Error> {
     }
 }
 
-/// The one of the known values that Rust prints so.
+/// The known value whose `Debug` form is `value`.
 fn one_of<T: Debug>(place: Place, value: &str, known: impl IntoIterator<Item = T>) -> Result<T, Error> {
     known
         .into_iter()
@@ -140,12 +142,12 @@ fn truth(place: Place, value: &str) -> Result<bool, Error> {
     value.parse().map_err(|_| Error::expected(place, &format!("true or false, not {value:?}")))
 }
 
-fn in_range(place: Place, value: &str, least: u32, largest: u32) -> Result<u32, Error> {
+fn in_range(place: Place, value: &str, min: u32, max: u32) -> Result<u32, Error> {
     let number = number(place, value)?;
-    if (least..=largest).contains(&number) {
+    if (min..=max).contains(&number) {
         Ok(number)
     } else {
-        Err(Error::expected(place, &format!("{least} to {largest}, not {value}")))
+        Err(Error::expected(place, &format!("{min} to {max}, not {value}")))
     }
 }
 
@@ -153,7 +155,7 @@ fn duration(place: Place, value: &str) -> Result<Duration, Error> {
     units::parse_duration(value).map_err(|error| Error::expected(place, &error.to_string()))
 }
 
-/// A number in a setting.
+/// Parses a number in a setting.
 pub fn number<T: std::str::FromStr>(place: Place, text: &str) -> Result<T, Error> {
     text.parse().map_err(|_| Error::expected(place, &format!("a number for {text:?}")))
 }

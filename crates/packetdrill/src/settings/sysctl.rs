@@ -1,4 +1,4 @@
-//! Shell commands, as far as they set what an endpoint has: nothing is executed.
+//! Shell commands that change settings of the endpoint. They are interpreted, not executed.
 
 use lasthop_tcp::{Congestion, PacingRule, RackConfig, Recovery};
 
@@ -6,8 +6,8 @@ use super::Settings;
 use super::endpoint::number;
 use crate::error::{Error, Place};
 
-/// Values that change nothing an endpoint does here, or only what another option of the script
-/// would have to ask for.
+/// Settings that do not affect the endpoint, or that have an effect only with another option, which
+/// is not supported.
 const WITHOUT_EFFECT: [&str; 17] = [
     "tcp_syn_retries",
     "tcp_synack_retries",
@@ -29,7 +29,7 @@ const WITHOUT_EFFECT: [&str; 17] = [
 ];
 
 impl Settings {
-    /// A command of the head of a script, or of its middle before there is a connection.
+    /// Interprets a command in the head of a script, or in its body before the connection exists.
     pub fn command(&mut self, place: Place, command: &str) -> Result<(), Error> {
         let command = command.replace("\\\n", " ");
         for line in command.lines() {
@@ -47,7 +47,7 @@ impl Settings {
         let program = program.rsplit('/').next().unwrap_or_default();
         let arguments = words[1..].iter().map(String::as_str);
         match program {
-            // The Linux that `Config::linux` is, with this receive buffer.
+            // The settings of `Config::linux`, with this receive buffer.
             "defaults.sh" => self.config.window_max = Some(15 << 20),
             "sysctl" | "set_sysctls.py" => {
                 let redirections = [">", ">/dev/null", "2>&1", "/dev/null"];
@@ -111,7 +111,7 @@ impl Settings {
     }
 }
 
-/// A congestion control by the name that Linux has for it.
+/// The congestion control with this name in Linux.
 pub fn congestion(place: Place, name: &str) -> Result<Congestion, Error> {
     match name {
         "reno" => Ok(Congestion::RenoAbc),
@@ -123,7 +123,7 @@ pub fn congestion(place: Place, name: &str) -> Result<Congestion, Error> {
     }
 }
 
-/// The words of a command; blanks between double quotes part none.
+/// The words of a command. White space in double quotes does not separate words.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
