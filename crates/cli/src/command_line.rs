@@ -1,4 +1,4 @@
-//! The command line but for its subcommands, of which the command for routers has fewer.
+//! The command line, generic over the subcommands, of which the command for routers has fewer.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use crate::commands::version;
 use crate::failure::Failure;
 use crate::output;
 
-// No documentation here: what help says first is that of the subcommands' type.
+// No documentation here: the help text starts with that of the subcommands' type.
 #[derive(Parser)]
 #[command(
     name = "lasthop",
@@ -29,9 +29,9 @@ pub struct CommandLine<C: Subcommand> {
 }
 
 impl<C: Subcommand> CommandLine<C> {
-    /// The command line of this process. An `Err` is the code to exit with, for which everything has
-    /// been said: after help 0, or 1 if it could not be printed; after a usage error 2. `hint` may add to
-    /// the error about a subcommand's arguments.
+    /// Parses the command line of this process. The error is the exit code after the message has
+    /// been printed: 0 after help, or 1 if help could not be printed; 2 after a usage error. `hint`
+    /// may add advice to an error about a subcommand's arguments.
     pub fn read(hint: impl FnOnce(&str, &mut clap::Error)) -> Result<Self, ExitCode> {
         let commands = C::augment_subcommands(clap::Command::new("lasthop"));
         let arguments = without_help_of_help(&commands, std::env::args_os().collect());
@@ -50,19 +50,20 @@ impl<C: Subcommand> CommandLine<C> {
     }
 }
 
-/// Prints an error about the arguments, in colors where standard error is a terminal, unless it repeats
-/// characters that a terminal obeys: a shell may have filled in names of files that other users have chosen.
+/// Prints an error about the arguments, in color if standard error is a terminal, but without color
+/// if the text has control characters: a shell may have expanded names of files that other users
+/// have chosen.
 fn complain(error: &clap::Error) {
     let plain = error.render().to_string();
     match printable_lines(&plain) {
-        // Where standard error is closed, the exit code alone says it.
+        // If standard error is closed, the exit code still reports the error.
         Cow::Borrowed(_) => drop(error.print()),
         Cow::Owned(shown) => output::complain(shown.trim_end()),
     }
 }
 
-/// `help` has no `--help` in clap, neither that of the command nor that of a subcommand with subcommands:
-/// with it, help is still what is asked for.
+/// Removes `--help` after `help`, which in clap does not accept it, neither for the command nor for
+/// a subcommand with subcommands.
 fn without_help_of_help(commands: &clap::Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_help = |at: usize| arguments.get(at).is_some_and(|word| word == "help");
     let first = arguments.get(1).and_then(|word| commands.find_subcommand(word));

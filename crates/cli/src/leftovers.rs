@@ -1,15 +1,15 @@
-//! What an earlier run left in a directory of results.
+//! Files that an earlier run has left in a directory of results.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The files of a directory, and when each was written.
+/// The files of a directory, with their modification times.
 pub struct Files(BTreeMap<String, SystemTime>);
 
 impl Files {
-    /// Those that are there now; none where there is no directory.
+    /// Lists the current files; none if the directory does not exist.
     pub fn of(directory: &Path) -> Self {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
         let files = entries.filter_map(|entry| {
@@ -19,7 +19,7 @@ impl Files {
         Self(files.collect())
     }
 
-    /// The names of those that were there `before` and have not been written since.
+    /// The names of the files that existed `before` and have not been written since.
     pub fn left_from(&self, before: &Self) -> Vec<&str> {
         let same = self.0.iter().filter(|(name, written)| before.0.get(*name) == Some(written));
         same.map(|(name, _)| name.as_str()).collect()

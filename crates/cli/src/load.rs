@@ -1,4 +1,4 @@
-//! From a path and the command line's choices to a scenario that is ready to run.
+//! Loads a scenario that is ready to run from a path and the options of the command line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Choices {
         Overrides { trace: self.trace.clone(), settings: self.settings.clone() }
     }
 
-    /// What they change, such as `links.air.loss = 3%`.
+    /// The changes that the options make, such as `links.air.loss = 3%`.
     fn changes(&self) -> Vec<String> {
         let trace = self.trace.iter().map(|trace| format!("trace = {}", trace.display()));
         let keys: Vec<&str> = self
@@ -45,7 +45,7 @@ impl Choices {
             .map(|setting| setting.split('=').next().unwrap_or_default().trim())
             .collect();
         let settings = self.settings.iter().enumerate();
-        // Of several values of a key the last one counts.
+        // The last of several values of a key takes effect.
         let in_force = settings.filter(|(index, _)| !keys[index + 1..].contains(&keys[*index]));
         let settings = in_force.map(|(_, setting)| match setting.split_once('=') {
             Some((key, value)) => format!("{} = {}", key.trim(), value.trim()),
@@ -55,7 +55,7 @@ impl Choices {
     }
 }
 
-/// What a path can lead to.
+/// The contents of a file.
 pub enum Loaded {
     /// A scenario in TOML.
     Scenario(Box<Scenario>),
@@ -87,8 +87,8 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     Ok(Loaded::Scenario(Box::new(scenario)))
 }
 
-/// The scheme of this name: one that the scenario names, with its settings there, or else one of
-/// the catalogue.
+/// The scheme with this name: that of the scenario, with its settings there, or else that of the
+/// catalog.
 pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoice, Failure> {
     if let Some(choice) = scenario.schemes.iter().find(|choice| choice.label == name) {
         return Ok(choice.clone());
@@ -111,13 +111,13 @@ pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoic
     })
 }
 
-/// A name in the list of `--schemes`, which may have spaces behind its commas.
+/// A name in the list of `--schemes`, which may have spaces after its commas.
 pub fn scheme_name() -> impl TypedValueParser<Value = String> {
     StringValueParser::new().map(|name| name.trim().to_owned())
 }
 
-/// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among
-/// them; else the first takes its place.
+/// Removes all other schemes from the scenario, and puts these in this order. The baseline stays
+/// the same if it is among them; else the first scheme becomes the baseline.
 pub fn keep_schemes(scenario: &mut Scenario, names: &[String]) -> Result<(), Failure> {
     let baseline = scenario.schemes[scenario.baseline].label.clone();
     let mut kept: Vec<SchemeChoice> = Vec::new();
@@ -134,7 +134,7 @@ pub fn keep_schemes(scenario: &mut Scenario, names: &[String]) -> Result<(), Fai
     Ok(())
 }
 
-/// Says which of these rows have a scheme that does nothing in the scenario.
+/// Prints a note about each of these rows whose scheme has no effect in the scenario.
 pub fn note_idle_schemes<'a>(
     scenario: &Scenario,
     rows: impl IntoIterator<Item = &'a SchemeChoice>,
@@ -149,7 +149,7 @@ pub fn note_idle_schemes<'a>(
     Ok(())
 }
 
-/// What a heading says of the warm-up; nothing where there is none.
+/// The part of a heading about the warm-up; empty without one.
 pub fn warm_up(scenario: &Scenario) -> String {
     match scenario.warm_up {
         Duration::ZERO => String::new(),
@@ -157,8 +157,8 @@ pub fn warm_up(scenario: &Scenario) -> String {
     }
 }
 
-/// A scenario's name and description as a heading, and what the command line has changed: the
-/// description is of the file as it stands.
+/// A heading with the scenario's name and description, and the changes of the command line, which
+/// the description does not include.
 pub fn title(scenario: &Scenario, choices: &Choices) -> String {
     let title = match scenario.description.trim() {
         "" => scenario.name.clone(),

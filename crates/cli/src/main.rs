@@ -1,7 +1,8 @@
 //! The `lasthop` command.
 //!
-//! Exit codes: 0 success, 1 a failed run, 2 a usage or file error, 3 a run that is not to be trusted
-//! where that was required. Results go to standard output, everything else to standard error.
+//! Exit codes: 0 for success, 1 for a failed run, 2 for a usage or file error, 3 for a run that is
+//! not trusted if trust was required. Results go to standard output, everything else to standard
+//! error.
 
 mod command_line;
 mod commands;
@@ -55,7 +56,7 @@ enum Command {
     Man(commands::man::Arguments),
 }
 
-/// What may be said in addition about arguments that are wrong.
+/// Adds advice to an error about a subcommand's arguments.
 fn hint(subcommand: &str, error: &mut clap::Error) {
     match subcommand {
         "emulate" => commands::emulate::hint(error),
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
         return commands::version::execute(&version)
             .map_or_else(|failure| output::report(&failure), |()| ExitCode::SUCCESS);
     };
-    // A sweep and a trial between real hosts hear of signals themselves.
+    // A sweep and a trial between real hosts handle signals themselves.
     let leaves_files = match &command {
         Command::Run(_) => true,
         Command::Try(arguments) => arguments.only_predicts(),

@@ -14,7 +14,7 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Makes it the limit of this process; call it before the first run.
+    /// Sets the limit of this process. Must be called before the first run.
     pub fn apply(&self) {
         if let Some(octets) = self.memory_limit {
             set_limit(octets);

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Reads a whole number within a range.
+/// A parser of an integer in a range.
 pub fn whole(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));

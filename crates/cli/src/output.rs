@@ -1,7 +1,7 @@
-//! Standard output and standard error: the only places where the command prints.
+//! All output of the command to standard output and standard error.
 //!
-//! Texts contain names that others have chosen: of files, interfaces, processes. No character of theirs
-//! reaches a terminal that would obey it.
+//! Texts may contain names that other users have chosen, of files, interfaces or processes. Control
+//! characters in them are replaced, so that a terminal does not interpret them.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,11 +14,11 @@ use crate::failure::Failure;
 /// Prints a text and a line end on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = StandardOutput;
-    // What stands in JSON for such a character is the same.
+    // In JSON, the replacement of such a character is equivalent to it.
     Ok(out.write_all(format!("{}\n", printable_lines(text)).as_bytes())?)
 }
 
-/// Standard output, without a buffer of its own: what is written is there at once.
+/// Unbuffered standard output.
 pub struct StandardOutput;
 
 impl Write for StandardOutput {
@@ -33,23 +33,24 @@ impl Write for StandardOutput {
     }
 }
 
-/// An error of standard output: which output it was is what a full disk does not say.
+/// An error of standard output. The message names the output, which the system's message (such as
+/// that of a full disk) does not.
 pub fn failed(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write standard output: {error}"))
 }
 
-/// Prints one JSON document on standard output.
+/// Prints a JSON document on standard output.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Run(error.into()))?;
     print(&text)
 }
 
-/// Prints a line on standard error. If even that fails, the exit code remains.
+/// Prints a line on standard error. An error is ignored: the exit code still reports the failure.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(text));
 }
 
-/// Prints why a command failed, and gives the exit code.
+/// Prints the message of a failure, and returns its exit code.
 pub fn report(failure: &Failure) -> ExitCode {
     if let Some(message) = failure.message() {
         complain(&format!("lasthop: {message}"));
@@ -57,7 +58,7 @@ pub fn report(failure: &Failure) -> ExitCode {
     failure.exit_code()
 }
 
-/// Standard error for a log, of which each event is one write and one line.
+/// Standard error for a log. Each event is a single write of one line.
 pub struct Log;
 
 impl Write for Log {

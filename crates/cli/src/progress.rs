@@ -6,8 +6,8 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use lasthop_lab::Progress;
 
-/// How many of several runs are done; nothing where standard error is no terminal. Clones are the
-/// same bar.
+/// A bar for the number of complete runs; hidden if standard error is not a terminal. Clones share
+/// the bar.
 #[derive(Clone)]
 pub struct Bar(ProgressBar);
 
@@ -26,19 +26,19 @@ impl Bar {
     }
 }
 
-/// How long the rest may take, once there is something to go by.
+/// Writes the estimated remaining time, when at least one run is complete.
 fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.pos() > 0 {
-        // An error leaves this text out of the bar.
+        // After an error, the bar has no such text.
         let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
     }
 }
 
-/// How much of one run's simulated time has passed; nothing where standard error is no terminal.
+/// A bar for the simulated time of one run; hidden if standard error is not a terminal.
 pub struct TimeBar(ProgressBar);
 
 impl TimeBar {
-    /// The bar of a run that takes at most this much simulated time.
+    /// Creates the bar of a run with this maximum simulated time.
     pub fn new(duration: Duration) -> Self {
         let bar = ProgressBar::new(millis(duration));
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% simulated, at most {eta} left") {

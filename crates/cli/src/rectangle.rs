@@ -1,4 +1,4 @@
-//! Results as one table of CSV on standard output.
+//! Results as a CSV table on standard output.
 
 use anyhow::anyhow;
 use lasthop_lab::rectangle::Table;
@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::output;
 
-/// Prints the results, which are objects as in JSON. The columns `first` come first, all others in
-/// the order of their names. A number has the unit that is in its name; what is missing is empty.
+/// Prints results, which are JSON objects. The columns `first` come first, all others in the order
+/// of their names. The unit of a number is part of the column's name; missing values are empty.
 pub fn print(first: &[&str], results: &[Value]) -> Result<(), Failure> {
     let text = Table::of(first, results).text();
     let text = text.map_err(|error| Failure::Run(anyhow!("cannot write CSV: {error}")))?;

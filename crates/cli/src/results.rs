@@ -1,4 +1,4 @@
-//! Files of results: whether they may replace earlier ones, and those that cannot be begun.
+//! Files of results: the option to replace earlier ones, and errors of their creation.
 
 use std::io::{Error, ErrorKind};
 
@@ -16,13 +16,14 @@ pub struct Overwrite {
 }
 
 impl Overwrite {
-    /// What becomes of earlier files.
+    /// The treatment of earlier files.
     pub const fn earlier(&self) -> Earlier {
         if self.overwrite { Earlier::Goes } else { Earlier::Stays }
     }
 }
 
-/// What kept a file of results from being begun: a wrong argument, unless there is no room.
+/// The failure for a file of results that cannot be created: a wrong argument, unless the disk is
+/// full.
 pub fn cannot_begin(error: Error) -> Failure {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {

@@ -1,10 +1,10 @@
 //! The `lasthop` command for routers with little flash: the gateway and the list of schemes.
 //!
-//! `main.rs` is the whole command. Both have the same modules.
+//! `main.rs` is the complete command. Both use the same modules.
 
 mod command_line;
 mod commands {
-    //! The subcommands, a file each.
+    //! The subcommands, each in its own file.
     #[path = "gain/elsewhere.rs"]
     pub mod gain;
     pub mod gateway;
@@ -34,7 +34,7 @@ enum Command {
     Schemes(commands::schemes::Arguments),
 }
 
-/// What may be said in addition about arguments that are wrong.
+/// Adds advice to an error about a subcommand's arguments.
 fn hint(subcommand: &str, error: &mut clap::Error) {
     if subcommand == "gateway" {
         commands::gateway::hint(error);

@@ -1,4 +1,4 @@
-//! What remains to be done when a signal ends the command.
+//! The handling of signals that end the command.
 
 use std::io;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-/// On Ctrl-C and the like: does this last, removes what has been written of files that are not
-/// whole, and ends by the signal. It does not wait until the work is canceled: a command that waits
-/// for the reader of a pipe does not ask.
+/// Handles Ctrl-C and similar signals: calls `last`, removes incomplete files, and ends the process
+/// by the signal, at once: a command that waits for the reader of a pipe does not check for
+/// cancellation.
 pub fn on_termination(last: impl Fn() + Send + 'static) {
-    // Without this a part would stay behind, and nothing else would be wrong.
+    // If this fails, the only consequence is that incomplete files are left.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     std::thread::spawn(move || {
         for signal in &mut signals {
@@ -24,30 +24,30 @@ pub fn on_termination(last: impl Fn() + Send + 'static) {
     });
 }
 
-/// The signals of a command that, told to end, still has something to print.
+/// The termination signals of a command that prints results after a signal.
 pub struct Termination {
     stop: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
 }
 
 impl Termination {
-    /// From now on, signals no longer end the process.
+    /// Starts to catch the signals: from now on, they do not end the process.
     pub fn listen() -> io::Result<Self> {
         let termination = Self { stop: Arc::default(), signal: Arc::default() };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: who sees that it has to stop sees why.
+            // In this order, so that the signal is known when `stop` is set.
             flag::register_usize(signal, Arc::clone(&termination.signal), signal as usize)?;
             flag::register(signal, Arc::clone(&termination.stop))?;
         }
         Ok(termination)
     }
 
-    /// Set as soon as one has come.
+    /// A flag that is set when a signal arrives.
     pub fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
-    /// The one that has come.
+    /// The signal that has arrived, if any.
     pub fn signal(&self) -> Option<i32> {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,
@@ -56,8 +56,7 @@ impl Termination {
     }
 }
 
-/// Removes what has been written of files that are not whole, and ends by the signal: a shell sees
-/// 130 after Ctrl-C.
+/// Removes incomplete files, and ends the process by the signal: a shell reports 130 after Ctrl-C.
 pub fn end_by(signal: i32) {
     remove_parts();
     let _ = emulate_default_handler(signal);

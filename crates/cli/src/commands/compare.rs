@@ -51,7 +51,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     arguments.memory.apply();
     let mut scenario = match load::any(&arguments.scenario, &arguments.choices)? {
         Loaded::Scenario(scenario) => *scenario,
-        // Every run would be the same, and an interval of no width would look like certainty.
+        // All runs would be equal, and a confidence interval of zero width would be misleading.
         Loaded::DataFile(data) if arguments.seeds.is_some() && data.scenario.wlans.is_empty() => {
             let problem = "--seeds is allowed only with scenarios and with data files (.dat) that have an 802.11 cell (shared_links); in other data files each link has its random_seed";
             return Err(Failure::usage(anyhow!(problem)));
@@ -91,7 +91,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
-/// What the improvement is, which is of the completion time only where all runs completed.
+/// The explanation of the improvement, which refers to the completion time only if all runs
+/// completed.
 fn improvement(comparison: &Comparison) -> String {
     let completed = |row: &&ComparisonRow| row.completion_s.is_some();
     let baseline = comparison.rows.iter().find(|row| row.scheme == comparison.baseline);
@@ -116,12 +117,12 @@ fn lines(comparison: &Comparison) -> Result<Vec<Value>, Failure> {
     Ok(lines.map_err(|error| Failure::Run(error.into()))?.concat())
 }
 
-/// A scheme's lines: all flows together, then each.
+/// The lines of a scheme: one for all flows together, then one for each flow.
 fn lines_of(row: &ComparisonRow) -> Result<Vec<Value>, serde_json::Error> {
     let mut all = serde_json::to_value(row)?;
     all["scope"] = json!("all");
     if let Some(fields) = all.as_object_mut() {
-        // The flows have lines of their own; a group's mean is the mean of theirs.
+        // The flows have their own lines; a group's mean can be computed from them.
         fields.retain(|key, _| !["flows", "single_flows"].contains(&key.as_str()));
     }
     let mut lines = vec![all];

@@ -22,7 +22,7 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints the completions of `command`, the whole command line.
+/// Prints the completions of `command`, the complete command line.
 pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Failure> {
     let mut command = without_hidden(command);
     let name = command.get_name().to_owned();
@@ -31,14 +31,13 @@ pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Fail
     output::print(String::from_utf8_lossy(&script).trim_end())
 }
 
-/// The command without its hidden subcommands, which completions would have.
+/// The command without its hidden subcommands, which would otherwise appear in completions.
 fn without_hidden(command: clap::Command) -> clap::Command {
     let command = command.mut_subcommands(without_hidden);
     if !command.get_subcommands().any(clap::Command::is_hide_set) {
         return command;
     }
-    // Nothing removes a subcommand, so the command is made again. A name lives as long as the
-    // program.
+    // clap cannot remove a subcommand, so the command is built again. Its name must be static.
     let name: &'static str = command.get_name().to_owned().leak();
     let shown = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
     let made = clap::Command::new(name)

@@ -47,7 +47,7 @@ use meter::Meter;
 use place::{Place, this_program};
 use reach::Reach;
 
-/// The variable that tells a command what its link is like.
+/// The environment variable with the description of the link, for the command.
 const LINK: &str = "LASTHOP_LINK";
 
 /// The arguments of `emulate`.
@@ -202,7 +202,8 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let file = arguments.summary.as_ref().map(create).transpose().map_err(cannot_begin)?;
     let packets = arguments.pcap.as_ref().map(create).transpose().map_err(cannot_begin)?;
-    // Before any thread starts, until all files are written: a second Ctrl-C is for the command, too.
+    // From before any thread starts until all files are written: also a second Ctrl-C is for the
+    // command.
     let signals = Signals::hold();
     let recording = packets.map(|packets| Recording::start(packets, &mut built)).transpose()?;
     let outcome = run(arguments, link, place, built, ends, &signals);
@@ -216,10 +217,10 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     };
     let recorded = recording.map_or(Ok(()), Recording::finish);
-    let told = tell(arguments, &summary, file);
+    let reported = report(arguments, &summary, file);
     drop(signals);
-    match recorded.map_err(Failure::from).and(told) {
-        // The command's own failure comes first.
+    match recorded.map_err(Failure::from).and(reported) {
+        // The exit code of the command takes precedence.
         Err(failure) if code != 0 => {
             if let Some(message) = failure.message() {
                 output::complain(&format!("lasthop: {message}"));
@@ -231,7 +232,7 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The link of the flags, as the start of a file.
+/// Prints the link of the flags as a scenario file.
 fn print_link(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.link {
         return Err(Failure::usage(anyhow!("--print-link: {} is a file already", path.display())));
@@ -249,7 +250,8 @@ fn print_link(arguments: &Arguments) -> Result<(), Failure> {
     output::print(text.trim_end())
 }
 
-/// Everything that is made here is gone when this returns, however that comes about.
+/// Runs the command and the emulation. Everything that is created here is removed when this
+/// returns, also after an error.
 fn run(
     arguments: &Arguments,
     Link { label, settings, .. }: Link,
@@ -261,14 +263,14 @@ fn run(
     let files = OpenFiles::raise();
     let (hop, near_device, far_device) = ClientSide::new(directory, &machine)?;
     let mut supervisor =
-        start_keeper(&hop).context("cannot start the process that clears up after this one")?;
+        start_supervisor(&hop).context("cannot start the process that clears up after this one")?;
     let names =
         Names::behind(&hop, &machine).context("cannot write the names that resolve behind the hop")?;
     let resolvers = names.resolvers().to_vec();
     let listeners = Wanted { resolvers, localhost: arguments.localhost, elsewhere: None };
-    let mut beyond = Reach::open(&hop, machine, listeners, &mut supervisor)?;
+    let mut reach = Reach::open(&hop, machine, listeners, &mut supervisor)?;
     if !arguments.json && !arguments.quiet {
-        beyond.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
+        reach.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
     }
     let ends = vec![
         End { node: near, peer: far, device: near_device },
@@ -288,7 +290,7 @@ fn run(
         command: words_of(&command),
         changed: BTreeMap::new(),
     };
-    // `lasthop emulate set` works behind the hop, too.
+    // `lasthop emulate set` also works on the client side of the hop.
     let user = if let RunAs::User(user) = &run_as { Some(user.uid()) } else { None };
     let socket = ControlSocket::listen(&path, user, about, settings, built.links, running.handle())
         .context("cannot create the control socket")?;
@@ -303,34 +305,34 @@ fn run(
     drop(meter);
     command::end_the_rest(&hop);
     drop((socket, names));
-    let told = std::mem::take(&mut beyond.notes);
-    // While the device still has its name: the next emulation may take both.
-    let undone = beyond.close();
+    let notes = std::mem::take(&mut reach.notes);
+    // Before the device is removed: then the next emulation may take its name and its addresses.
+    let notes_of_close = reach.close();
     let mut summary = running.stop()?;
     if arguments.json || arguments.quiet {
-        summary.notes.extend(told);
+        summary.notes.extend(notes);
     }
-    summary.notes.extend(undone);
+    summary.notes.extend(notes_of_close);
     Ok((summary, command::exit_code(status)))
 }
 
-fn start_keeper(hop: &ClientSide) -> std::io::Result<Supervisor> {
+fn start_supervisor(hop: &ClientSide) -> std::io::Result<Supervisor> {
     Supervisor::start(this_program("keep"), hop)
 }
 
-/// Reads a name of an emulation.
+/// Parses the name of an emulation.
 pub fn name(text: &str) -> Result<String, String> {
     let is_name = (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control);
     if is_name { Ok(text.to_owned()) } else { Err("expected 1 to 64 characters on one line".to_owned()) }
 }
 
-/// The command as a user would type it, quotes aside.
+/// The words of the command line, without quoting.
 fn words_of(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// What the command line asks for, or a shell.
+/// The command of the command line, or a shell.
 fn command(arguments: &Arguments, run_as: &RunAs) -> Command {
     if let [program, words @ ..] = arguments.command.as_slice() {
         let mut command = Command::new(program);
@@ -345,7 +347,7 @@ fn command(arguments: &Arguments, run_as: &RunAs) -> Command {
     })
 }
 
-fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {
+fn report(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
     if arguments.json {
         output::complain(&json);

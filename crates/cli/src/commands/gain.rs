@@ -1,4 +1,4 @@
-//! `lasthop gateway gain`: what a gateway measured of its hop, in the simulator under each scheme.
+//! `lasthop gateway gain`: simulates the hop that a gateway has measured under each scheme.
 
 mod hop;
 mod report;
@@ -94,9 +94,9 @@ pub struct Arguments {
     csv: bool,
 }
 
-/// The connections that are asked for where clients are counted: those that carried most.
-const CONNECTIONS: usize = 1000;
-/// Rates that are predicted where none is given, as multiples of that of the fastest connection.
+/// The maximum number of connections to query if clients are counted: those that carried most.
+const MAX_CONNECTIONS: usize = 1000;
+/// The rates for predictions if none is given, as multiples of that of the fastest connection.
 const MULTIPLES: [f64; 3] = [1.0, 2.0, 4.0];
 const NONE: &str = "none";
 
@@ -144,9 +144,9 @@ impl Arguments {
         Query { filter: self.filter.clone(), ..Query::default() }
     }
 
-    /// Asks a gateway for its clients, if it counts them, and its connections.
+    /// Queries the clients of a gateway, if it counts them, and its connections.
     fn ask(&self) -> Result<Lists, Failure> {
-        // What is wrong is said even if there is no gateway.
+        // Errors of the filters are reported even without a gateway.
         let may_be_of_clients = self.selection::<ClientReport>().is_ok();
         if !may_be_of_clients {
             self.selection::<FlowReport>()?;
@@ -161,7 +161,7 @@ impl Arguments {
             self.selection::<FlowReport>()?;
             self.query()
         } else {
-            Query { limit: Some(CONNECTIONS), ..Query::default() }
+            Query { limit: Some(MAX_CONNECTIONS), ..Query::default() }
         };
         let flows = self.socket.ask(&Command::Flows(query))?;
         Ok(Lists { flows, clients })
@@ -207,7 +207,7 @@ fn misread(path: &Path, error: &serde_json::Error) -> Failure {
     Failure::usage(anyhow!("{}: {error}; {expected}", path.display()))
 }
 
-/// The names of the schemes: none, and those that were asked for or that run in a gateway.
+/// The names of the schemes: none, and the requested ones, or else all that run in a gateway.
 fn schemes(asked: &[String]) -> Result<Vec<String>, Failure> {
     let mut names = vec![NONE.to_owned()];
     if asked.is_empty() {
@@ -227,7 +227,7 @@ fn schemes(asked: &[String]) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Whether a scheme runs in a gateway: `Ok` if it does.
+/// Fails unless a scheme runs in a gateway.
 fn runs(name: &str) -> Result<(), Failure> {
     let choice = SchemeChoice::new(name, toml::Table::new()).map_err(Failure::usage)?;
     let Some(stack) = choice.stack() else {
@@ -237,14 +237,14 @@ fn runs(name: &str) -> Result<(), Failure> {
     plan.map(drop).map_err(|error| Failure::usage(anyhow!("--schemes: {error}")))
 }
 
-/// The rates of a hop that carried what the fastest connection did, or more.
+/// The candidate rates of the hop: at least that of the fastest connection.
 fn rates_beyond(hop: &Hop) -> Result<Vec<Bitrate>, Failure> {
     let Some(fastest) = hop.fastest_bps else {
         return Err(Failure::Run(anyhow!(
             "no connection carried enough to tell a rate: give that of the hop, such as `--rate '50 Mbit/s'`"
         )));
     };
-    // Two or three digits of it are meant.
+    // Rounded to two or three digits, its precision.
     let unit = if fastest < 1e6 { 1e3 } else { 1e5 };
     let rate = |multiple: f64| Bitrate::from_bps(((fastest * multiple / unit).ceil() * unit) as u64);
     Ok(MULTIPLES.into_iter().filter_map(rate).collect())

@@ -116,7 +116,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return put(question);
     }
     let Some(file) = &arguments.config else { return output::print(DEFAULT_FILE.trim_end()) };
-    // A gateway's own radios do not tell the fate of each frame.
+    // A gateway's own radios do not report the fate of each frame.
     let mut config =
         config::read(file, lasthop_agent::LinkSenses::empty()).map_err(|error| misread(file, error))?;
     config.plan.passive |= arguments.passive;
@@ -126,7 +126,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     run(config, file)
 }
 
-/// Adds to an error what the configuration is for: other daemons have flags for it.
+/// Adds advice to an error about a flag that other daemons have: the configuration file has the
+/// setting.
 pub fn hint(error: &mut clap::Error) {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
     let tip = match flag.as_str() {
@@ -145,7 +146,8 @@ pub fn hint(error: &mut clap::Error) {
     }
 }
 
-/// A misspelt question is taken for the name of a file.
+/// The failure for a configuration that cannot be read. A misspelled subcommand is parsed as the
+/// name of a file.
 fn misread(file: &Path, error: config::FileError) -> Failure {
     let is_a_word = file.to_str().is_some_and(|word| word.bytes().all(|octet| octet.is_ascii_lowercase()));
     if is_a_word && !file.exists() {
@@ -192,7 +194,7 @@ fn start_log(config: &Config) {
         .log_internal_errors(false)
         .with_max_level(level)
         .with_target(false);
-    // There is none before this one.
+    // This fails only if a log has been set before, and none has.
     let _ = match config.log_format {
         LogFormat::Text => log.with_ansi(false).try_init(),
         LogFormat::Json => log.json().try_init(),
@@ -236,7 +238,7 @@ fn put(question: &Question) -> Result<(), Failure> {
 }
 
 impl Sorted {
-    /// Prints a list as it was asked for; `table` is for people.
+    /// Prints a list in the requested format; `table` is the default one.
     fn list<R: Row + DeserializeOwned>(
         &self,
         command: impl FnOnce(Query) -> Command,
@@ -246,7 +248,7 @@ impl Sorted {
         let Self { rows, listing: Listing { at, csv } } = self;
         let (sent, read): (Vec<Value>, Vec<R>) = rows.ask(at, command)?.into_iter().unzip();
         if at.json {
-            // All that the gateway tells, also where it is newer than this command.
+            // Includes keys that only a newer gateway sends.
             output::print_json(&sent)
         } else if *csv {
             output::print(&rows::of_list(&read)?)

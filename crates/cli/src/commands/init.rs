@@ -60,7 +60,7 @@ impl Template {
         }
     }
 
-    /// What to do with it next.
+    /// The command to use with the file.
     const fn command(self) -> &'static str {
         match self {
             Self::Hop | Self::Wifi | Self::Upload => "lasthop compare",
@@ -84,8 +84,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     output::print(&format!("wrote {name}; next: {} {name}", arguments.template.command()))
 }
 
-/// A file's name as it is typed in a shell, in quotes if it needs them. `None` if it would not be on
-/// one line.
+/// A file's name in the form for a shell, quoted if necessary. `None` if it contains a line end.
 fn in_a_shell(file: &Path) -> Option<String> {
     let name = file.display().to_string();
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%".contains(letter);
@@ -106,9 +105,9 @@ fn list() -> Result<(), Failure> {
     output::print(&table.to_string())
 }
 
-/// Writes a file that does not exist yet.
+/// Writes a new file.
 fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
-    // Not `exists`, which follows a link: one that leads nowhere is in its place all the same.
+    // `exists` would follow links, and miss a dangling one.
     if let Ok(found) = file.symlink_metadata() {
         let what = if found.is_symlink() { "symbolic link" } else { "file" };
         return Err(Failure::usage(anyhow!("{}: this {what} exists; choose another name", file.display())));

@@ -27,8 +27,8 @@ pub struct Arguments {
     overwrite: Overwrite,
 }
 
-/// Writes a page for `command`, the whole command line, and for each of its subcommands, and a page
-/// for the gateway's configuration.
+/// Writes a page for `command`, the complete command line, a page for each of its subcommands, and
+/// a page for the gateway's configuration.
 pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Failure> {
     let mut pages = Vec::new();
     let mut command = command.disable_help_subcommand(true);
@@ -44,7 +44,7 @@ pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Fail
         let earlier = arguments.overwrite.earlier();
         files.push(ResultFile::create(&name, &[], earlier).map_err(cannot_begin)?);
     }
-    // Only now: one page that is there already keeps all others from being written.
+    // After all files are created: if one page exists already, none is written.
     for (page, mut file) in pages.iter().zip(files) {
         file.write_all(&page.text)?;
         file.finish()?;

@@ -99,7 +99,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     verdict
 }
 
-/// Fails unless the rows that disagree are those on the list.
+/// Fails unless the rows that disagree are exactly those with an explanation.
 fn check(explanations: &Explanations, rows: &[ExplainedRow]) -> Result<(), Failure> {
     let unexplained = rows.iter().filter(|row| !row.row.agrees && row.explained.is_none());
     let unexplained = unexplained.map(|row| format!("disagrees and is not explained: {}", named(&row.row)));
@@ -113,7 +113,7 @@ fn check(explanations: &Explanations, rows: &[ExplainedRow]) -> Result<(), Failu
     }
 }
 
-/// All that tells a row from others.
+/// The text that identifies a row.
 fn named(row: &Row) -> String {
     let parameters = Value::Object(row.parameters.clone());
     format!("{}, {}, {}, {}, {parameters}", row.paper, row.item, row.scheme, row.metric)

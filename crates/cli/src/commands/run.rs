@@ -124,8 +124,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 /// The kinds of events to print.
 fn event_kinds(arguments: &Arguments, is_data_file: bool) -> Result<EventKinds, Failure> {
     match &arguments.events {
-        // The thesis's simulator prints its events; a scenario has none to print, and a JSON
-        // document stands alone.
+        // The thesis's simulator prints its events. A scenario has no such events, and a JSON
+        // document must be the only output.
         None if is_data_file && !arguments.json => Ok(EventKinds::DEFAULT),
         None => Ok(EventKinds::empty()),
         Some(_) if !is_data_file => Err(Failure::usage(anyhow!(
@@ -153,7 +153,7 @@ fn run(
         summary_file = file;
         Ok(observers)
     };
-    // Events and the bar would share the screen.
+    // No bar if events are printed on the same screen.
     let bar = (!prints_events).then(|| TimeBar::new(scenario.duration));
     let progress = bar.as_ref().map_or(&Silent as &dyn Progress, |bar| bar);
     let outcome = run_observed(scenario, scheme, seed, observers, progress);
@@ -163,8 +163,8 @@ fn run(
     Ok(summary)
 }
 
-/// Writes out all files of a run before the first of them gets its name: what fails leaves those of an
-/// earlier run together. The summary comes last.
+/// Writes all files of a run before any of them gets its name, so that an error keeps the files of
+/// an earlier run consistent. The summary is named last.
 fn name_results(
     summary: &RunSummary,
     mut observers: Observers,
@@ -194,7 +194,7 @@ fn observers(
     let earlier = arguments.overwrite.earlier();
     let mut observers: Observers = Vec::new();
     let mut summary = None;
-    // Not before the world is built: a scheme that cannot work here leaves nothing behind.
+    // After the world is built, so that a scheme that cannot work here leaves no files.
     if let Some(out) = &arguments.out {
         make_directory(out)
             .with_context(|| format!("--out {}: cannot create the directory", out.display()))

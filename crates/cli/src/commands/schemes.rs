@@ -63,7 +63,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let about_name =
         "`lasthop schemes NAME` describes where a scheme helps, where it hurts, and its settings";
     let legend = [about_name, SchemeChoice::ABOUT_NO_LOSS].map(|text| indented("", text)).concat();
-    let columns = width().unwrap_or(USUAL_WIDTH);
+    let columns = width().unwrap_or(DEFAULT_WIDTH);
     output::print(&format!("{}\n{}", table.within(Some(columns)), legend.trim_end()))
 }
 
@@ -84,7 +84,8 @@ fn details(scheme: &Scheme) -> String {
     text
 }
 
-/// A setting's key, default and what is allowed, and below them what it does and what its words mean.
+/// The text of a setting: its key, default and allowed values, then its purpose and the meaning of
+/// its words.
 fn described(setting: &Setting) -> String {
     let default = setting.default.as_ref().map_or_else(String::new, |default| format!(" = {default}"));
     let mut text = indented("    ", &format!("{}{default}  ({})", setting.name, setting.allowed()));
@@ -114,16 +115,16 @@ fn print_settings(scheme: &Scheme) -> Result<(), Failure> {
     rectangle::print(&columns, &lines.collect::<Vec<_>>())
 }
 
-/// Where standard output has no width, texts have this one.
-const USUAL_WIDTH: u16 = 80;
-/// Longer lines are hard to read; those of `--help` are no longer, either.
-const WIDEST: u16 = 110;
+/// The width of texts if standard output has none.
+const DEFAULT_WIDTH: u16 = 80;
+/// The maximum width of texts, which is that of `--help`: longer lines are hard to read.
+const MAX_WIDTH: u16 = 110;
 
-/// A paragraph that begins with `label`, as wide as the terminal, at most 110 columns; further
-/// lines stand below the first's text.
+/// A paragraph that starts with `label`, with the width of the terminal, at most 110 columns.
+/// Further lines are indented to the text of the first.
 fn indented(label: &str, text: &str) -> String {
     let rest = " ".repeat(label.len());
-    let options = textwrap::Options::new(width().unwrap_or(USUAL_WIDTH).min(WIDEST).into())
+    let options = textwrap::Options::new(width().unwrap_or(DEFAULT_WIDTH).min(MAX_WIDTH).into())
         .initial_indent(label)
         .subsequent_indent(&rest)
         .break_words(false);
@@ -136,7 +137,7 @@ fn describe(scheme: &Scheme) -> Value {
     all
 }
 
-/// A scheme without its settings.
+/// The description of a scheme without its settings.
 fn summary(scheme: &Scheme) -> Value {
     json!({
         "name": scheme.name,

@@ -61,7 +61,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Where the results go.
+/// The destination of the results.
 enum Target<'a> {
     StandardOutput { is_json: bool },
     File(&'a Path, Format),
@@ -84,8 +84,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     in_threads(threads, || match target {
         Target::StandardOutput { is_json } => to_standard_output(&checked(&file, &read)?, is_json),
         Target::File(path, format) => {
-            // Before the work: what cannot be written should not cost it.
-            // A sweep that was begun has been allowed to replace what is there.
+            // Checked before the sweep, which would be wasted if its results could not be written.
+            // A sweep that is resumed had permission to replace the file when it started.
             let earlier = if arguments.resume { Earlier::Goes } else { arguments.overwrite.earlier() };
             let place = ResultPath::new(path, &file.files(), earlier).map_err(cannot_begin)?;
             let origin = Origin {
@@ -114,7 +114,7 @@ impl Arguments {
         }
     }
 
-    /// A choice of what the sweep itself varies would make many points the same.
+    /// Refuses an option for a parameter that the sweep varies: it would make many points equal.
     fn refuse_what_varies(&self, sweep: &Sweep) -> Result<(), Failure> {
         for key in sweep.parameters() {
             let option = match key {
@@ -127,7 +127,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// The scenario of a point, as the command line has it.
+    /// The scenario of a point, with the options of the command line.
     fn scenario(&self, sweep: &Sweep, index: usize) -> Result<Scenario, Failure> {
         let point =
             sweep.point(index).ok_or_else(|| Failure::Run(anyhow!("the sweep has no point {index}")))?;
@@ -148,7 +148,7 @@ impl Arguments {
         Ok(scenario)
     }
 
-    /// Whose settings vary, that scheme has to run.
+    /// Refuses to leave out a scheme whose settings the sweep varies.
     fn refuse_to_leave_out(&self, sweep: &Sweep, scenario: &Scenario) -> Result<(), Failure> {
         for key in sweep.parameters() {
             let index = key.strip_prefix("schemes.").and_then(|rest| rest.split('.').next()?.parse().ok());
@@ -164,7 +164,7 @@ impl Arguments {
     }
 }
 
-/// Every run of the sweep, checked. Says which schemes do nothing, and at how many points.
+/// Checks every run of the sweep. Prints which schemes have no effect, and at how many points.
 fn checked<'a>(
     sweep: &'a Sweep,
     read: &'a (dyn Fn(usize) -> Result<Scenario, Failure> + Sync + 'a),
@@ -230,7 +230,7 @@ fn to_file(
         bar_of_signals.finish();
         if let Some(so_far) = part.as_ref() {
             keep(so_far, "interrupted: ", (runs, RESUME));
-            // What is there stays as it was just reported: the lock outlives us.
+            // The lock is kept until the process ends, so that the file stays as reported.
             std::mem::forget(part);
         }
     });
@@ -238,7 +238,7 @@ fn to_file(
     bar.finish();
     let written = swept.and_then(|()| {
         let rows = part.with(|part| part.rows())?;
-        // The lock is free meanwhile, so that Ctrl-C ends this at once.
+        // The lock is not held meanwhile, so that Ctrl-C takes effect at once.
         Ok(convert(rows, &grid.columns(), format, &mut place)?)
     });
     let mut part = part.lock();
@@ -254,8 +254,8 @@ fn to_file(
     Ok(())
 }
 
-/// The results so far, for the sweep and for the end that a signal brings; `None` once they are in
-/// their own file.
+/// The results so far, shared by the sweep and the handler of signals; `None` when the file of
+/// results is complete.
 #[derive(Clone)]
 struct Shared(Arc<Mutex<Option<Part>>>);
 
@@ -274,15 +274,15 @@ impl Shared {
     }
 }
 
-/// How the command line begins a sweep.
+/// The options for the start of a sweep.
 #[derive(Clone, Copy)]
 struct Begin {
     resume: bool,
-    /// Without anything to resume.
+    /// The treatment of earlier results if there is nothing to resume.
     earlier: Earlier,
 }
 
-/// Opens the results so far, or begins new ones.
+/// Opens the results so far, or creates new ones.
 fn begin(grid: &Grid<'_, Failure>, origin: &Origin, how: Begin, path: &Path) -> io::Result<Part> {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
@@ -307,26 +307,26 @@ fn begin(grid: &Grid<'_, Failure>, origin: &Origin, how: Begin, path: &Path) -> 
 
 const RESUME: &str = "the same command with --resume continues";
 
-/// How to go on after a failure.
+/// Advice on how to continue after a failure.
 fn way_on(failure: &Failure) -> &'static str {
     let run = match failure {
         Failure::Run(error) => error.downcast_ref::<RunError>(),
         Failure::Usage(_) | Failure::Untrusted(_) | Failure::ReaderGone => None,
     };
     match run.map(RunError::cause) {
-        // The disk was full, or there was another error of the output.
+        // An error of the output, such as a full disk.
         None => RESUME,
         Some(RunError::Memory(_)) => {
             "the same command with --resume continues, with fewer --jobs or a higher --memory-limit"
         }
-        // The same inputs give the same failure, and other inputs give other results.
+        // The same inputs cause the same failure, and other inputs have other results.
         Some(_) => {
             "the run that failed will fail again: correct the sweep or its scenario, and remove this file"
         }
     }
 }
 
-/// Keeps the runs that are done, and says how to go on.
+/// Keeps the completed runs, and prints how to continue.
 fn keep(part: &Part, why: &str, (runs, way_on): (usize, &str)) {
     part.keep();
     let (done, path, runs) = (part.runs(), part.path().display(), counted(runs as u64, "run"));
@@ -337,7 +337,7 @@ fn keep(part: &Part, why: &str, (runs, way_on): (usize, &str)) {
     });
 }
 
-/// Writes the file of results, which has no name yet.
+/// Writes the file of results before it gets its name.
 fn convert(
     mut rows: impl Read,
     columns: &[Column],

@@ -90,7 +90,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Whether no real host takes part.
+    /// Whether the command only predicts, without real hosts.
     pub const fn only_predicts(&self) -> bool {
         self.predict
     }
@@ -151,20 +151,20 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let Runs { done, failed } = runs::all(&cases, arguments.jobs as usize, termination.stop(), run);
     match (termination.signal(), failed) {
         (Some(signal), _) => {
-            // Real runs take minutes: what is there is not thrown away.
+            // Real runs take minutes, so the completed ones are printed.
             let runs = counted(cases.len() as u64, "run");
-            let said = match done.len() {
+            let progress = match done.len() {
                 0 => format!("none of {runs} is done"),
                 1 => format!("1 of {runs} is done"),
                 many => format!("{many} of {runs} are done"),
             };
-            // The exit code says that a signal came, whatever these runs brought.
+            // The exit code reports the signal, whatever the results of these runs.
             if !done.is_empty()
                 && let Err(failure) = print(arguments, &scenario, series, done)
             {
                 let _ = output::report(&failure);
             }
-            output::complain(&format!("lasthop: interrupted: {said}"));
+            output::complain(&format!("lasthop: interrupted: {progress}"));
             signals::end_by(signal);
             Ok(())
         }
@@ -173,7 +173,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Prints what the runs have brought, and fails if octets were wrong.
+/// Prints the results of the runs, and fails if octets were wrong.
 fn print(
     arguments: &Arguments,
     scenario: &Scenario,
@@ -205,7 +205,7 @@ fn print(
     }
 }
 
-/// Reads `NAME=PROGRAM`.
+/// Parses `NAME=PROGRAM`.
 fn program(text: &str) -> Result<Program, String> {
     match text.split_once('=') {
         Some((label, path)) if !label.is_empty() && !path.is_empty() => {
@@ -215,7 +215,7 @@ fn program(text: &str) -> Result<Program, String> {
     }
 }
 
-/// The scenario as the command line has it.
+/// The scenario, with the options of the command line.
 fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
     let mut scenario =
         file::read(&arguments.scenario, &arguments.choices.overrides()).map_err(Failure::usage)?;

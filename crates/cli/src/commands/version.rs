@@ -20,13 +20,13 @@ pub struct Arguments {
     verbose: bool,
 }
 
-/// Prints the version: no other argument comes without a command.
+/// Prints the version, which is the only argument that is allowed without a command.
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let mut text = concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned();
     if arguments.verbose {
         let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
         let schemes: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "\nplatform    {} {}, {profile} build\nschemes     {}\nbackends    tc-bpf (Linux 5.8 or newer), tun\n\

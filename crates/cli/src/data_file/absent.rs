@@ -1,4 +1,4 @@
-//! A build without the reader of the 1997 thesis's data files: there are none.
+//! A replacement for `data_file` in a build without the reader of the 1997 thesis's data files.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,14 +9,14 @@ use lasthop_scenario::Scenario;
 use lasthop_scenario::build::Built;
 use lasthop_sim::Observer;
 
-/// Never there.
+/// A data file; it has no values in this build.
 pub struct DataFile {
     pub scenario: Scenario,
     pub notes: Vec<String>,
     never: std::convert::Infallible,
 }
 
-/// Kinds of events to print: of a data file alone.
+/// Kinds of events to print, which only data files have.
 #[derive(Clone, Copy)]
 pub struct EventKinds;
 

@@ -1,5 +1,5 @@
-//! `lasthop emulate --pcap`: the capture of a run, written on a thread of its own, because the
-//! emulator's thread must not wait for a disk.
+//! `lasthop emulate --pcap`: the capture of a run. Its own thread writes it, because the emulator's
+//! thread must not wait for a disk.
 
 use std::io;
 use std::sync::Arc;
@@ -16,28 +16,29 @@ use portable_atomic::AtomicU64;
 
 use crate::output;
 
-/// Packets that may wait for the disk: a second at 200 Mbit/s, seen at both ends.
-const MOST_WAITING: usize = 1 << 15;
+/// The maximum number of packets that wait for the disk: those of a second at 200 Mbit/s, at both
+/// ends.
+const MAX_QUEUED: usize = 1 << 15;
 
-/// A capture under way.
+/// A capture in progress.
 pub struct Recording {
     thread: JoinHandle<Capture>,
     missed: Arc<AtomicU64>,
 }
 
 impl Recording {
-    /// Starts to write what the world of `built` does from now on.
+    /// Starts to record the packets of the world of `built`.
     pub fn start(file: ResultFile, built: &mut Built) -> io::Result<Self> {
         let capture = Capture::new(file, built)?;
-        let (packets, seen) = sync_channel(MOST_WAITING);
+        let (packets, recorded) = sync_channel(MAX_QUEUED);
         let missed = Arc::new(AtomicU64::new(0));
-        built.world.observe(Box::new(Witness { packets, missed: Arc::clone(&missed) }));
+        built.world.observe(Box::new(Recorder { packets, missed: Arc::clone(&missed) }));
         let thread =
-            thread::Builder::new().name("capture".to_owned()).spawn(move || write(capture, &seen))?;
+            thread::Builder::new().name("capture".to_owned()).spawn(move || write(capture, &recorded))?;
         Ok(Self { thread, missed })
     }
 
-    /// Waits until everything is written; to be called once the world is gone.
+    /// Waits until all packets are written. Must be called after the world has been dropped.
     pub fn finish(self) -> io::Result<()> {
         let mut capture = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         capture.finish()?;
@@ -50,63 +51,66 @@ impl Recording {
         Ok(())
     }
 
-    /// Leaves the file as it was before; to be called once the world is gone.
+    /// Discards the capture, and keeps an earlier file. Must be called after the world has been
+    /// dropped.
     pub fn discard(self) {
-        // A capture that is not finished vanishes.
+        // An unfinished capture is removed.
         drop(self.thread.join());
     }
 }
 
-/// What happened to a packet.
-struct Seen {
+/// An event of a packet.
+struct Event {
     at: Instant,
     node: NodeId,
-    what: What,
+    kind: EventKind,
     packet: Packet,
 }
 
-/// What happens to a packet at a node.
+/// The kind of a packet's event at a node.
 #[derive(Clone, Copy)]
-enum What {
+enum EventKind {
     Out(LinkId),
     In(LinkId),
     MadeByLink(LinkId),
     Dropped(Option<LinkId>, DropCause),
 }
 
-/// Passes on what the world does.
-struct Witness {
-    packets: SyncSender<Seen>,
+/// Sends the events of packets to the thread that writes them.
+struct Recorder {
+    packets: SyncSender<Event>,
     missed: Arc<AtomicU64>,
 }
 
-impl Observer for Witness {
+impl Observer for Recorder {
     fn interest(&self) -> Interest {
         Interest::INTERFACES.union(Interest::DROPS)
     }
 
     fn on_event(&mut self, at: Instant, event: &TraceEvent<'_>) {
-        let (node, what, packet) = match *event {
-            TraceEvent::InterfaceOut { node, link, packet } => (node, What::Out(link), packet),
-            TraceEvent::InterfaceIn { node, link, packet } => (node, What::In(link), packet),
-            TraceEvent::MadeByLink { node, link, packet } => (node, What::MadeByLink(link), packet),
-            TraceEvent::Dropped { node, link, cause, packet } => (node, What::Dropped(link, cause), packet),
+        let (node, kind, packet) = match *event {
+            TraceEvent::InterfaceOut { node, link, packet } => (node, EventKind::Out(link), packet),
+            TraceEvent::InterfaceIn { node, link, packet } => (node, EventKind::In(link), packet),
+            TraceEvent::MadeByLink { node, link, packet } => (node, EventKind::MadeByLink(link), packet),
+            TraceEvent::Dropped { node, link, cause, packet } => {
+                (node, EventKind::Dropped(link, cause), packet)
+            }
             _ => return,
         };
-        if self.packets.try_send(Seen { at, node, what, packet: packet.clone() }).is_err() {
+        if self.packets.try_send(Event { at, node, kind, packet: packet.clone() }).is_err() {
             self.missed.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-fn write(mut capture: Capture, packets: &Receiver<Seen>) -> Capture {
-    for Seen { at, node, what, packet } in packets {
+fn write(mut capture: Capture, packets: &Receiver<Event>) -> Capture {
+    for Event { at, node, kind, packet } in packets {
         let packet = &packet;
-        let event = match what {
-            What::Out(link) => TraceEvent::InterfaceOut { node, link, packet },
-            What::In(link) => TraceEvent::InterfaceIn { node, link, packet },
-            What::MadeByLink(link) => TraceEvent::MadeByLink { node, link, packet },
-            What::Dropped(link, cause) => TraceEvent::Dropped { node, link, cause, packet },
+        let event = match kind {
+            EventKind::Out(link) => TraceEvent::InterfaceOut { node, link, packet },
+            EventKind::In(link) => TraceEvent::InterfaceIn { node, link, packet },
+            EventKind::MadeByLink(link) => TraceEvent::MadeByLink { node, link, packet },
+            EventKind::Dropped(link, cause) => TraceEvent::Dropped { node, link, cause, packet },
         };
         capture.on_event(at, &event);
     }

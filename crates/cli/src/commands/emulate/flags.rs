@@ -1,5 +1,5 @@
-//! A link that the command line describes instead of a file. It becomes the text of a scenario, so
-//! that both have the same model and the same rules.
+//! A link that is described by flags instead of a file. The flags are converted to the text of a
+//! scenario, so that both have the same model and the same rules.
 
 mod file;
 mod state;
@@ -15,7 +15,7 @@ use lasthop_scenario::file::When;
 use lasthop_scenario::{Overrides, Settings};
 
 use super::value::{self, Meant};
-use state::{State, leave_out_what_never_happens};
+use state::{State, remove_unused_keys};
 use values::Values;
 
 /// The properties of the link.
@@ -83,11 +83,11 @@ pub struct LinkFlags {
     at: Vec<String>,
 }
 
-/// Adds to an error the flag that is meant by one of another tool, what is missing behind `--at`, and what
-/// else a word may have been meant for.
+/// Adds advice to an error: the flag that corresponds to one of another tool, the values that are
+/// missing after `--at`, or another use of a word.
 pub fn hint(error: &mut clap::Error) {
     let at = ContextValue::String("--at <TIME> <KEY=VALUE>".to_owned());
-    // Any text is a value: only one that is missing is invalid.
+    // Any text is a valid value; the error means that one is missing.
     let lacks_values = matches!(error.kind(), ErrorKind::WrongNumberOfValues | ErrorKind::InvalidValue);
     if lacks_values && error.get(ContextKind::InvalidArg) == Some(&at) {
         let tip = "a change has a time, and a key with its value: --at 5s loss=100%";
@@ -103,7 +103,7 @@ pub fn hint(error: &mut clap::Error) {
             return;
         }
         Some(Meant::Instead(advice)) => {
-            // What is spelled like it is something else.
+            // A flag with a similar name is not what was meant.
             error.remove(ContextKind::SuggestedArg);
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
             return;
@@ -121,7 +121,8 @@ pub fn hint(error: &mut clap::Error) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
-/// Adds to an error of a command that reads a scenario how a key of its links is changed.
+/// Adds advice to an error of a command that reads a scenario: how to change a key of the
+/// scenario's links.
 pub fn hint_of_a_scenario(error: &mut clap::Error) {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
     let key = flag.strip_prefix("--").and_then(value::key_of);
@@ -133,7 +134,7 @@ pub fn hint_of_a_scenario(error: &mut clap::Error) {
 }
 
 impl LinkFlags {
-    /// Whether the command line describes a link, or a part of one.
+    /// Whether the command line has any flag of a link.
     pub fn are_given(&self) -> bool {
         self.given().next().is_some()
             || self.selected().next().is_some()
@@ -141,7 +142,7 @@ impl LinkFlags {
             || !self.at.is_empty()
     }
 
-    /// The link in a few words, such as `rate 10mbit, loss 1%`.
+    /// A short description of the link, such as `rate 10mbit, loss 1%`.
     pub fn label(&self, trace: Option<&Path>) -> String {
         let trace = trace.map(|path| format!("trace {}", path.display()));
         let given = self.given().map(|(flag, value)| format!("{flag} {value}"));
@@ -149,7 +150,7 @@ impl LinkFlags {
         trace.into_iter().chain(given).chain(selected).collect::<Vec<_>>().join(", ")
     }
 
-    /// The scenario of this link; the download follows `trace`, if there is one.
+    /// The settings of this link's scenario. The download follows `trace`, if given.
     pub fn settings(&self, trace: Option<&Path>, overrides: Vec<String>) -> Result<Settings, String> {
         let text = self.scenario(trace)?;
         let overrides = Overrides { trace: None, settings: overrides };
@@ -183,7 +184,7 @@ impl LinkFlags {
         flags.into_iter().filter(|(_, list)| !list.is_empty()).map(|(flag, list)| (flag, list.join(",")))
     }
 
-    /// What the link is like from the start on, and after each change.
+    /// The states of the link: at the start, and after each change.
     fn states(&self, trace: Option<&Path>) -> Result<Vec<State>, String> {
         let mut values = Values::unimpaired(trace.is_some());
         for (flag, value) in self.given() {
@@ -221,27 +222,27 @@ impl LinkFlags {
         changes.sort_by_key(|(when, ..)| when.first);
         let at_first = values.clone();
         for (when, at, change) in changes {
-            let told = |problem: String| format!("--at {} {change}: {problem}", quoted(&at));
+            let described = |problem: String| format!("--at {} {change}: {problem}", quoted(&at));
             let (flag, value) = change
                 .split_once('=')
-                .ok_or_else(|| told("expected KEY=VALUE, such as loss=100%, or reset".to_owned()))?;
+                .ok_or_else(|| described("expected KEY=VALUE, such as loss=100%, or reset".to_owned()))?;
             let flag = flag.trim();
             let ends = when.length.is_some();
             let mut for_a_time = at_first.clone();
             let changed = if ends { &mut for_a_time } else { &mut values };
-            let key = changed.set(flag, value.trim()).map_err(&told)?;
-            // A reset is over as soon as it is made: the same again is another one.
+            let key = changed.set(flag, value.trim()).map_err(&described)?;
+            // A reset is an instantaneous event: an equal value later is another reset.
             let is_over = key == "connections" && value.trim() == "reset";
             let always = (ends || is_over).then_some(key);
             states.push(State { at: at.into_owned(), ways: changed.ways(), ends, always });
         }
-        leave_out_what_never_happens(&mut states);
+        remove_unused_keys(&mut states);
         Ok(states)
     }
 }
 
-/// A change in full, for a value of `connections` alone. A reset takes no time: one that repeats has no
-/// length.
+/// Completes a change that is only a value of `connections`. A reset is instantaneous, so a
+/// repeated one needs no length on the command line.
 fn in_full<'a>(at: &'a str, change: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
     let words = change.trim();
     if !(words == "refused" || words == "kept" || words.starts_with("reset")) || words.contains('=') {
@@ -252,12 +253,12 @@ fn in_full<'a>(at: &'a str, change: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
     (at, format!("connections={words}").into())
 }
 
-/// A word as one types it.
+/// A word in the form in which it is typed.
 fn quoted(word: &str) -> String {
     if word.contains(' ') { format!("{word:?}") } else { word.to_owned() }
 }
 
-/// What is wrong with the link, by the flag that said it.
+/// The message of an error of the link, with the flag instead of the key of the file.
 fn in_terms_of_flags(error: FileError) -> String {
     const FLAGS: [&str; 14] = [
         "rate",

@@ -1,4 +1,4 @@
-//! The link of `lasthop emulate`: a file, or flags.
+//! The link of `lasthop emulate`, from a file or flags.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use super::flags::LinkFlags;
 use crate::failure::Failure;
 use crate::load::Choices;
 
-/// A link that has been read.
+/// A parsed link.
 pub struct Link {
-    /// What messages call it.
+    /// The name of the link in messages.
     name: String,
-    /// What it is in a few words.
+    /// A short description.
     pub label: String,
     pub settings: Settings,
 }
 
 impl Link {
-    /// Reads the one that the command line asks for.
+    /// Reads the link that the command line specifies.
     pub fn read(file: Option<&Path>, flags: &LinkFlags, choices: &Choices) -> Result<Self, Failure> {
         let Overrides { trace, settings } = choices.overrides();
         let set = settings.iter().map(|setting| format!(", {setting}")).collect::<Vec<_>>().concat();
@@ -57,7 +57,7 @@ impl Link {
         }
     }
 
-    /// The world of the link, and its ends: `far` and `near`.
+    /// Builds the world of the link. Also returns its ends, `far` and `near`.
     pub fn build(&self, seed: u64) -> Result<(Built, (NodeId, NodeId)), Failure> {
         let scenario = self.settings.scenario();
         let (far, near) = (self.end("far")?, self.end("near")?);
@@ -65,7 +65,7 @@ impl Link {
         let scheme = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
         let mut built = scenario.build(&scheme, seed).map_err(Failure::usage)?;
         let (far, near) = (built.nodes[far], built.nodes[near]);
-        // So that they can be reset at any time.
+        // Connections are tracked from the start, so that they can be reset at any time.
         built.links.iter().for_each(|link| built.world.follow_connections(*link));
         if !built.world.has_route(far, near) {
             return Err(Failure::usage(anyhow!(
@@ -76,7 +76,7 @@ impl Link {
         Ok((built, (far, near)))
     }
 
-    /// The index of an external node.
+    /// The index of the external node with this name.
     fn end(&self, name: &str) -> Result<usize, Failure> {
         let Scenario { nodes, .. } = self.settings.scenario();
         let is_it = |node: &lasthop_scenario::NodeModel| node.name == name && node.kind == NodeKind::External;
@@ -89,7 +89,8 @@ impl Link {
         })
     }
 
-    /// No agent runs here: a file that asks for some would have them for nothing.
+    /// Refuses a file with schemes: no agent runs here, and the file's schemes would have no
+    /// effect.
     fn refuse_schemes(&self) -> Result<(), Failure> {
         let runs_agents = |choice: &&SchemeChoice| choice.stack().is_none_or(|stack| !stack.is_nothing());
         match self.settings.scenario().schemes.iter().find(runs_agents) {
@@ -104,7 +105,7 @@ impl Link {
     }
 }
 
-/// Whether a word is meant for something else than a file.
+/// Whether a word is probably not meant as the name of a file.
 fn is_no_file(word: &Path) -> bool {
     word.to_str() != Some("-")
         && word.extension().is_none()

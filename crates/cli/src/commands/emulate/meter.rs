@@ -1,4 +1,4 @@
-//! `lasthop emulate --meter`: one line on standard error that says what crosses the link now.
+//! `lasthop emulate --meter`: a line on standard error with the current rates of the link.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use lasthop_emulator::{Handle, Summary};
 
-const EVERY: Duration = Duration::from_millis(500);
+/// The interval between updates.
+const INTERVAL: Duration = Duration::from_millis(500);
 
-/// A meter at work; its line vanishes with this value.
+/// A running meter. Its line is removed when this value is dropped.
 pub struct Meter {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Meter {
-    /// Shows what an emulation does, unless standard error is not a terminal.
+    /// Starts a meter of an emulation, if standard error is a terminal.
     pub fn start(emulation: Handle) -> Self {
         if !io::stderr().is_terminal() {
             return Self { stop: None, thread: None };
@@ -25,9 +26,9 @@ impl Meter {
         let thread = thread::spawn(move || {
             let mut before = Summary::default();
             while let (Err(RecvTimeoutError::Timeout), Ok(now)) =
-                (stopped.recv_timeout(EVERY), emulation.summary())
+                (stopped.recv_timeout(INTERVAL), emulation.summary())
             {
-                // Without a terminal to write to there is nothing to show.
+                // An error means that the terminal is gone.
                 let _ = write!(io::stderr(), "\r\x1b[K{}", line(&before, &now));
                 before = now;
             }
@@ -41,13 +42,13 @@ impl Drop for Meter {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A meter that failed has nothing more to show.
+            // A panic of the meter is ignored.
             let _ = thread.join();
         }
     }
 }
 
-/// What happened between two moments.
+/// The line for the time between two summaries.
 fn line(before: &Summary, now: &Summary) -> String {
     let seconds = (now.duration_s - before.duration_s).max(1e-9);
     let octets = |summary: &Summary, node: &str| {
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_is_of_what_happened_since_the_one_before() {
+    fn the_line_shows_the_time_since_the_previous_summary() {
         let at = |duration_s: f64, near: u64, far: u64, dropped: u64| Summary {
             duration_s,
             delivered: [("near", near), ("far", far)]

@@ -1,4 +1,4 @@
-//! Where an emulation takes place, and as whom its command runs.
+//! The network of an emulation, and the user as whom its command runs.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -13,19 +13,19 @@ use lasthop_linux::unprivileged;
 
 use crate::failure::Failure;
 
-/// What depends on whether root runs this.
+/// The properties of an emulation that depend on whether root runs this process.
 pub struct Place {
-    /// Where the emulation's files are.
+    /// The directory of the emulation's files.
     pub directory: Directory,
     /// This machine, which the command reaches.
     pub machine: Machine,
-    /// As whom the command runs.
+    /// The user as whom the command runs.
     pub run_as: RunAs,
 }
 
 impl Place {
-    /// The one for this process. The command runs as the user of this name, or as root, or as the
-    /// caller. To be called before any thread starts.
+    /// Determines the place for this process. The command runs as the user with this name, as root,
+    /// or as the caller. Must be called before any thread starts.
     pub fn new(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
         if lasthop_linux::may_administer_this_machine() {
             Self::in_this_network(user, as_root)
@@ -34,7 +34,7 @@ impl Place {
         }
     }
 
-    /// Root may change this machine's devices and rules.
+    /// The place for root, who may change this machine's devices and rules.
     fn in_this_network(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
         let run_as = match user {
             _ if as_root => Ok(None),
@@ -45,25 +45,27 @@ impl Place {
         Ok(Self { directory: Directory::of_root(), machine: Machine::Here, run_as })
     }
 
-    /// Others may change only networks of their own. A process stays in this machine's.
+    /// The place for other users, who may change only their own network namespaces. A process stays
+    /// in this machine's.
     fn in_its_own_network(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
         if user.is_some() {
             return Err(Failure::usage(anyhow!(
                 "--user: only root can run the command as another user; expected to be called with sudo"
             )));
         }
-        // While this is known: in the user namespace everybody is root.
+        // Before the user namespace is entered, in which the user appears as root.
         let directory = Directory::of_this_user();
-        let outside = HostSide::start(this_program("outside"))
+        let host_side = HostSide::start(this_program("outside"))
             .context("cannot start the process that stays in this machine's network")
             .map_err(Failure::Run)?;
         let caller = unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
         let run_as = if as_root { RunAs::ThisProcess } else { RunAs::Caller(caller) };
-        Ok(Self { directory, machine: Machine::HostSide(outside), run_as })
+        Ok(Self { directory, machine: Machine::HostSide(host_side), run_as })
     }
 }
 
-/// This very program, whatever has become of its file, as a helper of an emulation.
+/// A command that runs this program as a helper of an emulation, even if the program's file has
+/// been replaced or removed.
 pub fn this_program(helper: &str) -> Command {
     let mut program = Command::new("/proc/self/exe");
     program.arg0("lasthop").args(["emulate", helper]);

@@ -1,10 +1,10 @@
-//! A shell behind a hop says so in its prompt.
+//! The prompt of a shell on the client side of a hop, which shows the link.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Before the prompt that fish has after its start-up files, to which the status of the last command
-/// is handed on. LABEL stands for the label.
+/// Commands for fish that put the label (LABEL) before the prompt of its start-up files, and keep
+/// the status of the last command for that prompt.
 const FISH: &str = "functions --copy fish_prompt lasthop_prompt
 function lasthop_status; return $argv[1]; end
 function fish_prompt
@@ -14,8 +14,9 @@ function fish_prompt
     lasthop_prompt
 end";
 
-/// Tells an interactive shell to show `label` in its prompt: before the prompt of bash, sh and fish,
-/// at the right margin of zsh. A start-up file of the user's may set another prompt and so hide it.
+/// Configures an interactive shell to show `label` in its prompt: before the prompt in bash, sh and
+/// fish, at the right margin in zsh. A start-up file of the user may set another prompt, which
+/// hides the label.
 pub fn announce(command: &mut Command, label: &str) {
     let label = harmless(label);
     let shell = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
@@ -37,7 +38,7 @@ pub fn announce(command: &mut Command, label: &str) {
     }
 }
 
-/// The label without the characters that a shell would expand.
+/// The label, with `?` for characters that a shell could expand.
 fn harmless(label: &str) -> String {
     let is_harmless = |letter: char| letter.is_alphanumeric() || " .,:%/_+-".contains(letter);
     label.chars().map(|letter| if is_harmless(letter) { letter } else { '?' }).collect()

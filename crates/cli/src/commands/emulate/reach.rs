@@ -1,4 +1,4 @@
-//! What the command reaches beyond the hop.
+//! Access of the command to this machine and to other hosts.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use lasthop_emulator::redirect;
 use lasthop_emulator::services::{Services, Wanted};
 use lasthop_emulator::supervisor::Supervisor;
 
-/// What a user without root has to know.
+/// A note for users without root.
 const RELAYED: &str = "without root, only TCP and UDP cross to this machine and, over IPv4, beyond, through a relay; use \
                        sudo for everything else";
 
-/// The ways beyond the hop. They close with this value.
+/// The relays and rules for the command's access, which are removed when this value is dropped.
 pub struct Reach<'h> {
     services: Option<Services>,
     _datagrams: Option<Datagrams>,
     _masquerade: Option<Masquerade<'h>>,
-    /// What is not reached, each a sentence.
+    /// What the command cannot reach, each a sentence.
     pub notes: Vec<String>,
 }
 
 impl<'h> Reach<'h> {
-    /// Opens them, and tells the keeper what there is to undo.
+    /// Starts the relays and adds the rules, and reports to the supervisor what to undo.
     pub fn open(
         hop: &'h ClientSide,
         machine: Machine,
@@ -61,8 +61,8 @@ impl<'h> Reach<'h> {
         Ok(Self { services, _datagrams: datagrams, _masquerade: masquerade, notes })
     }
 
-    /// Closes them, while the rules that lead to them are there. Returns what was not done at the
-    /// end, each a sentence.
+    /// Closes the relays, before their rules are removed. Returns what could not be done, each a
+    /// sentence.
     pub fn close(mut self) -> Vec<String> {
         self.services.as_mut().map(Services::close).unwrap_or_default()
     }

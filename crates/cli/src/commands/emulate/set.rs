@@ -10,7 +10,7 @@ use lasthop_emulator::directory::Directory;
 use super::value;
 use crate::failure::Failure;
 
-/// The variable that tells a command behind a link where its emulation listens.
+/// The environment variable with the path of the emulation's control socket, for the command.
 pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 
 /// The arguments of `emulate set`.
@@ -48,12 +48,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// The socket of the emulation behind whose link this process runs.
+/// The socket of the emulation that has started this process.
 pub fn inherited() -> Option<PathBuf> {
     std::env::var_os(SOCKET).map(PathBuf::from)
 }
 
-/// The socket of the emulation in this process.
+/// The socket of the emulation with this process ID.
 fn of_process(pid: u32) -> PathBuf {
     let sockets: Vec<PathBuf> = Directory::all().iter().map(|directory| socket_of(pid, directory)).collect();
     let there = sockets.iter().find(|socket| socket.exists());
@@ -79,14 +79,15 @@ fn of_name(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// An assignment as a file would have it. What sets nothing is refused before an emulation is asked.
+/// An assignment in the form of a file. A malformed one is refused before a request to an
+/// emulation.
 fn assignment(text: &str) -> Result<String, String> {
     let texts = [text.to_owned()];
     let assignments = control::parse_assignments(&texts)?;
     let read = |(key, text): &(&str, &str)| {
         let (link, last) = key.rsplit_once('.').unwrap_or(("LINK", key));
         if let Some(meant) = value::meant_by(last) {
-            return Err(format!("unknown key {last:?}{}", meant.told()));
+            return Err(format!("unknown key {last:?}{}", meant.suffix()));
         }
         if value::IS_OF_A_DIRECTION.contains(&last) && text.contains(':') {
             let of_one = link.rsplit_once('.').map(|(_, direction)| direction);
@@ -103,7 +104,7 @@ fn assignment(text: &str) -> Result<String, String> {
     Ok(assignments.iter().map(read).collect::<Result<Vec<String>, String>>()?.join("\n"))
 }
 
-/// The socket of the one emulation that there is.
+/// The socket of the only emulation.
 fn only_one() -> Result<PathBuf, Failure> {
     let (others, sockets): (Vec<PathBuf>, Vec<PathBuf>) = control::sockets(&Directory::all())
         .into_iter()

@@ -21,7 +21,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What is printed of a summary.
+/// The fields of a summary that are printed.
 #[derive(Deserialize)]
 struct Summary {
     duration_s: f64,
@@ -38,7 +38,7 @@ struct Summary {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let mut sockets = control::sockets(&Directory::all());
-    // Behind a link, root of the emulation is not the user whose directory has the socket.
+    // In an emulation the user appears as root, whose directory is not the one with the socket.
     sockets.extend(set::inherited());
     sockets.sort();
     sockets.dedup();
@@ -48,7 +48,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     for socket in &own {
         match control::status(socket) {
             Ok(status) => all.push(status),
-            // It has just ended.
+            // The emulation has just ended.
             Err(ControlError::Unreachable { .. }) => {}
             Err(error) => silent.push(error.to_string()),
         }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn connections_that_were_cut_are_counted() {
-        let told = |reset: u64, refused: u64| {
+        let shown = |reset: u64, refused: u64| {
             let status = json!({
                 "pid": 7, "command": "ssh", "link": "rate 1mbit", "changed": {},
                 "duration_s": 5.0, "packets_taken": 9, "packets_handed_out": 8, "dropped": { "lost": 1 },
@@ -121,10 +121,10 @@ mod tests {
             line(&serde_json::from_value(status).expect("a status")).expect("a line")
         };
         assert!(
-            told(2, 1).ends_with(", 1 dropped, 2 connections reset, 1 connection refused"),
+            shown(2, 1).ends_with(", 1 dropped, 2 connections reset, 1 connection refused"),
             "{}",
-            told(2, 1)
+            shown(2, 1)
         );
-        assert!(told(0, 0).ends_with(", 1 dropped"), "{}", told(0, 0));
+        assert!(shown(0, 0).ends_with(", 1 dropped"), "{}", shown(0, 0));
     }
 }

@@ -1,28 +1,28 @@
-//! Values of a link as they are typed on a command line.
+//! The values of a link's keys on the command line.
 
-/// What stands in for an unlimited rate: the fastest that a scenario can have. A packet of 1500
+/// The value for an unlimited rate: the highest rate of a scenario, at which a packet of 1500
 /// octets takes 12 ns.
 pub const UNLIMITED: &str = "1000 Gbit/s";
 
-/// Keys of which each direction can have its own value, none of which contains a colon.
+/// Keys that can have a value for each direction. Their values do not contain colons.
 pub const IS_OF_A_DIRECTION: [&str; 9] =
     ["rate", "delay", "jitter", "delay-correlation", "loss", "duplicate", "corrupt", "reorder", "queue"];
 
-/// Keys of a link as a whole. Their values may have colons, too.
+/// Keys with one value for both directions, which may contain colons.
 pub const OF_BOTH_DIRECTIONS: [&str; 3] = ["only", "except", "connections"];
 
-/// What a name from elsewhere is here.
+/// The meaning of another tool's name for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// A key of another name.
+    /// A key with another name.
     Key(&'static str),
-    /// No key; what to do instead.
+    /// Not a key; advice on what to do instead.
     Instead(&'static str),
 }
 
 impl Meant {
-    /// What to say behind an unknown key.
-    pub fn told(self) -> String {
+    /// The text after an unknown key in an error.
+    pub fn suffix(self) -> String {
         match self {
             Self::Key(key) => format!(" (did you mean {key:?}?)"),
             Self::Instead(advice) => format!(" ({advice})"),
@@ -30,7 +30,7 @@ impl Meant {
     }
 }
 
-/// What `tc`, Mahimahi and others call a key, and what it is called here.
+/// The names of keys in `tc`, Mahimahi and other tools, and here.
 const ELSEWHERE: [(&str, &str); 36] = [
     ("bandwidth", "rate"),
     ("bitrate", "rate"),
@@ -70,7 +70,7 @@ const ELSEWHERE: [(&str, &str); 36] = [
     ("variation", "jitter"),
 ];
 
-/// What others have a flag for, and lasthop has none.
+/// Flags of other tools without a counterpart here, with advice.
 const INSTEAD: [(&str, &str); 9] = [
     ("down", DIRECTIONS),
     ("download", DIRECTIONS),
@@ -91,7 +91,7 @@ const INSTEAD: [(&str, &str); 9] = [
 
 const DIRECTIONS: &str = "a key takes a value for each direction as DOWN:UP, such as the rate 10mbit:2mbit";
 
-/// The key of a link that is meant by a name, which may be from elsewhere.
+/// The key of a link with this name, here or in another tool.
 pub fn key_of(name: &str) -> Option<&'static str> {
     let own = IS_OF_A_DIRECTION.into_iter().chain(OF_BOTH_DIRECTIONS).find(|key| *key == name);
     own.or_else(|| match meant_by(name)? {
@@ -100,7 +100,7 @@ pub fn key_of(name: &str) -> Option<&'static str> {
     })
 }
 
-/// What is meant by a name from elsewhere.
+/// The meaning of another tool's name.
 pub fn meant_by(name: &str) -> Option<Meant> {
     let of = |names: &[(&'static str, &'static str)]| {
         names.iter().find(|(other, _)| *other == name).map(|(_, meant)| *meant)
@@ -108,7 +108,8 @@ pub fn meant_by(name: &str) -> Option<Meant> {
     of(&ELSEWHERE).map(Meant::Key).or_else(|| of(&INSTEAD).map(Meant::Instead))
 }
 
-/// `VALUE` or `DOWN:UP` as the values that a scenario has for the download and for the upload.
+/// Parses `VALUE` or `DOWN:UP`. Returns the values of the download and the upload in the form of a
+/// scenario.
 pub fn of_directions(key: &str, text: &str) -> Result<[String; 2], String> {
     let (down, up) = text.split_once(':').unwrap_or((text, text));
     if [down, up].iter().any(|value| value.trim().is_empty()) {
@@ -117,7 +118,7 @@ pub fn of_directions(key: &str, text: &str) -> Result<[String; 2], String> {
     Ok([in_a_file(key, down)?, in_a_file(key, up)?])
 }
 
-/// The value of a key of a link as a scenario has it.
+/// Converts the value of a link's key to the form of a scenario.
 pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
     let text = text.trim();
     let is_number = text.parse::<f64>().is_ok();
@@ -128,7 +129,7 @@ pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
         "delay-correlation" if is_number => {
             Err(format!("{text:?} has no unit; expected a percentage, such as 25%, or a time, such as 1s"))
         }
-        // A scenario takes 1 for certainty; who types --loss 1 means a percentage.
+        // In a scenario, 1 is a probability of one; a user who types --loss 1 means a percentage.
         "loss" | "duplicate" | "corrupt" | "reorder" if is_number => {
             Err(format!("{text:?} has no unit; expected a percentage, such as 1%"))
         }
@@ -139,7 +140,8 @@ pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// The value of a key of a link, such as `hop.forward.rate`, as people type it.
+/// Converts the value of a link's key, such as `hop.forward.rate`, to the form in which users type
+/// it.
 pub fn typed<'v>(key: &str, in_a_file: &'v str) -> &'v str {
     match key.rsplit_once('.') {
         Some((_, "rate")) if in_a_file == UNLIMITED => "unlimited",
@@ -152,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_taken_as_people_type_them() {
+    fn values_are_accepted_in_the_form_in_which_users_type_them() {
         for (key, typed, meant) in [
             ("queue", "50", "50 packets"),
             ("rate", "unlimited", UNLIMITED),

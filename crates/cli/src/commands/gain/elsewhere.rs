@@ -1,4 +1,4 @@
-//! `lasthop gateway gain` where there is no simulator: on a router.
+//! `lasthop gateway gain` in the command for routers, which has no simulator.
 
 use anyhow::anyhow;
 use clap::Args;

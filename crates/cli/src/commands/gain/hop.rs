@@ -1,4 +1,4 @@
-//! The figures of connections and clients, as those of one hop.
+//! Combines the measurements of connections and clients into those of one hop.
 
 use std::time::Duration;
 
@@ -8,11 +8,13 @@ use lasthop_gateway::clients::{Carried, ClientReport};
 use lasthop_gateway::engine::FlowReport;
 use serde::Serialize;
 
-/// Fewer segments say too little of a hop: at a loss of 1%, ten are lost.
-pub const LEAST_SEGMENTS: u64 = 1000;
+/// The minimum number of segments for an estimate of a hop's loss: at a loss of 1%, ten of them are
+/// lost.
+pub const MIN_SEGMENTS: u64 = 1000;
 
-/// A connection's rate is that of a transfer if it carried this much for this long; seconds and octets.
-const LEAST_TRANSFER: (f64, u64) = (0.5, 100_000);
+/// The minimum duration in seconds and the minimum octets of a connection whose rate counts as that
+/// of a transfer.
+const MIN_TRANSFER: (f64, u64) = (0.5, 100_000);
 
 /// The standard normal distribution's 97.5% quantile.
 const Z: f64 = 1.96;
@@ -27,11 +29,11 @@ pub enum Direction {
     Upload,
 }
 
-/// What a gateway lists of its traffic.
+/// A gateway's lists of its traffic.
 #[derive(Debug, Default)]
 pub struct Lists {
     pub flows: Vec<FlowReport>,
-    /// Empty where clients are not counted, or not asked for.
+    /// Empty if clients are not counted or were not queried.
     pub clients: Vec<ClientReport>,
 }
 
@@ -78,7 +80,7 @@ pub struct Hop {
 }
 
 impl Direction {
-    /// Its name in results and scenarios.
+    /// The name in results and scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Download => "download",
@@ -100,25 +102,25 @@ impl Direction {
         }
     }
 
-    /// Segments that were sent in this direction, and those that were lost.
+    /// The numbers of segments sent in this direction, and of those lost.
     const fn segments(self, carried: &Carried) -> (u64, u64) {
         let hop = &carried.hop;
         match self {
-            // What the client had was not lost.
+            // A needless retransmission means that the segment was not lost.
             Self::Download => (hop.segments_down, hop.lost_down.saturating_sub(hop.needless)),
-            // What was lost did not come.
+            // Lost segments did not arrive, so they are not in `segments_up`.
             Self::Upload => (hop.segments_up + hop.lost_up, hop.lost_up),
         }
     }
 
-    /// That in which more octets went.
+    /// The direction with more octets.
     fn of_most(carried: &Carried) -> Self {
         if carried.octets_up > carried.octets_down { Self::Upload } else { Self::Download }
     }
 }
 
 impl Lists {
-    /// What all rows carried, and on how many connections.
+    /// The total of all rows, and the number of connections.
     fn total(&self) -> (Carried, u64) {
         let of_clients =
             self.clients.iter().map(|client| (client.counters.carried, client.counters.connections));
@@ -133,7 +135,7 @@ impl Lists {
         }
     }
 
-    /// The connections that say what the counters of clients do not: those of these clients.
+    /// The connections of the listed clients, for values that the counters of clients do not have.
     fn connections(&self) -> Vec<&FlowReport> {
         let has_others = self.clients.iter().any(|client| client.client == "other");
         let is_of_one = |flow: &&FlowReport| {
@@ -145,8 +147,8 @@ impl Lists {
 }
 
 impl Hop {
-    /// What the rows say of the hop in this direction, by default that of most octets. The error says what
-    /// is missing.
+    /// Combines the rows in this direction, by default that of most octets. The error names the
+    /// missing measurement.
     pub fn of(
         lists: &Lists,
         direction: Option<Direction>,
@@ -155,9 +157,9 @@ impl Hop {
         let (carried, connections) = lists.total();
         let direction = direction.unwrap_or_else(|| Direction::of_most(&carried));
         let (segments, lost) = direction.segments(&carried);
-        if segments < LEAST_SEGMENTS {
+        if segments < MIN_SEGMENTS {
             return Err(format!(
-                "{} in the direction of the {} {} measured, on {}; {LEAST_SEGMENTS} are needed: let the gateway measure for longer",
+                "{} in the direction of the {} {} measured, on {}; {MIN_SEGMENTS} are needed: let the gateway measure for longer",
                 counted(segments, "segment"),
                 direction.name(),
                 if segments == 1 { "was" } else { "were" },
@@ -186,13 +188,13 @@ impl Hop {
         let Some(rtt_wire_s) = rtt_wire else {
             return Err("no connection tells the round-trip time from the gateway to its server; give it, such as `--wire-rtt '30 ms'`, or the list of connections (`lasthop gateway flows --json`), too".to_owned());
         };
-        let back = Some(direction.opposite().segments(&carried)).filter(|(sent, _)| *sent >= LEAST_SEGMENTS);
+        let back = Some(direction.opposite().segments(&carried)).filter(|(sent, _)| *sent >= MIN_SEGMENTS);
         let (least, most) = interval(lost, segments);
         let lost_before = carried.hop.lost_before;
         let octets = direction.octets(&carried);
         let transfers = flows.iter().map(|flow| direction.octets(&flow.carried()));
         let transfer = weighted_median(transfers.map(|octets| (octets as f64, octets)).collect());
-        // Without connections: what one has in the mean.
+        // Without connections, the mean of a connection.
         let transfer = transfer.unwrap_or(octets as f64 / connections.max(1) as f64);
         Ok(Self {
             direction,
@@ -217,25 +219,25 @@ impl Hop {
         })
     }
 
-    /// The way of its data.
+    /// The direction of the data.
     pub const fn direction(&self) -> Direction {
         self.direction
     }
 }
 
-/// The rate of a connection from its first packet to its last, if it says something.
+/// The rate of a connection from its first packet to its last; `None` below [`MIN_TRANSFER`].
 fn rate(flow: &FlowReport, direction: Direction) -> Option<f64> {
     let (time, octets) = (flow.age_s - flow.idle_s, direction.octets(&flow.carried()));
-    let (least_time, least_octets) = LEAST_TRANSFER;
-    (time >= least_time && octets >= least_octets).then(|| 8.0 * octets as f64 / time)
+    let (min_time, min_octets) = MIN_TRANSFER;
+    (time >= min_time && octets >= min_octets).then(|| 8.0 * octets as f64 / time)
 }
 
 fn percent(part: u64, of: u64) -> f64 {
     100.0 * part as f64 / of.max(1) as f64
 }
 
-/// The 95% interval of a share in percent (E. B. Wilson, Journal of the American Statistical Association
-/// 22, 1927).
+/// The 95% confidence interval of a proportion, in percent (E. B. Wilson, Journal of the American
+/// Statistical Association 22, 1927).
 fn interval(part: u64, of: u64) -> (f64, f64) {
     let (n, share) = (of.max(1) as f64, part as f64 / of.max(1) as f64);
     let (middle, scale) = (share + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
@@ -244,7 +246,7 @@ fn interval(part: u64, of: u64) -> (f64, f64) {
     (if part == 0 { 0.0 } else { bound(middle - half) }, bound(middle + half))
 }
 
-/// The value at which half of the weight is reached; `None` without any weight.
+/// The value at which half of the total weight is reached; `None` without weights.
 fn weighted_median(mut values: Vec<(f64, u64)>) -> Option<f64> {
     values.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let all: u128 = values.iter().map(|(_, weight)| u128::from(*weight)).sum();
@@ -264,14 +266,14 @@ mod tests {
     use super::*;
 
     fn flow(client: &str, octets: u64, hop: HopCounters) -> FlowReport {
-        let told = json!({
+        let document = json!({
             "protocol": "tcp", "core": "192.0.2.1:443", "radio": format!("{client}:50000"),
             "state": "established", "rule": "", "aside": "", "packets_from_core": 1,
             "octets_from_core": octets, "packets_from_radio": 1, "octets_from_radio": 100,
             "sent_by_agent": 0, "kept_by_agent": 0, "age_s": 5.0, "idle_s": 1.0,
             "rtt_hop_s": 0.03, "rtt_min_hop_s": 0.01, "rtt_wire_s": 0.05
         });
-        FlowReport { hop, ..serde_json::from_value(told).expect("it is one") }
+        FlowReport { hop, ..serde_json::from_value(document).expect("it is one") }
     }
 
     fn lossy() -> HopCounters {
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_connections_become_those_of_a_hop() {
+    fn measurements_of_connections_are_combined_into_those_of_a_hop() {
         let lists = Lists { flows: vec![flow("10.0.0.7", 2_500_000, lossy())], clients: Vec::new() };
         let hop = of(&lists).expect("there is enough");
         assert_eq!((hop.direction, hop.segments, hop.lost), (Direction::Download, 2000, 20));
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_says_how_much_there_is_and_how_much_is_needed() {
+    fn the_error_for_too_few_segments_has_their_number_and_the_minimum() {
         let few = HopCounters { segments_down: 12, ..HopCounters::default() };
         let lists = Lists { flows: vec![flow("10.0.0.7", 9000, few)], clients: Vec::new() };
         let why = of(&lists).expect_err("12 segments say nothing");
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_clients_count_and_their_connections_tell_the_rest() {
+    fn counters_of_clients_take_precedence_over_those_of_connections() {
         let carried = Carried { octets_down: 9_000_000, hop: lossy(), ..Carried::default() };
         let counters = ClientCounters {
             connections: 9,
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_file_may_be_as_large_as_can_be() {
+    fn the_largest_counts_of_a_file_do_not_overflow() {
         let most = HopCounters { segments_down: u64::MAX, lost_before: u64::MAX, ..lossy() };
         let flows = [7, 8].map(|host| flow(&format!("10.0.0.{host}"), u64::MAX, most));
         let hop = of(&Lists { flows: flows.into(), clients: Vec::new() }).expect("there is enough");
@@ -346,14 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn a_median_is_reached_where_half_of_the_weight_is() {
+    fn a_weighted_median_is_the_value_that_reaches_half_of_the_weight() {
         assert_eq!(weighted_median(vec![(3.0, 10), (1.0, 1), (2.0, 2)]), Some(3.0));
         assert_eq!(weighted_median(vec![(3.0, 3), (1.0, 3), (2.0, 0)]), Some(1.0));
         assert_eq!(weighted_median(vec![(3.0, 0)]), None);
     }
 
     #[test]
-    fn an_interval_has_its_share_and_narrows() {
+    fn an_interval_includes_its_proportion_and_narrows_with_more_samples() {
         let (least, most) = interval(0, 3000);
         assert!(least == 0.0 && (0.1..0.15).contains(&most), "the rule of three: {most}");
         let wide = interval(10, 1000);

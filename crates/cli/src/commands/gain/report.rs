@@ -1,4 +1,4 @@
-//! What is printed of a prediction.
+//! The output of a prediction.
 
 use anyhow::anyhow;
 use lasthop_config::words::counted;
@@ -13,9 +13,10 @@ use super::world;
 use crate::commands::gateway::lines::line;
 use crate::failure::Failure;
 
-/// Fewer losses say little of how many there are.
+/// With fewer losses the loss rate is uncertain, which a note says.
 const FEW_LOSSES: u64 = 20;
-/// The simulator and the gateway agree on a rate if neither has this many times the other's.
+/// The simulator and the gateway agree on a rate if neither exceeds the other by more than this
+/// factor.
 const AGREEMENT: f64 = 1.5;
 
 /// The document that `lasthop gateway gain --json` prints.
@@ -62,7 +63,7 @@ struct Row {
 }
 
 impl Prediction {
-    /// What the simulator has for a hop of this rate, with the transfer as its only flow.
+    /// The simulator's results for a hop with this rate, with the transfer as the only flow.
     pub fn of(hop: &Hop, rate: Bitrate, comparison: &Comparison) -> Self {
         let rows = comparison.rows.iter().filter_map(|row| {
             let flow = row.single_flows.first()?;
@@ -125,7 +126,7 @@ impl Report {
         )
     }
 
-    /// The table, and what it rests on.
+    /// The table, and its assumptions.
     pub fn text(&self) -> String {
         let table = (!self.predictions.is_empty()).then(|| self.table().to_string());
         let texts = [("assumed   ", &self.assumed), ("not known ", &self.not_known)];
@@ -257,23 +258,24 @@ fn notes(hop: &Hop) -> Vec<String> {
     notes
 }
 
-/// What the simulator has without a scheme, where it is not what the gateway saw without one.
+/// A note if the simulator's rate without a scheme differs from the one that the gateway measured
+/// without one.
 fn disagreement(hop: &Hop, predictions: &[Prediction]) -> Option<String> {
     let fastest = hop.fastest_bps.filter(|_| hop.repairs == 0)?;
-    // Of several rates, the highest: nothing is faster than the hop.
+    // The highest of several rates, since no connection is faster than the hop.
     let none = predictions.last()?.rows.first()?.goodput_bps.mean;
-    let said = format!(
+    let difference = format!(
         "the fastest connection had {} Mbit/s here, and the simulator has {} without a scheme",
         mbps(fastest),
         mbps(none)
     );
     if fastest > AGREEMENT * none {
         Some(format!(
-            "{said}: losses come in bursts here, or the senders have another congestion control (`--congestion bbr`). Each of them leaves less to gain; go by \"times fastest\""
+            "{difference}: losses come in bursts here, or the senders have another congestion control (`--congestion bbr`). Each of them leaves less to gain; go by \"times fastest\""
         ))
     } else if none > AGREEMENT * fastest {
         Some(format!(
-            "{said}: applications may have had less to send. The gain is that of transfers which the network limits"
+            "{difference}: applications may have had less to send. The gain is that of transfers which the network limits"
         ))
     } else {
         None
@@ -284,7 +286,7 @@ fn mbps(bps: f64) -> String {
     number(1e-6 * bps, if bps < 1e6 { 3 } else { 1 })
 }
 
-/// A mean with its interval.
+/// The text of a mean with its confidence interval.
 fn spread(estimate: Estimate, scale: f64, decimals: usize) -> String {
     let mean = number(scale * estimate.mean, decimals);
     match estimate.ci95 {

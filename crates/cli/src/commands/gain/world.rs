@@ -6,15 +6,15 @@ use lasthop_packet::units::Bitrate;
 
 use super::hop::{Direction, Hop};
 
-/// Larger transfers are simulated up to here: beyond, goodput hardly depends on the size, but the time
-/// that a run takes does.
+/// The maximum octets of a simulated transfer. The goodput of larger ones hardly depends on their
+/// size, but the duration of a run does.
 pub const LARGEST_TRANSFER: u64 = 20_000_000;
-/// Smaller ones are a request or an answer.
-const LEAST_TRANSFER: u64 = 10_000;
-/// The queue before the hop, in seconds of its rate, and in octets at least.
+/// The minimum octets of a simulated transfer; smaller ones are requests or answers.
+const SMALLEST_TRANSFER: u64 = 10_000;
+/// The queue before the hop, in seconds at its rate, and the minimum in octets.
 const QUEUE: (f64, u64) = (0.1, 64_000);
 
-/// A transfer over a measured hop of this rate, under these schemes, as the text of a scenario.
+/// The text of a scenario with a transfer over a measured hop with this rate, under these schemes.
 pub fn scenario(hop: &Hop, rate: Bitrate, schemes: &[String], seeds: u64, congestion: &str) -> String {
     let direction = hop.direction();
     let (from, to, way, back) = match direction {
@@ -28,7 +28,7 @@ pub fn scenario(hop: &Hop, rate: Bitrate, schemes: &[String], seeds: u64, conges
     let mut text =
         String::from("# Written by `lasthop gateway gain` from what a gateway measured of its hop.\n\n");
     let mut add = |line: std::fmt::Arguments<'_>| {
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
     };
     add(format_args!("duration = \"600 s\"        # at the most: it ends with the transfer"));
@@ -66,7 +66,7 @@ pub fn scenario(hop: &Hop, rate: Bitrate, schemes: &[String], seeds: u64, conges
     text
 }
 
-/// Octets of the simulated transfer.
+/// The octets of the simulated transfer.
 pub fn transfer(hop: &Hop) -> u64 {
-    hop.transfer_octets.clamp(LEAST_TRANSFER, LARGEST_TRANSFER)
+    hop.transfer_octets.clamp(SMALLEST_TRANSFER, LARGEST_TRANSFER)
 }

@@ -1,4 +1,4 @@
-//! What `lasthop gateway --check` prints.
+//! `lasthop gateway --check`.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use super::lines::line;
 use crate::failure::Failure;
 use crate::output;
 
-/// Checks this machine for a file that is right, and prints what was found. Fails if a problem was
-/// found, so that a start would fail here.
+/// Checks this machine for a valid configuration, and prints the findings. Fails if a problem was
+/// found, which means that a start would fail here.
 pub fn execute(config: &Config, file: &Path, is_json: bool) -> Result<(), Failure> {
     let check = machine(config);
     let name = name_of(file);
@@ -35,7 +35,7 @@ pub fn execute(config: &Config, file: &Path, is_json: bool) -> Result<(), Failur
     }
 }
 
-/// The findings, a line each, and what they come to.
+/// The findings, each on a line, and the conclusion.
 fn report(check: &MachineCheck, file: &str) -> String {
     let file_is_right = Finding {
         check: "file".to_owned(),
@@ -66,7 +66,7 @@ fn line_of(finding: &Finding, longest: usize) -> String {
     line(&label, &sentences.concat())
 }
 
-/// What a start would do, where no check found a problem.
+/// The expected result of a start, if no check found a problem.
 fn conclusion(check: &MachineCheck) -> String {
     let (warnings, skipped) = (count(check, Grade::Warning), count(check, Grade::Skipped));
     let found = match warnings {

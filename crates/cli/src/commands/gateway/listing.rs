@@ -1,4 +1,4 @@
-//! Which rows of `flows` and `clients` are shown, and in which order.
+//! The selection and the order of the rows of `flows` and `clients`.
 
 use clap::Args;
 use clap::builder::TypedValueParser;
@@ -32,7 +32,8 @@ pub struct Rows {
     limit: Option<usize>,
 }
 
-/// Reads how many rows to show: at least one, and at most as many as a gateway can have connections.
+/// A parser of the number of rows to show: from one to the maximum number of a gateway's
+/// connections.
 pub fn rows() -> impl TypedValueParser<Value = usize> {
     whole(1..=1_000_000).map(|rows| usize::try_from(rows).unwrap_or(usize::MAX))
 }
@@ -43,14 +44,15 @@ impl Rows {
         Query { sort: sort.clone(), reverse: *reverse, filter: filter.clone(), limit: *limit }
     }
 
-    /// Asks a gateway for rows: each as it was sent, and as this version reads it.
+    /// Queries rows from a gateway. Returns each in the form in which it was sent, and as parsed by
+    /// this version.
     pub fn ask<R: Row + DeserializeOwned>(
         &self,
         at: &Where,
         command: impl FnOnce(Query) -> Command,
     ) -> Result<Vec<(Value, R)>, Failure> {
         let query = self.query();
-        // What is wrong is said even if there is no gateway.
+        // Errors of the query are reported even without a gateway.
         let selection = Selection::of(&query).map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
         let sent: Vec<Value> = at.ask(&command(query))?;
         let read = |value: Value| serde_json::from_value(value.clone()).map(|row| (value, row));
@@ -61,7 +63,7 @@ impl Rows {
         Ok(selection.pick(rows, |(_, row)| row))
     }
 
-    /// How many rows are shown.
+    /// The text with the number of rows shown.
     pub fn shown(&self, rows: usize, noun: &str) -> String {
         let limited = self.limit == Some(rows);
         let counted = counted(rows as u64, noun);

@@ -1,4 +1,4 @@
-//! What `lasthop gateway flows` and `clients` print.
+//! The tables of `lasthop gateway flows` and `clients`.
 
 use lasthop_gateway::clients::ClientReport;
 use lasthop_gateway::engine::FlowReport;
@@ -6,21 +6,22 @@ use lasthop_lab::table::{Table, number};
 
 use super::lines::line;
 
-/// What the columns of both tables mean.
+/// The explanation of the columns of both tables.
 const HOP_LEGEND: &str = "down: to the radio side. repairs: segments that an agent sent again on the hop. loss %: of the \
     segments to the radio side, those that were lost there: sent again, and not needless. loss up %: of the segments from the \
     radio side, those that were lost on the hop. lost before: segments that were lost before they came \
     here. hop RTT: from here to the client and back.";
 
-/// What the columns of the table of connections mean beside.
+/// The explanation of the additional columns in the table of connections.
 const FLOW_LEGEND: &str = "generated: packets that an agent sent for the connection. withheld: packets that an \
     agent dropped or took over.";
 
-/// What the columns of the table of clients mean beside.
+/// The explanation of the additional columns in the table of clients.
 const CLIENT_LEGEND: &str = "connections: since the gateway started or began to count clients; now: those that are in its \
     table.";
 
-/// The connections have numbers, so that their rows are found again where the table is folded.
+/// The table of connections. They are numbered, so that their rows can be matched in a folded
+/// table.
 pub fn flows(flows: &[FlowReport], shown: &str) -> String {
     let columns = [
         "no.",
@@ -65,7 +66,7 @@ pub fn flows(flows: &[FlowReport], shown: &str) -> String {
     format!("{table}\n{shown}\n{}\n{}", line("", HOP_LEGEND), line("", FLOW_LEGEND))
 }
 
-/// A row for each client.
+/// The table of clients.
 pub fn clients(clients: &[ClientReport], shown: &str) -> String {
     let columns = [
         "client",
@@ -98,12 +99,12 @@ pub fn clients(clients: &[ClientReport], shown: &str) -> String {
     format!("{table}\n{shown}\n{}\n{}", line("", HOP_LEGEND), line("", CLIENT_LEGEND))
 }
 
-/// A share in percent.
+/// The text of a percentage.
 pub fn percent(percent: Option<f64>) -> String {
     percent.map_or_else(|| "-".to_owned(), |percent| number(percent, 2))
 }
 
-/// A time in milliseconds.
+/// The text of a time, in milliseconds.
 pub fn millis(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "-".to_owned(), |seconds| number(1e3 * seconds, 1))
 }

@@ -1,4 +1,4 @@
-//! What `lasthop gateway status` prints.
+//! The text of `lasthop gateway status`.
 
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 use lasthop_config::words::counted;
@@ -70,7 +70,7 @@ pub fn status(status: &Status) -> String {
     lines.join("\n")
 }
 
-/// What crossed the hop since the start of a gateway that has no rules, and so no table of them.
+/// The measurements of the hop since the start, for a passive gateway, which has no table of rules.
 fn measured(hop: &HopCounters) -> String {
     let Lost { down, up } = Lost::of(hop);
     format!(
@@ -82,7 +82,7 @@ fn measured(hop: &HopCounters) -> String {
     )
 }
 
-/// Whether it serves traffic.
+/// The gateway's mode: whether it serves traffic, and if not, why.
 pub fn mode(report: &LoopReport) -> String {
     let engine = &report.engine;
     if engine.drained && engine.owed_connections > 0 {
@@ -98,8 +98,8 @@ pub fn mode(report: &LoopReport) -> String {
     }
 }
 
-/// What is known of why the packet loop is out. Why it did not run, it cannot know: it may have been
-/// stopped.
+/// The known reason why the packet loop has stepped out. If it did not run, it cannot know why: it
+/// may have been stopped.
 fn why_out(report: &LoopReport) -> String {
     match report.punctuality.away_s {
         _ if !report.faults.is_empty() => report.faults.join("; "),
@@ -108,7 +108,7 @@ fn why_out(report: &LoopReport) -> String {
     }
 }
 
-/// How often the packet loop stepped out, for how long, and what may help; `None` if it never did.
+/// How often and for how long the packet loop has stepped out, with advice; `None` if it never has.
 fn outs(report: &LoopReport) -> Option<String> {
     let PunctualityReport { steps_out, steps_out_by_ports, out_s, .. } = report.punctuality;
     let late = steps_out.saturating_sub(steps_out_by_ports);
@@ -125,13 +125,13 @@ fn outs(report: &LoopReport) -> Option<String> {
     (steps_out > 0).then(|| format!("for {out_s:.1} s in all: {}{advice}", reasons.join(", ")))
 }
 
-/// What the columns of the table of rules mean.
+/// The explanation of the columns in the table of rules.
 const RULE_LEGEND: &str = "packets: seen by the rule's agent. local retransmits: packets that it sent \
     again, a super-packet as one. ACKs suppressed: duplicate ACKs withheld from senders. generated: packets that the agent sent of its \
     own. absorbed: packets that it took over. held: packets that it has yet to send. panics: restarts of the \
     agent.";
 
-/// A row for each packet loop.
+/// The table with a row for each packet loop.
 fn threads(threads: &[ThreadReport]) -> Table {
     let mut table = Table::of_numbers(&["thread", "processor time s", "connections"]);
     for (index, ThreadReport { cpu_s, connections }) in threads.iter().enumerate() {
@@ -140,14 +140,14 @@ fn threads(threads: &[ThreadReport]) -> Table {
     table
 }
 
-/// The interfaces, and the side of each.
+/// The interfaces with their sides.
 pub fn interfaces(ports: &[PortStatus]) -> String {
     let named: Vec<String> =
         ports.iter().map(|PortStatus { name, side }| format!("{name} ({side})")).collect();
     named.join(", ")
 }
 
-/// What a draining gateway does from now on.
+/// The behavior of a draining gateway from now on.
 pub fn drained(Drained { owed_connections, octets_at_risk, .. }: Drained) -> String {
     let passes = "everything passes untouched until the next `lasthop gateway reload`";
     if owed_connections == 0 {
@@ -163,7 +163,7 @@ fn owed(connections: u64, octets_at_risk: u64) -> String {
     format!("{}, {} at risk", counted(connections, "connection"), counted(octets_at_risk, "octet"))
 }
 
-/// Why frames passed untouched, and how many, in the order of the reasons' names.
+/// The numbers of frames that passed untouched, by reason, in the order of the reasons' names.
 fn untouched(passed: &Passed) -> String {
     let mut reasons: Vec<(&str, u64)> =
         passed.iter().map(|(reason, count)| (reason.name, count)).filter(|(_, count)| *count > 0).collect();
@@ -184,7 +184,7 @@ fn rules(rules: &[RuleReport]) -> Table {
         "held",
         "panics",
     ];
-    // Most rules have no special state.
+    // The column is omitted if no rule has a special state.
     let has_state = rules.iter().any(|rule| rule.given_up || rule.retiring);
     let columns: Vec<&str> = columns.into_iter().chain(has_state.then_some("state")).collect();
     let mut table = Table::of_numbers(&columns);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_is_out_says_what_it_knows_and_not_why_it_did_not_run() {
+    fn a_loop_that_has_stepped_out_reports_only_known_reasons() {
         let punctuality =
             PunctualityReport { is_out: true, away_s: Some(3.4567), ..PunctualityReport::default() };
         let out = LoopReport { punctuality, ..LoopReport::default() };
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_that_stepped_out_says_how_often_and_what_may_help() {
+    fn a_gateway_that_stepped_out_reports_how_often_and_advice() {
         assert_eq!(outs(&LoopReport::default()), None);
         let punctuality = PunctualityReport {
             steps_out: 12,
@@ -258,18 +258,18 @@ mod tests {
             ..PunctualityReport::default()
         };
         let report = LoopReport { punctuality, ..LoopReport::default() };
-        let said = outs(&report).expect("it did");
-        assert!(said.starts_with("for 404.0 s in all: 11 times because it was late"), "{said}");
-        assert!(said.contains("1 time because it had ports") && said.contains("realtime = true"), "{said}");
-        let said = outs(&LoopReport { realtime: true, ..report }).expect("it did");
-        assert!(!said.contains("realtime"), "{said}");
+        let text = outs(&report).expect("it did");
+        assert!(text.starts_with("for 404.0 s in all: 11 times because it was late"), "{text}");
+        assert!(text.contains("1 time because it had ports") && text.contains("realtime = true"), "{text}");
+        let text = outs(&LoopReport { realtime: true, ..report }).expect("it did");
+        assert!(!text.contains("realtime"), "{text}");
     }
 
     #[test]
-    fn what_is_drained_says_whether_something_is_owed() {
+    fn a_drain_reports_whether_something_is_owed() {
         assert!(drained(Drained::default()).starts_with("drained: everything passes untouched until"));
-        let said = drained(Drained { held: 0, owed_connections: 3, octets_at_risk: 1448 });
-        assert!(said.starts_with("draining: ") && said.contains("3 connections, 1448 octets"), "{said}");
+        let text = drained(Drained { held: 0, owed_connections: 3, octets_at_risk: 1448 });
+        assert!(text.starts_with("draining: ") && text.contains("3 connections, 1448 octets"), "{text}");
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(untouched(&passed), "3 not tcp, 2 not understood, 1 wrong checksum");
     }
 
-    /// The words of a text, wherever its lines end.
+    /// The words of a text, separated by single spaces.
     fn words(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -337,7 +337,7 @@ mod tests {
             };
             let printed = words(&super::status(&status));
             let (excerpt, _) = excerpt.split_once("```").expect("its end");
-            // The note is that of the machine, on several lines.
+            // A note depends on the machine, and has several lines.
             let is_note = |line: &&str| line.starts_with("note") || line.starts_with("     ");
             for line in excerpt.lines().filter(|line| !is_note(line)) {
                 assert!(printed.contains(&words(line)), "{line:?} is not in {printed}");

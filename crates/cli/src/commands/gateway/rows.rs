@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Each value of a JSON document in a row of its own: the path to it, such as
-/// `report.engine.connections`, and the value.
+/// A row for each value of a JSON document: its path, such as `report.engine.connections`, and the
+/// value.
 pub fn of_document(document: &Value) -> Result<String, Failure> {
     let mut rows = csv::Writer::from_writer(Vec::new());
     rows.write_record(["key", "value"]).map_err(failed)?;
@@ -31,7 +31,7 @@ fn write_values(rows: &mut csv::Writer<Vec<u8>>, path: &str, value: &Value) -> c
     }
 }
 
-/// Rows of a list, with the columns that their JSON has.
+/// The rows of a list, with the same columns as in JSON.
 pub fn of_list<'r, R: Row>(list: impl IntoIterator<Item = &'r R>) -> Result<String, Failure> {
     let mut rows = csv::Writer::from_writer(Vec::new());
     rows.write_record(R::COLUMNS.iter().map(|column| column.key)).map_err(failed)?;
@@ -45,7 +45,8 @@ fn cell<R>(of: &Of<R>, row: &R) -> String {
     match of {
         Of::Number(of) => of(row).map(|number| number.to_string()).unwrap_or_default(),
         Of::Text(of) => of(row).to_owned(),
-        // A client is an address without a port; `other` stands for the clients without a place of their own.
+        // A client is an address without a port; `other` stands for the clients that have no own
+        // counters.
         Of::End(of) => of(row).map_or_else(
             || "other".to_owned(),
             |end| if end.port() == 0 { end.ip().to_string() } else { end.to_string() },
@@ -53,7 +54,7 @@ fn cell<R>(of: &Of<R>, row: &R) -> String {
     }
 }
 
-/// The rows, without the last line end: printing adds it.
+/// The text of the rows, without the last line end, which printing adds.
 fn text(rows: csv::Writer<Vec<u8>>) -> Result<String, Failure> {
     let octets = rows.into_inner().map_err(|error| Failure::Run(anyhow!("{}", error.error())))?;
     let text = String::from_utf8(octets).map_err(|error| Failure::Run(error.into()))?;
@@ -81,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn connections_and_clients_have_a_row_each_with_what_their_json_has() {
-        let told = json!({
+    fn connections_and_clients_have_a_row_each_with_the_columns_of_their_json() {
+        let document = json!({
             "protocol": "tcp", "core": "192.0.2.1:443", "radio": "10.0.0.7:50000", "state": "established",
             "rule": "a, b", "aside": "", "packets_from_core": 1, "octets_from_core": 20_000_000_000_u64,
             "packets_from_radio": 3, "octets_from_radio": 4, "sent_by_agent": 5, "kept_by_agent": 6,
             "age_s": 7.5, "idle_s": 0.25, "segments_down": 8, "lost_down": 2, "rtt_hop_s": 0.025
         });
-        let flow: FlowReport = serde_json::from_value(told).expect("it is one");
+        let flow: FlowReport = serde_json::from_value(document).expect("it is one");
         let text = of_list([&flow]).expect("it can be written");
         let (header, row) = text.split_once('\n').expect("two lines");
         assert!(header.starts_with("protocol,core,radio,state,rule,aside,packets_from_core,"), "{header}");

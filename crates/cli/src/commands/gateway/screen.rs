@@ -1,4 +1,4 @@
-//! A terminal that is redrawn, and on which a key ends the command.
+//! A full-screen terminal, on which a key ends the command.
 
 use std::io::{self, Write as _, stdin, stdout};
 use std::time::{Duration, Instant};
@@ -12,22 +12,23 @@ use rustix::termios::{
 use crate::output::StandardOutput;
 use crate::signals::Termination;
 
-/// Another screen of the terminal, without a cursor (xterm's control sequences); and back.
+/// Switches to the alternate screen of the terminal and hides the cursor, and back (xterm's control
+/// sequences).
 const OPEN: &str = "\x1b[?1049h\x1b[?25l";
 const CLOSE: &str = "\x1b[?25h\x1b[?1049l";
-/// To the first line; to the end of a line, and of the screen, nothing.
+/// Moves the cursor home; erases to the end of the line, and to the end of the screen.
 const HOME: &str = "\x1b[H";
 const END_OF_LINE: &str = "\x1b[K\n";
 const END_OF_SCREEN: &str = "\x1b[J";
 
-/// A screen of its own on the terminal of this process. The terminal is as before once this is dropped.
+/// The alternate screen on the terminal of this process. Dropping this value restores the terminal.
 pub struct Screen {
     termination: Termination,
-    /// How the keyboard was; `None` where standard input is no terminal.
+    /// The previous settings of the keyboard; `None` if standard input is not a terminal.
     keyboard: Option<Termios>,
 }
 
-/// Why the command is to end.
+/// The reason to end the command.
 pub enum End {
     /// A key.
     Key,
@@ -36,7 +37,7 @@ pub enum End {
 }
 
 impl Screen {
-    /// Takes the terminal; `None` where standard output is none.
+    /// Opens the screen; `None` if standard output is not a terminal.
     pub fn open() -> io::Result<Option<Self>> {
         if !isatty(stdout()) {
             return Ok(None);
@@ -48,7 +49,7 @@ impl Screen {
             keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
             keys.special_codes[SpecialCodeIndex::VMIN] = 0;
             keys.special_codes[SpecialCodeIndex::VTIME] = 0;
-            // A shell could not use the terminal while we are stopped.
+            // No suspend key: a shell could not use the terminal while this process is stopped.
             keys.special_codes[SpecialCodeIndex::VSUSP] = 0;
             tcsetattr(stdin(), OptionalActions::Now, &keys)?;
         }
@@ -57,13 +58,13 @@ impl Screen {
         Ok(Some(screen))
     }
 
-    /// Lines that fit.
+    /// The number of lines of the terminal.
     pub fn height() -> usize {
         let rows = tcgetwinsize(stdout()).map(|size| size.ws_row).unwrap_or_default();
         if rows > 0 { rows.into() } else { 24 }
     }
 
-    /// Shows a text in place of the one before; what does not fit is cut off.
+    /// Replaces the text on the screen; excess lines are cut off.
     #[expect(clippy::unused_self, reason = "only who has the screen may draw")]
     pub fn draw(&self, text: &str) -> io::Result<()> {
         let text = printable_lines(text);
@@ -72,7 +73,7 @@ impl Screen {
         StandardOutput.write_all(format!("{HOME}{drawn}{END_OF_LINE}{END_OF_SCREEN}").as_bytes())
     }
 
-    /// Waits so long, unless the command is to end.
+    /// Waits for `pause`, or until a key or a signal ends the command.
     #[expect(clippy::disallowed_methods, reason = "people look at it in real time")]
     pub fn wait(&self, pause: Duration) -> io::Result<Option<End>> {
         let until = Instant::now() + pause;
@@ -100,7 +101,7 @@ impl Screen {
             if keys.iter().any(|key| matches!(key, b'q' | b'Q')) {
                 return Ok(Some(End::Key));
             }
-            // The terminal has gone.
+            // Without input, the terminal is gone.
             has_keyboard &= !keys.is_empty();
         }
     }

@@ -1,4 +1,4 @@
-//! Questions to a gateway that runs.
+//! Requests to a running gateway.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub struct Where {
 impl Socket {
     pub fn ask<T: DeserializeOwned>(&self, command: &Command) -> Result<T, Failure> {
         ask(&self.path, command).map_err(|error| match error {
-            // The file is wrong, or what names a connection is.
+            // The file or the name of a connection is wrong.
             refused @ AskError::Refused(_) => Failure::usage(refused),
             other => Failure::Run(other.into()),
         })
@@ -44,14 +44,14 @@ impl Where {
         self.socket.ask(command)
     }
 
-    /// Asks, and prints the answer as JSON, or as `text` does.
+    /// Sends a request, and prints the answer as JSON, or with `text`.
     pub fn answer<T: DeserializeOwned>(
         &self,
         command: &Command,
         text: impl FnOnce(T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if self.json {
-            // All that the gateway tells, also where it is newer than this command.
+            // Includes keys that only a newer gateway sends.
             return output::print_json(&self.ask::<Value>(command)?);
         }
         text(self.ask(command)?)

@@ -70,46 +70,47 @@ enum Sort {
     Rtt,
 }
 
-/// From one look to the next, unless looking takes long.
-const PAUSE: Duration = Duration::from_secs(1);
-/// The pause is at least this many times as long as the look before it: a gateway with very many
-/// connections has other work.
-const REST: u32 = 20;
-/// Connections that are looked at: those that were used last. More would not fit on any screen.
-const CONNECTIONS: usize = 1000;
-/// Where fewer rows than these would fit beside the explanation, there is no explanation.
-const FEW_ROWS: usize = 3;
-/// Rows where standard output is no terminal.
-const ROWS: usize = 20;
+/// The interval between snapshots, unless they take long.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// The minimum ratio of the interval to the time that the previous snapshot took: it limits the
+/// load on a gateway with very many connections.
+const MIN_RATIO: u32 = 20;
+/// The maximum number of connections in a snapshot: the most recently used ones. More would not fit
+/// on any screen.
+const MAX_CONNECTIONS: usize = 1000;
+/// The explanation is omitted if fewer rows than this would fit with it.
+const MIN_ROWS: usize = 3;
+/// The number of rows if standard output is not a terminal.
+const DEFAULT_ROWS: usize = 20;
 
-/// What is seen of a gateway at a time.
-struct Look {
+/// The state of a gateway at a time.
+struct Snapshot {
     status: Status,
-    /// By what tells them apart, which begins with the client.
-    rows: BTreeMap<String, Seen>,
+    /// The rows by their keys, which start with the client.
+    rows: BTreeMap<String, Entry>,
     took: Duration,
 }
 
-/// What is seen of a client or a connection.
+/// The state of a client or a connection at a time.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    /// The cells that say what it is, without the first.
+struct Entry {
+    /// The cells that describe it, without the first.
     about: Vec<String>,
     carried: Carried,
     rtt_hop_s: Option<f64>,
-    /// How old it is, if that is known.
+    /// Its age, if known.
     age_s: Option<f64>,
 }
 
-/// A row: what it is, and what it did since the last look, if that is known.
+/// A row of the table, with the rates since the previous snapshot, if known.
 struct Row<'l> {
     label: &'l str,
-    seen: &'l Seen,
-    did: Option<Did>,
+    entry: &'l Entry,
+    rates: Option<Rates>,
 }
 
-/// What was carried in a time, per second.
-struct Did {
+/// The rates between two snapshots, per second.
+struct Rates {
     down_octets: f64,
     up_octets: f64,
     segments: f64,
@@ -120,11 +121,11 @@ struct Did {
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let at = &arguments.socket;
     let view = View::of(arguments, at)?;
-    let first = view.look(at)?;
+    let first = view.snapshot(at)?;
     let screen = if arguments.once { None } else { Screen::open()? };
     let Some(screen) = screen else { return view.follow(first, at, arguments.once) };
     let end = view.redraw(first, at, &screen);
-    // The terminal is as before when the command ends, however it does.
+    // The terminal is restored before the command ends, also after an error.
     drop(screen);
     if let End::Signal(signal) = end? {
         end_by(signal);
@@ -132,7 +133,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is looked at, and how it is shown.
+/// The rows to query, and how to show them.
 struct View {
     by: By,
     query: Query,
@@ -143,7 +144,7 @@ struct View {
 impl View {
     fn of(arguments: &Arguments, at: &Socket) -> Result<Self, Failure> {
         let filter = arguments.filter.clone();
-        // What is wrong is said even if there is no gateway.
+        // Errors of the filters are reported even without a gateway.
         let check = |by: By| {
             let query = by.query(filter.clone());
             let checked = match by {
@@ -166,30 +167,30 @@ impl View {
     }
 
     #[expect(clippy::disallowed_methods, reason = "how long it takes is how long others wait")]
-    fn look(&self, at: &Socket) -> Result<Look, Failure> {
+    fn snapshot(&self, at: &Socket) -> Result<Snapshot, Failure> {
         let began = Instant::now();
         let command = self.by.command(self.query.clone());
         let rows = match self.by {
             By::Client => {
                 let clients: Vec<ClientReport> = at.ask(&command)?;
-                clients.into_iter().map(|client| (client.client.clone(), Seen::of_client(&client))).collect()
+                clients.into_iter().map(|client| (client.client.clone(), Entry::of_client(&client))).collect()
             }
             By::Connection => {
                 let flows: Vec<FlowReport> = at.ask(&command)?;
                 let key = |flow: &FlowReport| format!("{} {} {}", flow.radio, flow.core, flow.protocol);
-                flows.into_iter().map(|flow| (key(&flow), Seen::of_flow(&flow))).collect()
+                flows.into_iter().map(|flow| (key(&flow), Entry::of_flow(&flow))).collect()
             }
         };
         let status = at.ask(&Command::Status)?;
-        Ok(Look { status, rows, took: began.elapsed() })
+        Ok(Snapshot { status, rows, took: began.elapsed() })
     }
 
-    /// Prints a table for each look, or one.
+    /// Prints a table for each snapshot, or only one.
     #[expect(clippy::disallowed_methods, reason = "people look at it in real time")]
-    fn follow(&self, mut last: Look, at: &Socket, once: bool) -> Result<(), Failure> {
+    fn follow(&self, mut last: Snapshot, at: &Socket, once: bool) -> Result<(), Failure> {
         loop {
             sleep(last.pause());
-            let next = self.look(at)?;
+            let next = self.snapshot(at)?;
             output::print(&self.text(Some(&last), &next, None))?;
             if once {
                 return Ok(());
@@ -199,54 +200,55 @@ impl View {
     }
 
     /// Redraws a screen until a key or a signal ends it.
-    fn redraw(&self, mut last: Look, at: &Socket, screen: &Screen) -> Result<End, Failure> {
+    fn redraw(&self, mut last: Snapshot, at: &Socket, screen: &Screen) -> Result<End, Failure> {
         screen.draw(&self.text(None, &last, Some(Screen::height())))?;
         loop {
             if let Some(end) = screen.wait(last.pause())? {
                 return Ok(end);
             }
-            match self.look(at) {
+            match self.snapshot(at) {
                 Ok(next) => {
                     screen.draw(&self.text(Some(&last), &next, Some(Screen::height())))?;
                     last = next;
                 }
-                // It may be restarting.
+                // The gateway may be restarting.
                 Err(failure) => screen.draw(&failure.message().unwrap_or_default())?,
             }
         }
     }
 
-    /// A look, with what was done since the one before, in at most `height` lines. Where there is
-    /// little room, rows go before the explanation.
-    fn text(&self, before: Option<&Look>, now: &Look, height: Option<usize>) -> String {
+    /// The text of a snapshot, with the rates since the previous one, in at most `height` lines. If
+    /// there is little room, the explanation is omitted in favor of rows.
+    fn text(&self, before: Option<&Snapshot>, now: &Snapshot, height: Option<usize>) -> String {
         let head = now.head(before);
         let rows = self.rows(before, now);
-        let most = self.limit.unwrap_or(height.unwrap_or(ROWS)).min(rows.len());
+        let limit = self.limit.unwrap_or(height.unwrap_or(DEFAULT_ROWS)).min(rows.len());
         let fitting = |foot: &str| {
-            let mut shown = most;
+            let mut shown = limit;
             loop {
                 let text = format!("{head}\n{}{foot}", self.table(&rows[..shown]));
                 let excess = height.map_or(0, |height| (text.lines().count() + 1).saturating_sub(height));
                 if excess == 0 || shown == 0 {
                     return (shown, text);
                 }
-                // A table that is folded has a row in each of its parts.
+                // In a folded table, a row takes a line in each part.
                 shown = shown.saturating_sub((excess / 3).max(1));
             }
         };
         let (shown, text) = fitting(&format!("\n{}", line("", LEGEND)));
-        if shown < most.min(FEW_ROWS) { fitting("").1 } else { text }
+        if shown < limit.min(MIN_ROWS) { fitting("").1 } else { text }
     }
 
-    /// What is there, in order.
-    fn rows<'l>(&self, before: Option<&Look>, now: &'l Look) -> Vec<Row<'l>> {
-        let row = |(key, seen): (&'l String, &'l Seen)| {
-            let did = before.and_then(|before| Did::since(before.rows.get(key), seen, now.since(before)?));
+    /// The rows in order.
+    fn rows<'l>(&self, before: Option<&Snapshot>, now: &'l Snapshot) -> Vec<Row<'l>> {
+        let row = |(key, entry): (&'l String, &'l Entry)| {
+            let rates =
+                before.and_then(|before| Rates::since(before.rows.get(key), entry, now.since(before)?));
             let label = key.split(' ').next().unwrap_or(key);
-            Row { label, seen, did }
+            Row { label, entry, rates }
         };
         let mut rows: Vec<Row<'_>> = now.rows.iter().map(row).collect();
-        // What is not known comes last.
+        // Unknown values come last.
         let first = |row: &Row<'_>| self.sort.of(row).unwrap_or(-1.0);
         rows.sort_by(|one, other| first(other).total_cmp(&first(one)));
         rows
@@ -257,28 +259,29 @@ impl View {
             By::Client => &["client", "connections"],
             By::Connection => &["client", "server", "rule"],
         };
-        let did = ["down Mbit/s", "up Mbit/s", "loss %", "loss up %", "repairs/s", "hop RTT ms"];
-        let mut table = Table::of_numbers(&[about, &did].concat());
-        for Row { label, seen, did } in rows {
-            let rate = |of: fn(&Did) -> f64, decimals| {
-                did.as_ref().map_or_else(|| "-".to_owned(), |did| number(of(did), decimals))
+        let rates = ["down Mbit/s", "up Mbit/s", "loss %", "loss up %", "repairs/s", "hop RTT ms"];
+        let mut table = Table::of_numbers(&[about, &rates].concat());
+        for Row { label, entry, rates } in rows {
+            let rate = |of: fn(&Rates) -> f64, decimals| {
+                rates.as_ref().map_or_else(|| "-".to_owned(), |rates| number(of(rates), decimals))
             };
-            let lost = |of: fn(&Lost) -> Option<f64>| percent(did.as_ref().and_then(|did| of(&did.lost)));
-            let did = [
-                rate(|did| did.down_octets * 8e-6, 3),
-                rate(|did| did.up_octets * 8e-6, 3),
+            let lost =
+                |of: fn(&Lost) -> Option<f64>| percent(rates.as_ref().and_then(|rates| of(&rates.lost)));
+            let rates = [
+                rate(|rates| rates.down_octets * 8e-6, 3),
+                rate(|rates| rates.up_octets * 8e-6, 3),
                 lost(|lost| lost.down),
                 lost(|lost| lost.up),
-                rate(|did| did.repairs, 1),
-                millis(seen.rtt_hop_s),
+                rate(|rates| rates.repairs, 1),
+                millis(entry.rtt_hop_s),
             ];
-            table.add_row([(*label).to_owned()].into_iter().chain(seen.about.iter().cloned()).chain(did));
+            table.add_row([(*label).to_owned()].into_iter().chain(entry.about.iter().cloned()).chain(rates));
         }
         table
     }
 }
 
-/// What the columns mean.
+/// The explanation of the columns.
 const LEGEND: &str = "since the last look, loss %: of the segments to the radio side, those that were lost: \
     sent again, and not needless; loss up %: of the segments from it, those that were lost on the hop; repairs: segments that \
     an agent sent again";
@@ -289,7 +292,7 @@ impl By {
             Self::Client => Query { filter, ..Query::default() },
             Self::Connection => {
                 let sort = Some("idle_s".to_owned());
-                Query { filter, sort, reverse: true, limit: Some(CONNECTIONS) }
+                Query { filter, sort, reverse: true, limit: Some(MAX_CONNECTIONS) }
             }
         }
     }
@@ -302,19 +305,19 @@ impl By {
     }
 }
 
-impl Look {
-    /// How long to wait before the next one.
+impl Snapshot {
+    /// The pause before the next snapshot.
     fn pause(&self) -> Duration {
-        PAUSE.max(self.took * REST)
+        INTERVAL.max(self.took * MIN_RATIO)
     }
 
-    /// Seconds since a look before; `None` if the gateway was restarted.
+    /// The time since an earlier snapshot, in seconds; `None` if the gateway was restarted.
     fn since(&self, before: &Self) -> Option<f64> {
         let since = self.status.report.uptime_s - before.status.report.uptime_s;
         (since > 0.0).then_some(since)
     }
 
-    /// The state of the gateway, and what all connections did since the look before.
+    /// The state of the gateway, and the rates of all connections since the previous snapshot.
     fn head(&self, before: Option<&Self>) -> String {
         let Status { version, report, .. } = &self.status;
         let engine = &report.engine;
@@ -328,13 +331,13 @@ impl Look {
             mebibytes(engine.agent_octets),
             mebibytes(engine.most_agent_octets)
         );
-        let all = |look: &Self| Seen {
-            carried: Carried { hop: look.status.report.engine.hop, ..Carried::default() },
-            ..Seen::default()
+        let all = |snapshot: &Self| Entry {
+            carried: Carried { hop: snapshot.status.report.engine.hop, ..Carried::default() },
+            ..Entry::default()
         };
         let hop = before.and_then(|before| {
             let since = self.since(before)?;
-            let Did { segments, repairs, lost, .. } = Did::since(Some(&all(before)), &all(self), since)?;
+            let Rates { segments, repairs, lost, .. } = Rates::since(Some(&all(before)), &all(self), since)?;
             Some(format!(
                 "the hop: {segments:.0} segments/s, loss {} % down and {} % up, {repairs:.1} repairs/s",
                 percent(lost.down),
@@ -349,7 +352,7 @@ impl Look {
     }
 }
 
-impl Seen {
+impl Entry {
     fn of_client(client: &ClientReport) -> Self {
         let counters = &client.counters;
         Self {
@@ -371,15 +374,15 @@ impl Seen {
     }
 }
 
-impl Did {
-    /// What was done since it was last seen, `since_s` seconds ago. `None` where that is not known: a
-    /// connection was not among those that were looked at.
-    fn since(before: Option<&Seen>, now: &Seen, since_s: f64) -> Option<Self> {
-        // Another connection between the same ports is new.
+impl Rates {
+    /// The rates since the previous snapshot, `since_s` seconds ago. `None` if they are not known,
+    /// because that snapshot did not include the connection.
+    fn since(before: Option<&Entry>, now: &Entry, since_s: f64) -> Option<Self> {
+        // A younger connection between the same ports is another one.
         let before =
             before.filter(|before| before.age_s.is_none_or(|age| now.age_s.is_some_and(|now| now >= age)));
         let since_s = match (before, now.age_s) {
-            // The two looks are not taken at once.
+            // The rows and the status of a snapshot have slightly different times.
             (None, Some(age)) if age > since_s + 1.0 => return None,
             (None, Some(age)) => since_s.min(age).max(1e-3),
             _ => since_s,
@@ -398,15 +401,15 @@ impl Did {
 
 impl Sort {
     fn of(self, row: &Row<'_>) -> Option<f64> {
-        let did = row.did.as_ref();
+        let rates = row.rates.as_ref();
         match self {
-            Self::Rate => did.map(|did| did.down_octets + did.up_octets),
-            Self::Down => did.map(|did| did.down_octets),
-            Self::Up => did.map(|did| did.up_octets),
-            Self::Loss => did.and_then(|did| did.lost.down),
-            Self::LossUp => did.and_then(|did| did.lost.up),
-            Self::Repairs => did.map(|did| did.repairs),
-            Self::Rtt => row.seen.rtt_hop_s,
+            Self::Rate => rates.map(|rates| rates.down_octets + rates.up_octets),
+            Self::Down => rates.map(|rates| rates.down_octets),
+            Self::Up => rates.map(|rates| rates.up_octets),
+            Self::Loss => rates.and_then(|rates| rates.lost.down),
+            Self::LossUp => rates.and_then(|rates| rates.lost.up),
+            Self::Repairs => rates.map(|rates| rates.repairs),
+            Self::Rtt => row.entry.rtt_hop_s,
         }
     }
 }
@@ -417,19 +420,19 @@ mod tests {
 
     use super::*;
 
-    fn seen(octets_down: u64, hop: HopCounters, age_s: Option<f64>) -> Seen {
+    fn entry(octets_down: u64, hop: HopCounters, age_s: Option<f64>) -> Entry {
         let about = vec!["192.0.2.1:443".to_owned(), "snoop".to_owned()];
-        Seen { about, carried: Carried { octets_down, hop, ..Carried::default() }, rtt_hop_s: None, age_s }
+        Entry { about, carried: Carried { octets_down, hop, ..Carried::default() }, rtt_hop_s: None, age_s }
     }
 
-    fn look<'k>(uptime_s: f64, rows: impl IntoIterator<Item = (&'k str, Seen)>) -> Look {
+    fn snapshot<'k>(uptime_s: f64, rows: impl IntoIterator<Item = (&'k str, Entry)>) -> Snapshot {
         let mut status: Status = serde_json::from_value(serde_json::json!({
             "version": "1", "file": null, "backend": "tun", "ports": [], "report": {}
         }))
         .expect("an older gateway tells no more");
         status.report.uptime_s = uptime_s;
-        let rows = rows.into_iter().map(|(key, seen)| (key.to_owned(), seen)).collect();
-        Look { status, rows, took: Duration::ZERO }
+        let rows = rows.into_iter().map(|(key, entry)| (key.to_owned(), entry)).collect();
+        Snapshot { status, rows, took: Duration::ZERO }
     }
 
     fn view(sort: Sort) -> View {
@@ -437,40 +440,45 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_of_the_time_between_two_looks() {
+    fn rates_are_those_between_two_snapshots() {
         let hop = HopCounters { segments_down: 100, lost_down: 10, repairs: 8, ..HopCounters::default() };
         let later = HopCounters { segments_down: 300, lost_down: 60, repairs: 12, ..HopCounters::default() };
-        let (before, now) = (seen(1000, hop, Some(5.0)), seen(5000, later, Some(7.0)));
-        let did = Did::since(Some(&before), &now, 2.0).expect("both were seen");
+        let (before, now) = (entry(1000, hop, Some(5.0)), entry(5000, later, Some(7.0)));
+        let rates = Rates::since(Some(&before), &now, 2.0).expect("both were seen");
         assert_eq!(
-            (number(did.down_octets, 1), number(did.repairs, 1)),
+            (number(rates.down_octets, 1), number(rates.repairs, 1)),
             ("2000.0".to_owned(), "2.0".to_owned())
         );
-        assert_eq!(did.lost, Lost { down: Some(25.0), up: None });
-        let again = seen(100, HopCounters::default(), Some(0.5));
-        let did = Did::since(Some(&before), &again, 2.0).expect("it is new");
-        assert_eq!(number(did.down_octets, 1), "200.0", "another connection between the same ports");
-        assert!(Did::since(None, &now, 2.0).is_none(), "not looked at before: what it did then is not known");
+        assert_eq!(rates.lost, Lost { down: Some(25.0), up: None });
+        let again = entry(100, HopCounters::default(), Some(0.5));
+        let rates = Rates::since(Some(&before), &again, 2.0).expect("it is new");
+        assert_eq!(number(rates.down_octets, 1), "200.0", "another connection between the same ports");
+        assert!(
+            Rates::since(None, &now, 2.0).is_none(),
+            "not looked at before: what it did then is not known"
+        );
     }
 
     #[test]
-    fn what_did_most_comes_first_and_what_is_not_known_last() {
-        let seen = |octets| seen(octets, HopCounters::default(), Some(10.0));
-        let before = look(10.0, [("a s", seen(0)), ("b s", seen(900)), ("c s", seen(500))]);
-        let now =
-            look(11.0, [("a s", seen(10)), ("b s", seen(1000)), ("c s", seen(500)), ("d s", seen(9000))]);
+    fn rows_are_sorted_by_rate_with_unknown_rates_last() {
+        let entry = |octets| entry(octets, HopCounters::default(), Some(10.0));
+        let before = snapshot(10.0, [("a s", entry(0)), ("b s", entry(900)), ("c s", entry(500))]);
+        let now = snapshot(
+            11.0,
+            [("a s", entry(10)), ("b s", entry(1000)), ("c s", entry(500)), ("d s", entry(9000))],
+        );
         let labels =
             |before| view(Sort::Rate).rows(before, &now).iter().map(|row| row.label).collect::<String>();
         assert_eq!(labels(Some(&before)), "bacd");
-        let restarted = look(100.0, [("a s", seen(0))]);
-        assert!(view(Sort::Rate).rows(Some(&restarted), &now).iter().all(|row| row.did.is_none()));
+        let restarted = snapshot(100.0, [("a s", entry(0))]);
+        assert!(view(Sort::Rate).rows(Some(&restarted), &now).iter().all(|row| row.rates.is_none()));
     }
 
     #[test]
     fn a_table_has_as_many_rows_as_fit() {
-        let row = |number: u16| (number.to_string(), seen(1, HopCounters::default(), Some(1.0)));
-        let rows: Vec<(String, Seen)> = (0..100).map(row).collect();
-        let now = look(1.0, rows.iter().map(|(key, seen)| (&**key, seen.clone())));
+        let row = |number: u16| (number.to_string(), entry(1, HopCounters::default(), Some(1.0)));
+        let rows: Vec<(String, Entry)> = (0..100).map(row).collect();
+        let now = snapshot(1.0, rows.iter().map(|(key, entry)| (&**key, entry.clone())));
         for height in [5, 10, 24, 60] {
             let text = view(Sort::Rate).text(None, &now, Some(height));
             let lines = text.lines().count();

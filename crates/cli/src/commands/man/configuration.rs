@@ -8,7 +8,7 @@ use super::page::{CONFIGURATION, Page, add_references, title};
 
 const NAME: &str = "lasthop-gateway.toml";
 
-/// The page.
+/// The manual page.
 pub fn page() -> Page {
     let schema = config::schema();
     let mut roff = Roff::new();
@@ -40,7 +40,7 @@ pub fn page() -> Page {
     Page { name: NAME.to_owned(), section: 5, text: (title(NAME, 5) + &roff.render()).into_bytes() }
 }
 
-/// The table that a key stands for, or each of its tables.
+/// The schema of the table, or of the tables, of a key.
 fn table_of<'a>(schema: &'a Value, key: &'a Value) -> Option<&'a Value> {
     let table = resolved(schema, key.get("items").unwrap_or(key));
     table.get("properties").is_some().then_some(table)
@@ -50,7 +50,7 @@ fn properties(table: &Value) -> impl Iterator<Item = (&String, &Value)> {
     table["properties"].as_object().into_iter().flatten()
 }
 
-/// What the key refers to, or the key itself.
+/// The schema to which a key refers, or the key itself.
 fn resolved<'a>(schema: &'a Value, key: &'a Value) -> &'a Value {
     let pointer = key["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     pointer.and_then(|pointer| schema.pointer(pointer)).unwrap_or(key)
@@ -64,7 +64,7 @@ fn paragraph(roff: &mut Roff, text: &str) {
     roff.text([roman(text)]);
 }
 
-/// A key, its description with the default in it, and the values of an enumeration.
+/// Adds a key, its description with the default, and the values of an enumeration.
 fn add_key(roff: &mut Roff, schema: &Value, name: &str, key: &Value) {
     roff.control("TP", []).text([bold(name)]);
     paragraph(roff, &description(key));

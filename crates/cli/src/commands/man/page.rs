@@ -6,23 +6,23 @@ use lasthop_gateway::config::DEFAULT_SOCKET;
 
 /// A manual page.
 pub struct Page {
-    /// Its name, such as `lasthop-compare`.
+    /// The name, such as `lasthop-compare`.
     pub name: String,
-    /// Its section of the manual.
+    /// The section of the manual.
     pub section: u8,
-    /// Its text in roff.
+    /// The text in roff.
     pub text: Vec<u8>,
 }
 
-/// Where the package puts the configuration.
+/// The path of the configuration in the package.
 pub const CONFIGURATION: &str = "/etc/lasthop/gateway.toml";
 
-/// The page of a command. `parent` is the page of the command that it is a part of.
+/// The page of a command. `parent` is the page of the command to which a subcommand belongs.
 pub fn of_command(command: &clap::Command, parent: Option<&str>) -> Page {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let man = Man::new(command.clone());
     let mut text = title(&name, 1).into_bytes();
-    // Writing into a vector cannot fail.
+    // Writing to a vector cannot fail.
     let _ = man.render_name_section(&mut text);
     let _ = man.render_synopsis_section(&mut text);
     let _ = man.render_description_section(&mut text);
@@ -45,13 +45,14 @@ pub fn of_command(command: &clap::Command, parent: Option<&str>) -> Page {
     Page { name, section: 1, text }
 }
 
-/// The first line of a page. It has no date, so that a version has the same pages whenever they are
-/// written. `Roff::control` would leave out an empty argument.
+/// The first line of a page. It has no date, so that the pages of a version are always equal.
+/// `Roff::control` would omit an empty argument.
 pub fn title(name: &str, section: u8) -> String {
     format!(".TH {name} {section} \"\" \"lasthop {}\" \"lasthop manual\"\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// What stands after the options in `--help`: paragraphs, indented lines as they are, and examples.
+/// Adds the text after the options in `--help`: paragraphs, indented lines as they are, and
+/// examples.
 fn add_notes(roff: &mut Roff, notes: &str) {
     let is_example = |line: &str| line.starts_with("  ");
     let mut heading = Some("NOTES");
@@ -102,7 +103,7 @@ fn add_files(roff: &mut Roff) {
     }
 }
 
-/// The section SEE ALSO: pages and their sections.
+/// Adds the section SEE ALSO: pages and their sections.
 pub fn add_references(roff: &mut Roff, pages: &[(&str, &str)]) {
     if pages.is_empty() {
         return;

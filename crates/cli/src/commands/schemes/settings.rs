@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-/// One setting.
+/// A setting of a scheme.
 pub(super) struct Setting {
-    /// Its key.
+    /// The key.
     pub(super) name: String,
-    /// What kind of value it takes.
+    /// The kind of value.
     pub(super) kind: &'static str,
-    /// Its default, as it is written in a file; `None` where there is none.
+    /// The default, in the syntax of a file; `None` without one.
     pub(super) default: Option<String>,
-    /// The least and the most that is allowed, each with its unit.
+    /// The minimum and the maximum, each with its unit.
     pub(super) range: Option<(String, String)>,
-    /// The words that it takes, as they are written in a file, and what each means.
+    /// The allowed words, in the syntax of a file, and their meanings.
     pub(super) words: Vec<(String, String)>,
-    /// What it does.
+    /// The description.
     pub(super) about: String,
 }
 
@@ -45,7 +45,7 @@ impl Setting {
         }
     }
 
-    /// What is allowed, such as `integer, 0 to 1000`.
+    /// The text of the allowed values, such as `integer, 0 to 1000`.
     pub(super) fn allowed(&self) -> String {
         let range = self.range.as_ref().map(|(least, most)| format!(", {least} to {most}"));
         let words: Vec<&str> = self.words.iter().map(|(word, _)| word.as_str()).collect();
@@ -54,7 +54,8 @@ impl Setting {
     }
 }
 
-/// What a property refers to, or is if it is not empty.
+/// The schema to which a property refers, or that of its value if it is not null, or the property
+/// itself.
 fn resolved<'a>(property: &'a Value, schema: &'a Value) -> &'a Value {
     let mut alternatives = property["anyOf"].as_array().into_iter().flatten();
     let some = alternatives.find(|alternative| alternative["type"] != "null");
@@ -77,7 +78,7 @@ fn kind(resolved: &Value, words: &[(String, String)]) -> &'static str {
         Value::Array(types) => types.iter().any(|one| one == name),
         one => one == name,
     };
-    // Durations and amounts of data are texts with a unit; their patterns have the units.
+    // Durations and amounts of data are strings with a unit, which is in the pattern.
     let units = resolved["pattern"].as_str().unwrap_or_default();
     match () {
         () if !words.is_empty() => "one of",

@@ -1,4 +1,4 @@
-//! Which rows of a trial are not trusted, and why.
+//! The rows of a trial that are not trusted, and the reasons.
 
 use lasthop_config::words::counted;
 use serde::Serialize;
@@ -12,21 +12,23 @@ pub(super) struct Caveat {
     because: Vec<String>,
 }
 
-/// Those of the runs of a row, of which each has its seed and reasons; none of a run without reasons.
+/// The caveats of a row's runs, each with its seed and reasons. Runs without reasons have no
+/// caveat.
 pub(super) fn caveats<'a>(runs: impl Iterator<Item = (u64, &'a [String])>) -> Vec<Caveat> {
-    let doubtful = runs.filter(|(_, because)| !because.is_empty());
-    doubtful.map(|(seed, because)| Caveat { seed, because: because.to_vec() }).collect()
+    let untrusted = runs.filter(|(_, because)| !because.is_empty());
+    untrusted.map(|(seed, because)| Caveat { seed, because: because.to_vec() }).collect()
 }
 
-/// The reasons of all rows, numbered. Rows of the same runs have the same reasons, and the same number.
+/// The numbered caveats of all rows. Rows of the same runs have the same caveats, and the same
+/// number.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// The doubts of a row, and how many runs it has.
+    /// The caveats of a row, and the number of its runs.
     notes: Vec<(Vec<Caveat>, usize)>,
 }
 
 impl Notes {
-    /// Those of rows, each with its doubts and the number of its runs.
+    /// Numbers the caveats of rows, each with the number of its runs.
     pub(super) fn of<'a>(rows: impl Iterator<Item = (&'a [Caveat], usize)>) -> Self {
         let mut notes: Vec<(Vec<Caveat>, usize)> = Vec::new();
         for (caveats, runs) in rows.filter(|(caveats, _)| !caveats.is_empty()) {
@@ -37,13 +39,13 @@ impl Notes {
         Self { notes }
     }
 
-    /// The mark of a row with these doubts, behind its label: ` !1`; nothing without doubts.
+    /// The mark after the label of a row with these caveats, such as ` !1`; empty without caveats.
     pub(super) fn mark(&self, caveats: &[Caveat]) -> String {
         let place = self.notes.iter().position(|(known, _)| known == caveats);
         place.map(|place| format!(" !{}", place + 1)).unwrap_or_default()
     }
 
-    /// What is to be said below the tables: a line for each mark.
+    /// The lines below the tables, one for each mark.
     pub(super) fn lines(&self) -> Vec<String> {
         if self.notes.is_empty() {
             return vec!["emulator, gateway and hosts were on time in every run".to_owned()];

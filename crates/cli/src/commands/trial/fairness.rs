@@ -1,4 +1,4 @@
-//! How evenly flows that ran together shared what they had.
+//! The fairness between flows that ran together.
 
 use lasthop_lab::stats::{jain_fairness, median};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(super) struct Shared {
     pub(super) predicted: Option<Vec<f64>>,
 }
 
-/// One entry for each scheme, in order.
+/// The fairness of each scheme, in order.
 pub(super) fn of_runs(runs: &[Shared]) -> Vec<Fairness> {
     let of_schemes = runs.chunk_by(|one, other| one.scheme == other.scheme);
     let fairness = of_schemes.map(|runs| Fairness {
@@ -35,14 +35,14 @@ pub(super) fn of_runs(runs: &[Shared]) -> Vec<Fairness> {
     fairness.collect()
 }
 
-/// The median index; `None` unless something arrived in all runs.
+/// The median index; `None` unless data arrived in all runs.
 fn jain<'a>(runs: impl Iterator<Item = Option<&'a [f64]>>) -> Option<f64> {
     let indices: Option<Vec<f64>> = runs.map(|goodputs| goodputs.and_then(jain_fairness)).collect();
     median(&indices?)
 }
 
 impl Fairness {
-    /// Such as `Jain's index under "none": 0.98, predicted 0.96`.
+    /// The text of a line, such as `Jain's index under "none": 0.98, predicted 0.96`.
     pub(super) fn line(&self) -> String {
         let parts = [(self.jain, ""), (self.predicted_jain, "predicted ")];
         let known = parts.iter().filter_map(|(index, word)| index.map(|index| format!("{word}{index:.3}")));

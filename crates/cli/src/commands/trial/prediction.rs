@@ -1,4 +1,4 @@
-//! `--predict`: what the simulator has for the runs of a trial, without them.
+//! `--predict`: the simulator's predictions for the runs of a trial, without the runs.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,4 +1,4 @@
-//! What the runs of a trial brought, for people and as JSON.
+//! The results of a trial's runs, as text and as JSON.
 
 use std::collections::BTreeSet;
 
@@ -102,7 +102,8 @@ impl Report {
                 let of_flow = rows.iter().filter(|other| other.flow == row.flow && other.scheme == baseline);
                 let of_flow: Vec<&Row> = of_flow.collect();
                 let same = of_flow.iter().find(|other| other.congestion == row.congestion);
-                // A row with a congestion control of its own has only one baseline, or none.
+                // A row with its own congestion control is compared with the baseline's only row,
+                // if there is only one.
                 let reference = same.or_else(|| of_flow.first().filter(|_| of_flow.len() == 1));
                 reference.map(|row| row.goodput_bps)
             })
@@ -137,7 +138,7 @@ impl Report {
             .join("\n")
     }
 
-    /// Why rows are not trusted.
+    /// The reasons why rows are not trusted.
     fn notes(&self) -> Notes {
         let of_flows = self.rows.iter().map(|row| (&row.caveats[..], row.runs));
         let of_sessions = self.sessions.iter().map(|row| (&row.caveats[..], row.runs()));
@@ -157,7 +158,8 @@ impl Report {
         let mut table = Table::of_numbers(&header).with_labels(3);
         let notes = self.notes();
         for row in &self.rows {
-            // The labels are in each part of a table that is wider than the terminal.
+            // A table that is wider than the terminal is folded, and its labels are repeated in
+            // each part.
             let scheme = format!("{}{}", row.scheme, notes.mark(&row.caveats));
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), scheme];
             let [goodput, least, most] =
@@ -189,20 +191,20 @@ impl Report {
         table.to_string()
     }
 
-    /// Flows and sessions of runs whose octets did not all arrive as they were sent.
+    /// The number of flows and sessions with corrupted octets.
     pub(super) fn corrupted(&self) -> usize {
         let sessions = self.session_runs.iter().filter(|run| !run.intact).count();
         self.runs.iter().filter(|run| !run.intact).count() + sessions
     }
 
-    /// Whether some run is not to be trusted.
+    /// Whether any run is not trusted.
     pub(super) fn is_doubtful(&self) -> bool {
         self.runs.iter().any(|run| !run.trusted) || self.session_runs.iter().any(|run| !run.trusted)
     }
 
-    /// What a reader has to know to believe the table, a line each.
+    /// The remarks below the tables, each on a line.
     pub(super) fn remarks(&self) -> String {
-        // Fewer if the trial was interrupted.
+        // The number of runs differs between rows if the trial was interrupted.
         let of_rows = self.rows.iter().map(|row| row.runs).chain(self.sessions.iter().map(SessionRow::runs));
         let (least, most) =
             of_rows.fold((usize::MAX, 0), |(least, most), runs| (least.min(runs), most.max(runs)));
@@ -229,7 +231,7 @@ impl Report {
         lines.join("\n")
     }
 
-    /// What the kernel did not grant to emulator or gateway, each once.
+    /// The requests of emulator and gateway that the kernel refused, each once.
     fn refusals(&self) -> BTreeSet<String> {
         let of_flows = self.runs.iter().map(|run| (&run.emulator, &run.gateway));
         let of_sessions = self.session_runs.iter().map(|run| (&run.emulator, &run.gateway));
@@ -241,7 +243,7 @@ impl Report {
     }
 }
 
-/// What the flows of each run had.
+/// The goodputs of the flows of each run.
 fn shared(runs: &[Outcome]) -> Vec<Shared> {
     let of_runs = runs.chunk_by(|one, other| (one.seed, &one.scheme) == (other.seed, &other.scheme));
     let shared = of_runs.map(|flows| Shared {
@@ -253,11 +255,11 @@ fn shared(runs: &[Outcome]) -> Vec<Shared> {
 }
 
 impl Row {
-    /// The row of one case's runs; `None` without any.
+    /// The row of the runs of one case; `None` without runs.
     fn new(runs: &[&Outcome]) -> Option<Self> {
         let of = |value: fn(&Outcome) -> Option<f64>| {
             let samples: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
-            // A median of the runs that have a value would flatter those that do not.
+            // A median over only the runs that have a value would be biased.
             (samples.len() == runs.len()).then(|| median(&samples)).flatten()
         };
         let first = runs.first()?;

@@ -1,10 +1,10 @@
-//! Runs of one kind, which share a row of a table.
+//! Groups of runs that share a row of a table, and the numbers in it.
 
 use lasthop_lab::stats::Estimate;
 use lasthop_lab::table;
 use lasthop_scenario::Scenario;
 
-/// The runs that have the same key, in the order in which each key comes first.
+/// Groups the runs by key, in the order of the first run with each key.
 pub(super) fn grouped<T, K: PartialEq>(runs: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
     for run in runs {
@@ -17,24 +17,25 @@ pub(super) fn grouped<T, K: PartialEq>(runs: &[T], key: impl Fn(&T) -> K) -> Vec
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// A number for a reader, or a dash where there is none.
+/// The text of a number, or a dash without one.
 pub(super) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| table::number(value, decimals))
 }
 
-/// A rate in Mbit/s for a reader, or a dash where there is none.
+/// The text of a rate in Mbit/s, or a dash without one.
 pub(super) fn mbps(bps: Option<f64>) -> String {
     number(bps.map(|bps| bps / 1e6), decimals_of(bps.unwrap_or_default()))
 }
 
-/// A mean rate in Mbit/s, and half its confidence interval with as many decimals.
+/// The text of a mean rate in Mbit/s and the half-width of its confidence interval, with the same
+/// decimals.
 pub(super) fn mean_mbps(mean: Estimate) -> String {
     let decimals = decimals_of(mean.mean);
     let half = mean.ci95.map(|half| format!(" ± {}", number(Some(half / 1e6), decimals)));
     format!("{}{}", number(Some(mean.mean / 1e6), decimals), half.unwrap_or_default())
 }
 
-/// The decimals in Mbit/s with which a rate has at least three significant digits, within reason.
+/// The number of decimals for a rate in Mbit/s: at least three significant digits, up to a limit.
 fn decimals_of(bps: f64) -> usize {
     match bps {
         low if low < 0.1e6 => 4,

@@ -1,4 +1,4 @@
-//! The runs of a trial, some at a time.
+//! Executes the runs of a trial in parallel.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,15 +10,15 @@ use lasthop_trial::plan::Case;
 
 use crate::progress::Bar;
 
-/// What has become of the runs.
+/// The outcomes of the runs.
 pub(super) struct Runs<T> {
-    /// What those that are done have brought, in the order of the cases.
+    /// The outcomes of completed runs, in the order of the cases.
     pub(super) done: Vec<T>,
-    /// Why one failed: then others are missing, too.
+    /// The error of a run, after which other runs are missing, too.
     pub(super) failed: Option<TrialError>,
 }
 
-/// Runs the cases, `jobs` at a time. The first failure ends all, as `stop` does.
+/// Runs the cases, `jobs` at a time. No run starts after the first failure, or after `stop` is set.
 pub(super) fn all<T: Send>(
     cases: &[Case],
     jobs: usize,
@@ -62,7 +62,7 @@ fn next_of<'a>(cases: &'a [Case], next: &AtomicUsize) -> Option<(usize, &'a Case
     cases.get(index).map(|case| (index, case))
 }
 
-/// A thread that panicked while it held the lock has already failed the whole.
+/// Locks a mutex. Poisoning is ignored: a panic of a thread ends all runs anyway.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

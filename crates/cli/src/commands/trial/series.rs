@@ -1,4 +1,4 @@
-//! `--series`: senders over time, as one CSV file.
+//! `--series`: the state of senders over time, as a CSV file.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use lasthop_trial::sample::Sample;
 
 use crate::failure::Failure;
 
-/// Between two looks at a sender.
+/// The interval between samples of a sender.
 pub(super) const EVERY: Duration = Duration::from_millis(10);
 
 const HEADER: [&str; 11] = [
@@ -36,7 +36,7 @@ pub(super) struct Series<'a> {
     pub(super) samples: &'a [Sample],
 }
 
-/// What the flow of a run brought: of the real host, and of the simulator.
+/// The series of a flow in a run: that of the real host, and that of the simulator.
 pub(super) fn of_outcome(outcome: &Outcome) -> [Series<'_>; 2] {
     let of = |source, samples| Series {
         flow: &outcome.flow,
@@ -49,7 +49,7 @@ pub(super) fn of_outcome(outcome: &Outcome) -> [Series<'_>; 2] {
     [of("real", &outcome.series), of("predicted", &outcome.predicted_series)]
 }
 
-/// Writes all of them, a row for each sample. What a sender does not know yet is empty.
+/// Writes all series, a row for each sample. A value that a sender does not know yet is empty.
 pub(super) fn write<'a>(file: ResultFile, all: impl IntoIterator<Item = Series<'a>>) -> Result<(), Failure> {
     let mut out = csv::Writer::from_writer(file);
     let failed = |error: csv::Error| Failure::Run(error.into());

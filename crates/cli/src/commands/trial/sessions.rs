@@ -1,4 +1,4 @@
-//! Sessions: what they came to over the runs, between real hosts and as predicted.
+//! The results of sessions over the runs, between real hosts and as predicted.
 
 mod tables;
 
@@ -21,11 +21,11 @@ pub(super) struct Entry<'a> {
     pub(super) beside: &'a [String],
     /// The congestion controls of the run.
     pub(super) controls: &'a [String],
-    /// Between real hosts, if it ran there.
+    /// The figures between real hosts, if it ran there.
     pub(super) real: Option<&'a SessionFigures>,
     pub(super) predicted: Option<&'a SessionFigures>,
     pub(super) seed: u64,
-    /// Why the run is not trusted, each a sentence; none if it is.
+    /// The reasons why the run is not trusted, each a sentence; empty if it is trusted.
     pub(super) because: &'a [String],
 }
 
@@ -100,7 +100,7 @@ struct StreamMedians {
 }
 
 impl<'a> Entry<'a> {
-    /// What a run between real hosts brought.
+    /// The entry of a run between real hosts.
     pub(super) fn of(run: &'a SessionRun) -> Self {
         Self {
             session: &run.session,
@@ -117,7 +117,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A row for each session, under each scheme, beside each flow with each congestion control.
+/// A row for each session, congestion control, scheme, and combination of flows.
 pub(super) fn rows(entries: &[Entry<'_>]) -> Vec<SessionRow> {
     let rows = grouped(entries, |run| (run.session, run.congestion, run.scheme, run.beside, run.controls));
     rows.iter().filter_map(|runs| SessionRow::new(runs)).collect()
@@ -142,12 +142,13 @@ impl SessionRow {
         })
     }
 
-    /// The runs behind it.
+    /// The number of its runs.
     pub(super) const fn runs(&self) -> usize {
         self.runs
     }
 
-    /// What ran it, with its figures; the real one has the mark of its doubts.
+    /// The sources, real or predicted, with their figures. The real one has the mark of its
+    /// caveats.
     fn sources(&self, notes: &Notes) -> impl Iterator<Item = (String, &Medians)> {
         let real = format!("real{}", notes.mark(&self.caveats));
         let sources = [(real, &self.real), ("predicted".to_owned(), &self.predicted)];
@@ -156,7 +157,7 @@ impl SessionRow {
 }
 
 impl Medians {
-    /// Those of all runs; `None` if one has no figures.
+    /// The medians over all runs; `None` if a run has no figures.
     fn of<'a>(runs: impl Iterator<Item = Option<&'a SessionFigures>>) -> Option<Self> {
         let runs: Vec<&SessionFigures> = runs.collect::<Option<_>>()?;
         let first = runs.first()?;
@@ -200,7 +201,8 @@ impl StreamMedians {
     }
 }
 
-/// A median of the runs that have a value would flatter those that do not.
+/// The median of all values; `None` if one is missing, since a median over the others would be
+/// biased.
 fn median_of(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     median(&values.collect::<Option<Vec<f64>>>()?)
 }

@@ -1,4 +1,4 @@
-//! The link of the flags as a scenario file.
+//! Writes the link of the flags as a scenario file.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::state::{State, insert, keys, split_keys};
 /// The name of the link, as in `lasthop emulate set hop.loss=2%`.
 const LINK: &str = "hop";
 
-/// The file of a link that is so from the start on, and after each change. The download follows `trace`,
-/// the upload `trace_up`, or else the same.
+/// The file of a link with these states: at the start, and after each change. The download follows
+/// `trace`, and the upload follows `trace_up`, or `trace` without one.
 pub(super) fn of(states: &[State], trace: Option<&Path>, trace_up: Option<&Path>) -> Result<String, String> {
     let split = split_keys(states);
     let first = &states[0];
@@ -36,11 +36,12 @@ pub(super) fn of(states: &[State], trace: Option<&Path>, trace_up: Option<&Path>
     toml::to_string(&file).map_err(|error| error.to_string())
 }
 
-/// Changes that stay follow each other; one that ends again is made on top of the first state.
+/// The `changes` of a file. Each permanent change is relative to the previous one; a temporary
+/// change is relative to the first state.
 fn changes(states: &[State], split: &[String]) -> Vec<Value> {
-    let (of_a_time, that_stay): (Vec<&State>, Vec<&State>) = states.iter().partition(|state| state.ends);
-    let pairs = that_stay.windows(2).map(|pair| (pair[0], pair[1]));
-    let changes = pairs.chain(of_a_time.into_iter().map(|state| (&states[0], state)));
+    let (temporary, permanent): (Vec<&State>, Vec<&State>) = states.iter().partition(|state| state.ends);
+    let pairs = permanent.windows(2).map(|pair| (pair[0], pair[1]));
+    let changes = pairs.chain(temporary.into_iter().map(|state| (&states[0], state)));
     let changes = changes.filter_map(|(before, state)| {
         let set = keys(split, Some(&before.without(state.always)), &state.ways);
         let set: Table = set.into_iter().map(|(key, value)| (format!("links.{LINK}.{key}"), value)).collect();

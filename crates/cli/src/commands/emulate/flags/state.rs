@@ -1,26 +1,26 @@
-//! What a link is like from a time on, as keys of a scenario.
+//! The state of a link from a certain time, as keys of a scenario.
 
 use toml::{Table, Value};
 
-/// The link from a time on.
+/// The state of the link from a certain time.
 pub(super) struct State {
-    /// As the command line has it; the first has none.
+    /// The time on the command line; empty for the first state.
     pub(super) at: String,
     /// The keys of the download and of the upload.
     pub(super) ways: [Table; 2],
-    /// Whether the link is so for a time only.
+    /// Whether the state is temporary.
     pub(super) ends: bool,
-    /// A key to be written even if its value is the one before.
+    /// A key that is written even if its value has not changed.
     pub(super) always: Option<&'static str>,
 }
 
 impl State {
-    /// The one at the start.
+    /// The state at the start.
     pub(super) fn first(ways: [Table; 2]) -> Self {
         Self { at: String::new(), ways, ends: false, always: None }
     }
 
-    /// The keys without one of them.
+    /// The keys of both directions without `key`.
     pub(super) fn without(&self, key: Option<&str>) -> [Table; 2] {
         let mut ways = self.ways.clone();
         for way in &mut ways {
@@ -30,9 +30,10 @@ impl State {
     }
 }
 
-/// Few links have faults, correlated delays or packets that overtake, impair a part of the traffic or cut
-/// connections: a scenario without any is easier to read without these keys.
-pub(super) fn leave_out_what_never_happens(states: &mut [State]) {
+/// Removes keys that have their default value in all states. Few links have faults, correlated
+/// delays or reordering, impair a part of the traffic or cut connections, and a scenario is easier
+/// to read without these keys.
+pub(super) fn remove_unused_keys(states: &mut [State]) {
     let usual = ["duplicate", "corrupt", "delay-correlation", "reorder"].map(|key| (key, "0%"));
     for (key, usual) in
         usual.into_iter().chain([("only", "all"), ("except", "none"), ("connections", "kept")])
@@ -44,8 +45,9 @@ pub(super) fn leave_out_what_never_happens(states: &mut [State]) {
     }
 }
 
-/// Keys of which the directions have different values at any time. The others are written once, as
-/// a user would: a value of the link does not apply to a direction that has its own.
+/// The keys that have different values for the two directions in any state. Other keys are written
+/// once for the link, as a user would write them; a key of a direction takes precedence over that
+/// of the link.
 pub(super) fn split_keys(states: &[State]) -> Vec<String> {
     let keys = states[0].ways[0].keys();
     let differ =
@@ -53,7 +55,7 @@ pub(super) fn split_keys(states: &[State]) -> Vec<String> {
     keys.filter(differ).cloned().collect()
 }
 
-/// The keys of the link that are not as `before` has them, with their values.
+/// The keys of the link whose values differ from those in `before`, with their values.
 pub(super) fn keys(split: &[String], before: Option<&[Table; 2]>, now: &[Table; 2]) -> Vec<(String, Value)> {
     let names = now[0].keys().flat_map(|key| {
         if split.contains(key) {
@@ -70,7 +72,7 @@ pub(super) fn keys(split: &[String], before: Option<&[Table; 2]>, now: &[Table; 
         .collect()
 }
 
-/// Puts a value at `KEY` or `TABLE.KEY`.
+/// Inserts a value at `KEY` or `TABLE.KEY`.
 pub(super) fn insert(link: &mut Table, key: &str, value: Value) {
     match key.split_once('.') {
         None => drop(link.insert(key.to_owned(), value)),

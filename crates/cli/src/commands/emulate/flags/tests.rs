@@ -1,4 +1,4 @@
-//! Flags, and what they make of a link.
+//! Tests of flags and of the links that they describe.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn settings(words: &str) -> Result<Settings, String> {
 }
 
 #[test]
-fn flags_make_the_model_that_a_file_would() {
+fn flags_describe_the_same_model_as_a_file() {
     let file = r#"
         [nodes.far]
         kind = "external"
@@ -79,7 +79,7 @@ fn a_value_of_both_directions_can_be_set_while_the_link_is_in_use() {
 }
 
 #[test]
-fn a_value_of_the_link_takes_the_place_of_those_of_its_directions() {
+fn a_value_of_the_link_replaces_those_of_its_directions() {
     let mut settings = settings("--rate 20mbit:2mbit --loss 0%:1%").expect("good flags");
     for (set, directions) in [
         (("hop.rate", "5mbit"), 2),
@@ -151,7 +151,7 @@ fn at(changes: &[[&str; 2]]) -> Result<Settings, String> {
 }
 
 #[test]
-fn a_change_may_end_again_and_repeat() {
+fn a_change_may_be_temporary_and_repeat() {
     let good = at(&[
         ["every 15s for 1s", "loss=100%"],
         ["5s every 1min for 200ms", "rate=0"],
@@ -172,7 +172,7 @@ fn a_change_may_end_again_and_repeat() {
         ]
     );
     assert_eq!(scenario.changes.len(), 1);
-    for (changes, told) in [
+    for (changes, expected) in [
         (
             ["every 15s", "loss=100%"],
             "--at: \"every 15s\": how long does it last? expected a length, such as",
@@ -185,7 +185,7 @@ fn a_change_may_end_again_and_repeat() {
         ),
     ] {
         let problem = at(&[changes]).map(drop).expect_err(changes[0]);
-        assert!(problem.starts_with(told), "{changes:?}: {problem}");
+        assert!(problem.starts_with(expected), "{changes:?}: {problem}");
     }
     let mixed = at(&[["every 15s for 1s", "jitter=5ms"], ["3s", "delay=50ms"]]).map(drop);
     let problem = mixed.expect_err("they depend on each other");
@@ -196,8 +196,8 @@ fn a_change_may_end_again_and_repeat() {
 }
 
 #[test]
-fn a_flag_of_another_tool_is_answered_with_the_one_that_is_meant() {
-    let told = |words: &str| {
+fn an_error_about_a_flag_of_another_tool_suggests_ours() {
+    let message = |words: &str| {
         let words = std::iter::once("emulate").chain(words.split_whitespace());
         let mut error = Line::try_parse_from(words).err().expect("no such flag");
         hint(&mut error);
@@ -214,10 +214,10 @@ fn a_flag_of_another_tool_is_answered_with_the_one_that_is_meant() {
         ("protocol", "only"),
         ("reset", "connections"),
     ] {
-        assert!(told(&format!("--{flag} 5")).contains(&format!("'--{meant}'")), "{flag}");
-        assert!(told(&format!("--{flag}=5")).contains(&format!("'--{meant}'")), "{flag}");
+        assert!(message(&format!("--{flag} 5")).contains(&format!("'--{meant}'")), "{flag}");
+        assert!(message(&format!("--{flag}=5")).contains(&format!("'--{meant}'")), "{flag}");
     }
-    assert!(!told("--tint red").contains("similar"), "{}", told("--tint red"));
+    assert!(!message("--tint red").contains("similar"), "{}", message("--tint red"));
     for (flag, instead) in [
         ("up", "DOWN:UP, such as the rate 10mbit:2mbit"),
         ("upload", "DOWN:UP"),
@@ -226,16 +226,16 @@ fn a_flag_of_another_tool_is_answered_with_the_one_that_is_meant() {
         ("burst", "\"1% in bursts of 4\""),
         ("mtu", "no MTU of its own"),
     ] {
-        let told = told(&format!("--{flag} 5"));
-        assert!(told.contains(instead) && !told.contains("similar"), "{told}");
+        let message = message(&format!("--{flag} 5"));
+        assert!(message.contains(instead) && !message.contains("similar"), "{message}");
     }
     for (words, tip) in
         [("--at -1s loss=1%", "no value here is negative"), ("loss=1%", "lasthop emulate set LINK.KEY=VALUE")]
     {
-        assert!(told(words).contains(tip), "{words}: {}", told(words));
+        assert!(message(words).contains(tip), "{words}: {}", message(words));
     }
     for words in ["--at 5s --", "--at 5s", "--at"] {
-        assert!(told(words).contains("--at 5s loss=100%"), "{words}: {}", told(words));
+        assert!(message(words).contains("--at 5s loss=100%"), "{words}: {}", message(words));
     }
 }
 
@@ -281,7 +281,7 @@ fn packets_that_are_reordered_skip_the_delay() {
 }
 
 #[test]
-fn what_is_wrong_is_said_of_the_flag() {
+fn a_wrong_value_is_reported_with_its_flag() {
     let meant = |words: &str, meant: &str| {
         let problem = settings(words).map(drop).expect_err(words);
         assert!(problem.ends_with(&format!("(did you mean {meant:?}?)")), "{words}: {problem}");
@@ -290,7 +290,7 @@ fn what_is_wrong_is_said_of_the_flag() {
     meant("--queue pfifo", "drop-tail");
     meant("--queue 64k", "64 kB");
     meant("--rate 1mb", "1 Mbit/s");
-    for (words, told) in [
+    for (words, expected) in [
         ("--rate 10parsec", "--rate: \"10parsec\" is not"),
         ("--rate 10mbit:", "--rate: a value is missing"),
         ("--loss 1", "--loss: \"1\" has no unit; expected a percentage"),
@@ -332,7 +332,7 @@ fn what_is_wrong_is_said_of_the_flag() {
         ("--trace /nonesuch", "--trace: "),
     ] {
         let Err(problem) = settings(words) else { panic!("{words}: no problem") };
-        assert!(problem.starts_with(told), "{words}: {problem}");
+        assert!(problem.starts_with(expected), "{words}: {problem}");
     }
 }
 
@@ -368,7 +368,7 @@ fn connections_are_cut_by_a_flag_by_a_change_and_by_a_reset_without_a_key() {
     let repeated: Vec<_> =
         repeated.map(|of| (of.first.as_secs(), of.length.as_millis(), of.within.cut)).collect();
     assert_eq!(repeated, [(1, 1000, Cut::Standing), (15, 1, Cut::Standing)]);
-    for (words, told) in [
+    for (words, expected) in [
         (
             "--connections reset",
             "--connections: \"reset\" is for connections that stand, and none does at the start",
@@ -379,7 +379,7 @@ fn connections_are_cut_by_a_flag_by_a_change_and_by_a_reset_without_a_key() {
         ("--at 1s reset=all", "--at 1s reset=all: unknown key \"reset\" (did you mean \"connections\"?)"),
     ] {
         let problem = settings(words).map(drop).expect_err(words);
-        assert!(problem.starts_with(told), "{words}: {problem}");
+        assert!(problem.starts_with(expected), "{words}: {problem}");
     }
 }
 
@@ -405,12 +405,12 @@ fn a_flag_that_selects_traffic_is_a_union_of_its_values() {
     let text = line("--only tcp:9999").flags.scenario(None).expect("good flags");
     assert!(text.contains("only = \"tcp:9999\"") && !text.contains("except"), "{text}");
     assert_eq!(line("--loss 1% --only udp --only icmp").flags.label(None), "loss 1%, only udp,icmp");
-    for (words, told) in [
+    for (words, expected) in [
         ("--only tcp:99999", "--only: port 99999 is out of range"),
         ("--except host.lasthop", "--except: \"host.lasthop\" is a name"),
         ("--loss 1% --at 1s only=tcp:x", "--at: with the changes up to 1 s: \"x\" is a name"),
     ] {
         let problem = settings(words).map(drop).expect_err(words);
-        assert!(problem.starts_with(told), "{words}: {problem}");
+        assert!(problem.starts_with(expected), "{words}: {problem}");
     }
 }

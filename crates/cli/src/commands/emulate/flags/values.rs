@@ -1,4 +1,4 @@
-//! What flags say of the link at one time.
+//! The values of a link's flags at one time.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,13 @@ use toml::{Table, Value};
 
 use crate::commands::emulate::value::{self, Meant};
 
-/// What flags say of the link at one time: for each, its values for the download and the upload.
+/// The values of a link's flags at one time: for each flag, the values for the download and the
+/// upload.
 #[derive(Clone)]
 pub(super) struct Values(BTreeMap<&'static str, [String; 2]>);
 
 impl Values {
-    /// An unimpaired link; its rate is that of a trace, if there is one.
+    /// The values of an unimpaired link. With `has_trace`, its rate is that of the trace.
     pub(super) fn unimpaired(has_trace: bool) -> Self {
         let rate = if has_trace { "trace" } else { value::UNLIMITED };
         let defaults = [
@@ -32,11 +33,11 @@ impl Values {
         Self(defaults.into_iter().map(|(flag, value)| (flag, [value.to_owned(), value.to_owned()])).collect())
     }
 
-    /// Takes `VALUE`, or of most keys `DOWN:UP`, and returns the key.
+    /// Sets `VALUE`, or for most keys `DOWN:UP`, and returns the key.
     pub(super) fn set(&mut self, flag: &str, text: &str) -> Result<&'static str, String> {
         let known = || self.0.keys().copied().collect::<Vec<_>>().join(", ");
         let similar = || did_you_mean(flag, &self.0.keys().copied().collect::<Vec<_>>());
-        let meant = value::meant_by(flag).map_or_else(similar, Meant::told);
+        let meant = value::meant_by(flag).map_or_else(similar, Meant::suffix);
         let unknown = format!("unknown key {flag:?}{meant}; expected one of: {}", known());
         let key = self.0.keys().copied().find(|key| *key == flag).ok_or(unknown)?;
         let values = if value::OF_BOTH_DIRECTIONS.contains(&key) {

@@ -1,4 +1,5 @@
-//! Sessions in tables: for each a line of what ran between real hosts, and one of what was predicted.
+//! The tables of sessions: for each session a line with the results between real hosts, and one
+//! with the predictions.
 
 use lasthop_lab::table::{self, Table};
 
@@ -6,10 +7,10 @@ use super::{Medians, SessionRow, StreamMedians};
 use crate::commands::trial::caveats::Notes;
 use crate::commands::trial::rows::number;
 
-/// A column: its name, and what it shows.
+/// A column: its name, and the function for its text.
 type Column<T> = (&'static str, fn(&T) -> String);
 
-/// The tables of sessions, one a kind.
+/// The tables of sessions, one for each kind.
 pub(in crate::commands::trial) fn tables(rows: &[SessionRow], notes: &Notes) -> Vec<String> {
     let of_kind = |kind: &str| rows.iter().filter(|row| row.kind == kind).collect::<Vec<_>>();
     let dialogues =
@@ -37,7 +38,7 @@ const VIDEO: [Column<StreamMedians>; 4] = [
     ("video lost %", |of| number(of.lost_percent, 2)),
 ];
 
-/// Pages, messages or files; `None` without any row.
+/// The table of pages, messages or files; `None` without rows.
 fn dialogues_of(
     rows: &[&SessionRow],
     notes: &Notes,
@@ -60,7 +61,7 @@ fn dialogues_of(
     table_of(&["TCP", "scheme", ""], &columns.map(|(name, _)| name), lines.collect())
 }
 
-/// The directions of calls or videos; `None` without any row.
+/// The table of the directions of calls or videos; `None` without rows.
 fn streams_of(rows: &[&SessionRow], notes: &Notes, columns: &[Column<StreamMedians>]) -> Option<String> {
     let mut lines = Vec::new();
     for row in rows {
@@ -77,15 +78,15 @@ fn streams_of(rows: &[&SessionRow], notes: &Notes, columns: &[Column<StreamMedia
     table_of(&["from", "scheme", ""], &names, lines)
 }
 
-/// A table with a line for each of these: its row, what it is, and what it shows. Which flows a session
-/// ran beside is said where there are several answers.
+/// A table of these lines, each with its row, the cells that identify it, and the values. The flows
+/// beside a session have a column if they differ.
 fn table_of(
     what: &[&str],
     shown: &[&str],
     lines: Vec<(&SessionRow, Vec<String>, Vec<String>)>,
 ) -> Option<String> {
     let (first, ..) = lines.first()?;
-    // A dialogue has a column for it.
+    // Dialogues have a column for their congestion control.
     let controls_differ = what[0] != "TCP" && lines.iter().any(|(row, ..)| row.controls != first.controls);
     let says_beside = controls_differ || lines.iter().any(|(row, ..)| row.beside != first.beside);
     let beside = says_beside.then_some("beside");
@@ -171,7 +172,7 @@ mod tests {
             .collect();
         let has = |cells: &[&str]| lines.iter().any(|line| cells.iter().all(|cell| line.contains(cell)));
         assert!(tables.len() == 1 && has(&["browsing", "real", "!1", "5", "0.700"]), "{}", tables[0]);
-        // One run has no page: no time is the median of all.
+        // One run has no page, so there is no median time over all runs.
         assert!(has(&["predicted", "7", "-"]) && !tables[0].contains("beside"), "{}", tables[0]);
     }
 
