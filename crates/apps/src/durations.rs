@@ -12,8 +12,8 @@ pub struct Durations {
     count: u64,
     /// In nanoseconds, like all fields below.
     sum: u128,
-    least: u64,
-    most: u64,
+    shortest: u64,
+    longest: u64,
     /// The mean, by Welford's recurrence: the variance of small deviations from a large mean stays
     /// exact.
     mean: f64,
@@ -36,9 +36,9 @@ impl Durations {
     /// Records a duration in nanoseconds.
     pub fn take_nanos(&mut self, nanos: u64) {
         if self.count == 0 {
-            (self.least, self.most) = (nanos, nanos);
+            (self.shortest, self.longest) = (nanos, nanos);
         }
-        (self.least, self.most) = (self.least.min(nanos), self.most.max(nanos));
+        (self.shortest, self.longest) = (self.shortest.min(nanos), self.longest.max(nanos));
         self.count += 1;
         self.sum += u128::from(nanos);
         let deviation = nanos as f64 - self.mean;
@@ -69,12 +69,12 @@ impl Durations {
 
     /// The shortest duration, in seconds; `None` without durations.
     pub fn least_s(&self) -> Option<f64> {
-        (self.count > 0).then_some(self.least as f64 / 1e9)
+        (self.count > 0).then_some(self.shortest as f64 / 1e9)
     }
 
     /// The longest duration, in seconds; `None` without durations.
     pub fn most_s(&self) -> Option<f64> {
-        (self.count > 0).then_some(self.most as f64 / 1e9)
+        (self.count > 0).then_some(self.longest as f64 / 1e9)
     }
 
     /// The quantile `share`, 0 to 1, in seconds, within 0.4%; `None` without durations.
@@ -88,8 +88,8 @@ impl Durations {
             before += count;
             before >= rank
         });
-        let middle = found.map_or(self.most as f64, middle);
-        Some(middle.clamp(self.least as f64, self.most as f64) / 1e9)
+        let middle = found.map_or(self.longest as f64, middle);
+        Some(middle.clamp(self.shortest as f64, self.longest as f64) / 1e9)
     }
 
     /// The statistics of the durations recorded since `earlier`. The shortest and the longest are
@@ -108,16 +108,16 @@ impl Durations {
             *ours -= theirs;
         }
         let within = |bucket: Option<usize>| {
-            let nanos = bucket.map_or(self.most as f64, middle);
-            nanos.clamp(self.least as f64, self.most as f64) as u64
+            let nanos = bucket.map_or(self.longest as f64, middle);
+            nanos.clamp(self.shortest as f64, self.longest as f64) as u64
         };
-        let least = within(histogram.iter().position(|count| *count > 0));
-        let most = within(histogram.iter().rposition(|count| *count > 0));
+        let shortest = within(histogram.iter().position(|count| *count > 0));
+        let longest = within(histogram.iter().rposition(|count| *count > 0));
         let (ours, theirs, all) = (count as f64, earlier.count as f64, self.count as f64);
         let mean = (self.mean * all - earlier.mean * theirs) / ours;
         let difference = mean - earlier.mean;
         let squares = self.squares - earlier.squares - difference * difference * ours * theirs / all;
-        Self { count, sum: self.sum - earlier.sum, least, most, mean, squares, histogram }
+        Self { count, sum: self.sum - earlier.sum, shortest, longest, mean, squares, histogram }
     }
 
     /// Adds all durations of `other`.
@@ -133,7 +133,7 @@ impl Durations {
         let (difference, all) = (other.mean - self.mean, ours + theirs);
         self.squares += other.squares + difference * difference * ours * theirs / all;
         self.mean += difference * theirs / all;
-        (self.least, self.most) = (self.least.min(other.least), self.most.max(other.most));
+        (self.shortest, self.longest) = (self.shortest.min(other.shortest), self.longest.max(other.longest));
         self.count += other.count;
         self.sum += other.sum;
         if self.histogram.len() < other.histogram.len() {
@@ -147,8 +147,8 @@ impl Durations {
 
 impl fmt::Debug for Durations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { count, least, most, mean, .. } = self;
-        let fields = [("least", *least as f64), ("mean", *mean), ("most", *most as f64)];
+        let Self { count, shortest, longest, mean, .. } = self;
+        let fields = [("least", *shortest as f64), ("mean", *mean), ("most", *longest as f64)];
         let mut shown = f.debug_struct("Durations");
         shown.field("count", count);
         for (name, nanos) in fields {

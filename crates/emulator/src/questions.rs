@@ -16,12 +16,12 @@ const LONGEST: usize = 65_535;
 
 /// The socket that receives queries, and the resolvers.
 #[derive(Debug)]
-pub(super) struct Questions {
+pub(super) struct DnsRelay {
     socket: Arc<UdpSocket>,
     resolvers: Vec<SocketAddr>,
 }
 
-impl Questions {
+impl DnsRelay {
     /// Opens the socket for these resolvers, which are queried in this order. `None` without
     /// resolvers, or if a resolver of this machine listens at all addresses and needs no relay.
     pub(super) fn open(gateway: Ipv4Addr, resolvers: Vec<SocketAddr>) -> Option<Self> {
@@ -55,7 +55,7 @@ impl Questions {
     }
 }
 
-impl AsFd for Questions {
+impl AsFd for DnsRelay {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

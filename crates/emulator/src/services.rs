@@ -16,7 +16,7 @@ use rustix::time::Timespec;
 
 use super::client_side::ClientSide;
 use super::machine::Machine;
-use super::questions::Questions;
+use super::questions::DnsRelay;
 use super::relay::{Relays, descriptors};
 use lasthop_linux::clock;
 
@@ -42,7 +42,7 @@ impl Services {
             machine,
             localhost,
             resolver: resolvers.first().copied(),
-            questions: Questions::open(hop.gateway, resolvers),
+            dns: DnsRelay::open(hop.gateway, resolvers),
             open: BTreeMap::new(),
             elsewhere,
             looked_at: clock::now(),
@@ -93,7 +93,7 @@ struct Listeners {
     localhost: bool,
     /// The resolver that has a listener for TCP.
     resolver: Option<SocketAddr>,
-    questions: Option<Questions>,
+    dns: Option<DnsRelay>,
     /// For each listening address, the listener and its service.
     open: BTreeMap<SocketAddr, (TcpListener, SocketAddr)>,
     /// The socket to which connections to other hosts are redirected.
@@ -125,8 +125,8 @@ impl Listeners {
                 Ok(true) => return self.end(),
                 Ok(false) => {}
             }
-            if let Some(questions) = &self.questions {
-                questions.answer(&self.clients, &self.machine, &self.relays);
+            if let Some(dns) = &self.dns {
+                dns.answer(&self.clients, &self.machine, &self.relays);
             }
             for (listener, service) in self.open.values() {
                 self.accept(listener, Target::Service(*service));
@@ -143,9 +143,9 @@ impl Listeners {
     /// Waits for a connection, a query or the next listing. Returns whether to end.
     fn wait(&self, stop: &OwnedFd) -> io::Result<bool> {
         let listeners = self.open.values().map(|(listener, _)| listener.as_fd());
-        let questions = self.questions.iter().map(AsFd::as_fd);
+        let dns = self.dns.iter().map(AsFd::as_fd);
         let elsewhere = self.elsewhere.iter().map(AsFd::as_fd);
-        let all = std::iter::once(stop.as_fd()).chain(questions).chain(listeners).chain(elsewhere);
+        let all = std::iter::once(stop.as_fd()).chain(dns).chain(listeners).chain(elsewhere);
         let mut files: Vec<PollFd<'_>> =
             all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         let every = Timespec { tv_sec: 0, tv_nsec: i64::from(EVERY.subsec_nanos()) };

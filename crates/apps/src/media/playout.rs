@@ -18,19 +18,19 @@ pub struct Playout {
 pub(super) struct Buffer {
     length: u64,
     /// The shortest delay so far.
-    least: u64,
+    shortest: u64,
     pub(super) late: u64,
 }
 
 impl Buffer {
     pub(super) fn new(playout: Playout) -> Self {
-        Self { length: nanos(playout.buffer), least: u64::MAX, late: 0 }
+        Self { length: nanos(playout.buffer), shortest: u64::MAX, late: 0 }
     }
 
     /// Records the arrival of a packet with a delay of `delay` nanoseconds.
     pub(super) fn take(&mut self, delay: u64) {
-        self.least = self.least.min(delay);
-        self.late += u64::from(delay > self.least.saturating_add(self.length));
+        self.shortest = self.shortest.min(delay);
+        self.late += u64::from(delay > self.shortest.saturating_add(self.length));
     }
 
     pub(super) const fn length(&self) -> Duration {

@@ -23,30 +23,30 @@ pub enum Size {
 /// A measured cumulative distribution. Between its points the logarithm of the size is uniform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    least: f64,
+    min: f64,
     /// Cumulative fractions, increasing up to 1, and the sizes below which they are.
     steps: Arc<[(f64, f64)]>,
 }
 
 impl Measured {
     /// Creates a distribution. Each step is a cumulative fraction, 0 to 1, and the size below which
-    /// it is; `least` is the minimum. `None` unless there is a step, both columns increase, sizes
+    /// it is; `min` is the minimum. `None` unless there is a step, both columns increase, sizes
     /// are above zero, and the last fraction is 1.
-    pub fn new(least: f64, steps: Vec<(f64, f64)>) -> Option<Self> {
-        let mut before = (0.0, least);
+    pub fn new(min: f64, steps: Vec<(f64, f64)>) -> Option<Self> {
+        let mut before = (0.0, min);
         for step in &steps {
             if !(step.0 > before.0 && step.1 >= before.1) {
                 return None;
             }
             before = *step;
         }
-        let is_whole = (before.0 - 1.0).abs() < 1e-9 && before.1.is_finite() && least > 0.0;
-        is_whole.then(|| Self { least, steps: steps.into() })
+        let is_whole = (before.0 - 1.0).abs() < 1e-9 && before.1.is_finite() && min > 0.0;
+        is_whole.then(|| Self { min, steps: steps.into() })
     }
 
     fn draw(&self, rng: &mut Rng) -> f64 {
         let part = rng.uniform();
-        let mut from = (0.0, self.least);
+        let mut from = (0.0, self.min);
         for &to in self.steps.iter() {
             if part < to.0 {
                 let within = (part - from.0) / (to.0 - from.0);
@@ -58,7 +58,7 @@ impl Measured {
     }
 
     fn mean(&self) -> f64 {
-        let mut from = (0.0, self.least);
+        let mut from = (0.0, self.min);
         let mut mean = 0.0;
         for &to in self.steps.iter() {
             // The mean of a size whose logarithm is uniform.
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn steps_that_are_not_a_distribution_are_refused() {
-        for (least, steps) in [
+        for (min, steps) in [
             (1.0, vec![]),
             (0.0, vec![(1.0, 5.0)]),
             (1.0, vec![(0.5, 5.0)]),
@@ -124,7 +124,7 @@ mod tests {
             (1.0, vec![(1.0, f64::INFINITY)]),
             (1.0, vec![(f64::NAN, 2.0), (1.0, 5.0)]),
         ] {
-            assert_eq!(Measured::new(least, steps.clone()), None, "{least} {steps:?}");
+            assert_eq!(Measured::new(min, steps.clone()), None, "{min} {steps:?}");
         }
     }
 }

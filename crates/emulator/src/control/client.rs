@@ -57,7 +57,7 @@ pub enum ControlError {
     Refused(String),
 }
 
-/// A hint how to reach the socket, if the error has one.
+/// A hint on how to reach the socket, if the error has one.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; it runs as another user: use sudo",
