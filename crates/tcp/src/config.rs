@@ -59,7 +59,7 @@ pub struct Config {
     pub initial_ssthresh: u32,
     /// When the receiver acknowledges.
     pub ack_policy: AckPolicy,
-    /// Behind a gap that the sender has heard of three times, let up to 44 ACKs become one, for 1
+    /// Behind a gap that was reported to the sender three times, let up to 44 ACKs become one, for 1
     /// ms or a twentieth of a round trip, whichever is less, as in Linux 6.18
     /// (`tcp_comp_sack_nr`); needs `sack`.
     pub ack_compression: bool,
@@ -175,7 +175,7 @@ pub enum AckPolicy {
     Delayed(Duration),
     /// One ACK a segment for the first 16 segments, and for as many after each sign of a loss: data
     /// that arrives out of order or again, and what fills a gap. Else one for every second segment,
-    /// or after this time. So a sender that has lost something hears of it soon, although ACKs get
+    /// or after this time. So a sender that has lost something learns of it soon, although ACKs get
     /// lost, and one that loses nothing shares its medium with half as many ACKs.
     EverySegmentAfterLoss(Duration),
     /// One ACK for up to four segments, the more the longer the transfer has lasted

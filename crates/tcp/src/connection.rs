@@ -150,7 +150,7 @@ impl Connection {
 
     /// Ends the connection at once with a reset.
     pub fn abort(&mut self) {
-        // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset.
+        // RFC 9293, section 3.10.5: whoever does not know of this connection needs no reset.
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             let (seq, ack) = (self.send.bare_number(self.state), Some(self.receive.next()));
             self.reset = Some(Reset { to: self.ip.remote(), seq, ack, is_of_connection: true });
@@ -287,7 +287,7 @@ impl Connection {
         self.send.stream().len() as usize + self.receive.held()
     }
 
-    /// Whether the peer has not been heard from since the retransmission timer expired.
+    /// Whether nothing has come from the peer since the retransmission timer expired.
     pub const fn is_unanswered(&self) -> bool {
         self.send.is_unanswered()
     }
@@ -319,13 +319,13 @@ impl Connection {
     /// is taken. So they never run ahead of that end's own clock, and once it speaks for itself again
     /// its timestamps are no older than what its peer has seen (PAWS; RFC 7323, section 5.3). What
     /// the peer echoes then times nothing.
-    pub const fn tell_timestamp(&mut self, value: u32) {
+    pub const fn set_timestamp(&mut self, value: u32) {
         self.send.set_timestamp(value);
     }
 
     /// Takes note of the timestamp of a packet that is not shown to [`Self::on_segment`], because
     /// another endpoint answers it.
-    pub fn note_timestamp_of(&mut self, packet: &Packet, now: Instant) {
+    pub fn learn_timestamp(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps()) {
             self.receive.note_later_timestamp(timestamps.value, now);
@@ -333,7 +333,7 @@ impl Connection {
     }
 
     /// Whether nothing more is acknowledged from now on, and nothing answered: what is sent carries the last
-    /// number that the peer was told, and no ACK goes by itself, unless it asks for a loss behind that
+    /// number that was acknowledged, and no ACK goes by itself, unless it asks for a loss behind that
     /// number. The peer's own timers then run. Once this ends, what is owed is sent.
     pub fn withhold_acks(&mut self, withholds: bool) {
         self.receive.withhold_acks(withholds);
@@ -345,10 +345,10 @@ impl Connection {
     }
 
     /// Bounds the windows that are offered from now on, in octets. What was offered stays so. A bound
-    /// that was raised is told at once if it is worth it, as if data had been read.
+    /// that was raised is advertised at once if it is worth it, as if data had been read.
     pub fn limit_window(&mut self, octets: u32) {
         self.receive.limit_window(octets);
-        self.receive.tell_window();
+        self.receive.owe_ack_if_opened();
     }
 
     /// What is sent from now on stands for what another host sends, of which this is a packet's header.

@@ -36,13 +36,13 @@ use tuning::Tuning;
 use arrival::Arrival;
 pub(crate) use arrival::Echo;
 pub(crate) use saved::Saved;
-pub(crate) use window::{tellable, window_shift};
+pub(crate) use window::{expressible, window_shift};
 
 /// The receive variables of RFC 9293, section 3.3.1, and what waits for the application.
 #[derive(Debug)]
 pub(crate) struct ReceiveSide {
     next: Seq,
-    /// Receive buffer in octets; a window field can tell it exactly.
+    /// Receive buffer in octets; a window field can express it exactly.
     buffer: u32,
     /// The largest window to offer: the buffer, or less where a scheme has set a limit.
     largest_window: u32,
@@ -57,7 +57,7 @@ pub(crate) struct ReceiveSide {
     octets: u64,
     /// The latest data in order carried PSH, or that is not known.
     has_push: bool,
-    /// Behind the window that the peer was told; it never moves back (RFC 9293, section 3.8.6).
+    /// Behind the window that was advertised; it never moves back (RFC 9293, section 3.8.6).
     advertised: Seq,
     policy: AckPolicy,
     unacknowledged_segments: u32,
@@ -67,7 +67,7 @@ pub(crate) struct ReceiveSide {
     ack_now: bool,
     /// When an ACK that waits leaves at the latest.
     ack_timer: Option<Instant>,
-    /// The peer is told nothing more than [`Self::last_ack_sent`].
+    /// Nothing more is acknowledged than [`Self::last_ack_sent`].
     withholds_acks: bool,
     /// RCV.UP: behind the latest urgent data, unless that was read.
     urgent: Option<Seq>,
@@ -97,7 +97,7 @@ pub(crate) struct ReceiveSide {
 }
 
 impl ReceiveSide {
-    /// With a buffer of `buffer` octets, which a window field can tell.
+    /// With a buffer of `buffer` octets, which a window field can express.
     pub(crate) fn new(buffer: u32, config: &Config) -> Self {
         let linux = config.ack_policy == AckPolicy::Linux;
         let is_compressing = config.ack_compression;
@@ -238,7 +238,7 @@ impl ReceiveSide {
         self.next + self.unread.wrapping_neg()
     }
 
-    /// Whether data waits for a gap to be filled, so that there are SACK blocks to tell.
+    /// Whether data waits for a gap to be filled, so that there are SACK blocks to report.
     #[inline]
     pub(crate) fn has_gap(&self) -> bool {
         !self.reassembly.is_empty()

@@ -325,14 +325,14 @@ impl RetransmissionQueue {
         self.due -= segment.due_octets();
     }
 
-    /// The segment was delivered now; `is_report` if a report tells so.
+    /// The segment was delivered now; `is_report` if it was reported.
     #[inline]
     fn note_delivery(&mut self, segment: &Outstanding, is_report: bool, now: Instant) {
         let rtt = now.since(segment.sent);
         self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
         if segment.was_sent_again {
             //= RFC 8985, section 6.2, step 2: it echoes a timestamp from before the retransmission, or comes sooner than min_RTT after it.
-            // Without timestamps, D-SACKs tell (RFC 2883): else the round trip would be taken for as short as from each
+            // Without timestamps, D-SACKs say so (RFC 2883): else the round trip would be taken for as short as from each
             // copy to the ACK of its original, and nothing but such copies would leave any more.
             let has_left_before = match self.delivery.echo {
                 Some(echo) => echo.is_before(segment.timestamp),
@@ -369,7 +369,7 @@ impl RetransmissionQueue {
     }
 
     /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, marks
-    /// those as lost that are, and tells `on_lost`. Returns their octets.
+    /// those as lost that are, and calls `on_lost` with each. Returns their octets.
     pub fn mark_lost(
         &mut self,
         mut is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>,

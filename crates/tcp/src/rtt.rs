@@ -102,7 +102,7 @@ impl RttEstimator {
         }
     }
 
-    /// Something was retransmitted: what is being timed can no longer be told from its copy.
+    /// Something was retransmitted: what is being timed can no longer be distinguished from its copy.
     ///
     //= RFC 6298, section 3: "RTT samples MUST NOT be made using segments that were retransmitted".
     pub const fn stop_timing(&mut self) {

@@ -111,7 +111,7 @@ impl Pair {
     /// Records a packet that passes to the other end.
     pub(super) fn on_passed(&mut self, packet: &Packet, from: Side, now: Instant) {
         self.on_received(from, now);
-        self.leg_mut(from).note_timestamp_of(packet, now);
+        self.leg_mut(from).learn_timestamp(packet, now);
         self.copy_timestamps();
     }
 
@@ -165,10 +165,10 @@ impl Pair {
             return;
         }
         if let Some(value) = self.radio.peer_timestamp() {
-            self.core.tell_timestamp(value);
+            self.core.set_timestamp(value);
         }
         if let Some(value) = self.core.peer_timestamp() {
-            self.radio.tell_timestamp(value);
+            self.radio.set_timestamp(value);
         }
     }
 

@@ -2,7 +2,7 @@
 //! overshoots less.
 //!
 //! It stands in front of any congestion control, and sets the window during the first slow start
-//! only (section 4.3). Until that is over, the control is told of ACKs by
+//! only (section 4.3). Until that is over, ACKs reach the control by
 //! [`CongestionControl::on_other_ack`] alone.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a congestion control is told.
+//! The input of a congestion control.
 
 use std::time::Duration;
 

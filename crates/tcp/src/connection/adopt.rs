@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{Connection, Endpoint};
 use crate::config::Config;
 use crate::negotiation::LARGEST_SHIFT;
-use crate::receive::tellable;
+use crate::receive::expressible;
 use crate::state::State;
 
 /// The two SYNs of a handshake, as they were seen on the path.
@@ -33,7 +33,7 @@ impl Connection {
     /// end that sent the SYN-ACK waits for that ACK, and sends the SYN-ACK again if need be.
     ///
     /// What `config` offers in a SYN (segment size, scaling, timestamps, SACK, ECN) gives way to what
-    /// the SYNs say; its windows are cut to what can be told with the shift that was offered. The
+    /// the SYNs say; its windows are cut to what can be advertised with the shift that was offered. The
     /// window of a SYN was promised to the peer, 65,535 octets at most, and stays so, even if
     /// `config` has less.
     ///
@@ -90,7 +90,7 @@ fn as_in_syn(mut config: Config, ours: &Tcp) -> Config {
     config.ecn =
         ours.flags.has(TcpFlags::ECE) && ours.flags.has(TcpFlags::CWR) != ours.flags.has(TcpFlags::ACK);
     let shift = options.window_scale.map_or(0, |shift| shift.min(LARGEST_SHIFT));
-    config.window = tellable(config.window, shift);
-    config.window_max = config.window_max.map(|window| tellable(window, shift));
+    config.window = expressible(config.window, shift);
+    config.window_max = config.window_max.map(|window| expressible(window, shift));
     config
 }

@@ -39,8 +39,8 @@ impl Connection {
         {
             return;
         }
-        let heard = Tcp { ack: tcp.ack.earlier(self.send.flight().max), ..tcp.clone() };
-        self.on_ack(&heard, packet.segment_len() == 0, now);
+        let ours = Tcp { ack: tcp.ack.earlier(self.send.flight().max), ..tcp.clone() };
+        self.on_ack(&ours, packet.segment_len() == 0, now);
     }
 
     fn on_segment_in_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
@@ -175,7 +175,7 @@ impl Connection {
             self.enter_time_wait(now);
         }
         // Data that is known already, or a probe of a closed window: what it acknowledges counts,
-        // as in 4.3BSD. Else two ends that resend to each other would never hear that the other has
+        // as in 4.3BSD. Else two ends that resend to each other would never learn that the other has
         // got it.
         let is_heard = tcp.flags.has(TcpFlags::ACK) && packet.segment_len() > 0;
         if is_heard

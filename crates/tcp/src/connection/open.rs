@@ -7,7 +7,7 @@ use lasthop_packet::Seq;
 use super::{Connection, Ecn, Endpoint, IpTemplate, Refusals};
 use crate::config::Config;
 use crate::negotiation::{Negotiated, shift};
-use crate::receive::{ReceiveSide, tellable};
+use crate::receive::{ReceiveSide, expressible};
 use crate::send::SendSide;
 use crate::state::State;
 
@@ -32,7 +32,7 @@ impl Connection {
         Self::new(config, local, remote, Seq(0))
     }
 
-    /// A connection that has ended as both ends wanted: each has closed, and heard that the other knows.
+    /// A connection that has ended as both ends wanted: each has closed, and the other has acknowledged it.
     pub fn ended(config: Config, local: Endpoint, remote: Endpoint) -> Self {
         let mut connection = Self::closed(config, local, remote);
         connection.send.end_elsewhere();
@@ -54,8 +54,8 @@ impl Connection {
         let negotiated = Negotiated::from_configs(&config, peer);
         let is_ecn = config.ecn && peer.ecn;
         let mss = config.mss.min(peer.mss);
-        let peer_window = tellable(peer.window, negotiated.peer_shift());
-        let window = tellable(config.window, negotiated.our_shift());
+        let peer_window = expressible(peer.window, negotiated.peer_shift());
+        let window = expressible(config.window, negotiated.our_shift());
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::Established;
         connection.negotiated = negotiated;
@@ -72,7 +72,7 @@ impl Connection {
         config.mss = config.mss.clamp(1, 65_495);
         config.window = config.window.max(1);
         config.send_window = config.send_window.map(|octets| octets.max(1));
-        let buffer = tellable(config.window, shift(&config));
+        let buffer = expressible(config.window, shift(&config));
         Self {
             state: State::Closed,
             was_reset: false,

@@ -126,7 +126,7 @@ impl Connection {
     }
 
     /// Shows a scheme's part of the receiver what acknowledges. It may limit the window that will be
-    /// told, and set reserved bits, which are returned. What it sees is a draft of the packet.
+    /// advertised, and set reserved bits, which are returned. What it sees is a draft of the packet.
     #[cold]
     fn show_to_receiver(&mut self, segment: &Segment, now: Instant) -> u8 {
         let Segment { seq, flags, .. } = *segment;

@@ -28,7 +28,7 @@ impl Refusals {
     }
 
     /// Whether a segment that may be forged is to be answered with an ACK now: not each of many is (RFC 5961,
-    /// section 7). The limit is the connection's own: one for all connections would tell an attacker of others.
+    /// section 7). The limit is the connection's own: one for all connections would show an attacker the others.
     pub(super) fn may_challenge(&mut self, now: Instant) -> bool {
         let may = self.challenged_at.is_none_or(|last| now.since(last) >= CHALLENGE_INTERVAL);
         if may {

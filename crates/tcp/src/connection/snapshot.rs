@@ -10,11 +10,11 @@ use super::ip_template::HostFields;
 use super::{Connection, Ecn, Endpoint};
 use crate::config::Config;
 use crate::negotiation::Negotiated;
-use crate::receive::{self, tellable};
+use crate::receive::{self, expressible};
 use crate::send::{self, End};
 use crate::state::State;
 
-/// A connection as a value: all that its peer and its application can tell it by, and what was
+/// A connection as a value: all that its peer and its application can know it by, and what was
 /// learned of the path (round-trip time, cwnd, ssthresh).
 ///
 /// Not in it: the configuration, a scheme's extensions, the statistics, where loss recovery and
@@ -67,7 +67,7 @@ impl Connection {
     /// is found as any loss is.
     ///
     /// Of `config`, what the handshake decided gives way to the snapshot; its windows are cut to
-    /// what can be told with the shift that was agreed on. What the peer was promised stays so.
+    /// what can be advertised with the shift that was agreed on. What the peer was promised stays so.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl Connection {
         }
         let Snapshot { local, remote, state, negotiated, send, close_requested, .. } = snapshot;
         let Snapshot { identification, host, rtt, ecn, receive, .. } = snapshot;
-        config.window = tellable(config.window, negotiated.our_shift());
-        config.window_max = config.window_max.map(|window| tellable(window, negotiated.our_shift()));
+        config.window = expressible(config.window, negotiated.our_shift());
+        config.window_max = config.window_max.map(|window| expressible(window, negotiated.our_shift()));
         let mut connection = Self::new(config, local, remote, send.iss());
         connection.state = state;
         connection.negotiated = negotiated;

@@ -12,7 +12,7 @@ pub trait ReceiverExtension: Send {
     /// was before. What is answered and otherwise dropped (outside of the window, an old timestamp,
     /// an acknowledgment of what was never sent) is not shown, and neither are SYN and RST.
     ///
-    /// For what the path tells the receiver in the header: a mark of an agent (ELN), a measurement
+    /// For what the path reports to the receiver in the header: a mark of an agent (ELN), a measurement
     /// to echo (C3TCP), timestamps (WTCP).
     fn on_segment(&mut self, segment: &Packet, receiver: &mut ReceiverControl<'_>) {
         let _ = (segment, receiver);
@@ -22,7 +22,7 @@ pub trait ReceiverExtension: Send {
     /// bits of a SYN negotiate (RFC 3168, section 6.1.1; RFC 9768, section 3.1), and neither has a
     /// window that a scheme could set (RFC 7323, section 2.2).
     ///
-    /// For what the receiver tells the sender: a bit on duplicate ACKs (ELN), a window (C3TCP).
+    /// For what the receiver reports to the sender: a bit on duplicate ACKs (ELN), a window (C3TCP).
     fn on_ack_sent(&mut self, ack: &mut OutgoingAck<'_>, receiver: &mut ReceiverControl<'_>) {
         let _ = (ack, receiver);
     }
@@ -66,12 +66,12 @@ impl ReceiverControl<'_> {
         self.receive.next()
     }
 
-    /// Whether data waits for a gap to be filled: an ACK now tells of a loss, or of reordering.
+    /// Whether data waits for a gap to be filled: an ACK now reports a loss, or of reordering.
     pub fn has_gap(&self) -> bool {
         self.receive.has_gap()
     }
 
-    /// What is left of the window that the peer was told, in octets.
+    /// What is left of the window that was advertised, in octets.
     pub fn window(&self) -> u32 {
         self.receive.window()
     }
@@ -84,7 +84,7 @@ impl ReceiverControl<'_> {
     /// A limit that rises while there is a gap changes the window in ACKs that are then no
     /// duplicates to a sender that goes by RFC 5681, section 2.
     ///
-    /// A window field tells a limit rounded down to its unit (RFC 7323, section 2.3). A limit of
+    /// A window field gives a limit rounded down to its unit (RFC 7323, section 2.3). A limit of
     /// less than that closes the window: the peer then goes by its window probes until the limit is
     /// raised.
     ///

@@ -8,7 +8,7 @@ use super::ReceiveSide;
 use super::arrival::Arrival;
 use crate::config::AckPolicy;
 
-/// Of so many blocks the sender is expected to hear, although ACKs get lost
+/// Of so many blocks the sender is expected to learn, although ACKs get lost
 /// (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
@@ -76,8 +76,9 @@ impl ReceiveSide {
 
     /// Whether Linux acknowledges at once what has arrived.
     fn is_ack_due_to_linux(&mut self) -> bool {
-        let (unacknowledged, told) = (self.next - self.last_ack_sent, self.advertised - self.last_ack_sent);
-        let holds_window = self.free() >= told;
+        let (unacknowledged, advertised) =
+            (self.next - self.last_ack_sent, self.advertised - self.last_ack_sent);
+        let holds_window = self.free() >= advertised;
         let is_half_full = self.unread > self.buffer / 2;
         self.linux.as_mut().is_some_and(|linux| {
             if is_half_full {
@@ -203,7 +204,7 @@ impl ReceiveSide {
         (self.ack_now, self.ack_timer) = (false, None);
     }
 
-    /// What is said to have been received: RCV.NXT, or what the peer was told last.
+    /// What is said to have been received: RCV.NXT, or what was acknowledged last.
     pub(crate) const fn acknowledges(&self) -> Seq {
         if self.withholds_acks { self.last_ack_sent } else { self.next }
     }
@@ -221,12 +222,12 @@ impl ReceiveSide {
 
     #[inline]
     fn is_withheld(&self) -> bool {
-        self.withholds_acks && self.says_more_than_told()
+        self.withholds_acks && self.says_more_than_last()
     }
 
-    /// What asks for a loss acknowledges nothing, if it says no more than what the peer was told.
+    /// What asks for a loss acknowledges nothing, if it says no more than the last one.
     #[cold]
-    fn says_more_than_told(&self) -> bool {
+    fn says_more_than_last(&self) -> bool {
         !(self.has_gap() && self.next == self.last_ack_sent)
     }
 
@@ -266,7 +267,7 @@ impl ReceiveSide {
         blocks
     }
 
-    /// Whether there are SACK blocks to tell.
+    /// Whether there are SACK blocks to report.
     #[inline]
     pub(crate) fn has_report(&self) -> bool {
         // With an ACK that is withheld, blocks would say that what lies between is lost.

@@ -1,7 +1,7 @@
 //! Fewer ACKs while there is a gap: ACK compression.
 //!
 //! As in Linux 6.18 (`__tcp_ack_snd_check`, `tcp_compressed_ack_kick`, since 4.18): a receiver that
-//! reports blocks need not send a report for each segment behind a gap, once the sender has heard
+//! reports blocks need not send a report for each segment behind a gap, once the sender has learned
 //! of it often enough to begin its recovery.
 
 use std::time::Duration;
@@ -24,16 +24,16 @@ const SLACK: Duration = Duration::from_micros(100);
 /// ACKs that are held back.
 #[derive(Debug)]
 pub(super) struct Compression {
-    /// RCV.NXT of the gap that [`Self::told`] is about.
+    /// RCV.NXT of the gap that [`Self::reports`] is about.
     gap: Seq,
     /// ACKs that left at once since RCV.NXT has stood there; at most [`AT_ONCE`].
-    told: u32,
+    reports: u32,
     held_back: u32,
 }
 
 impl Compression {
     pub(super) const fn new() -> Self {
-        Self { gap: Seq(0), told: AT_ONCE, held_back: 0 }
+        Self { gap: Seq(0), reports: AT_ONCE, held_back: 0 }
     }
 
     /// A segment arrived behind the gap at `next`. Returns how long its ACK may wait, if it may;
@@ -42,8 +42,8 @@ impl Compression {
         if self.held_back >= MOST {
             return None;
         }
-        if self.gap != next || self.told < AT_ONCE {
-            self.told = if self.gap == next { self.told + 1 } else { 1 };
+        if self.gap != next || self.reports < AT_ONCE {
+            self.reports = if self.gap == next { self.reports + 1 } else { 1 };
             self.gap = next;
             return None;
         }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn an_ack_waits_for_a_twentieth_of_a_round_trip_at_most() {
         let mut compression = Compression::new();
-        (compression.gap, compression.told) = (Seq(1), AT_ONCE);
+        (compression.gap, compression.reports) = (Seq(1), AT_ONCE);
         assert_eq!(compression.hold_back(Seq(1), Duration::from_millis(4)), Some(Duration::from_micros(300)));
         assert_eq!(compression.hold_back(Seq(1), Duration::ZERO), None);
     }

@@ -128,7 +128,7 @@ impl LinuxAcks {
         self.pushed = 2.min(self.pushed + 1);
     }
 
-    /// The peer sent what was received before, or what there is no room for: it may not have heard
+    /// The peer sent what was received before, or what there is no room for: it may not have received
     /// us.
     pub(super) fn acknowledge_quickly(&mut self, window: u32) {
         self.is_owed = true;
@@ -137,7 +137,7 @@ impl LinuxAcks {
         self.timeout = Some(SHORTEST);
     }
 
-    /// The window opened: the sender is to hear of it. One quick ACK more, but not a second one
+    /// The window opened: the sender is to learn of it. One quick ACK more, but not a second one
     /// more.
     pub(super) const fn on_window_opened(&mut self) {
         self.quick |= 1;
@@ -157,7 +157,7 @@ impl LinuxAcks {
     }
 
     /// Whether an ACK leaves at once that is for `unacknowledged` octets; `holds_window` if the
-    /// window that it tells is not smaller than the last.
+    /// window that it advertises is not smaller than the last.
     pub(super) const fn is_due(&self, unacknowledged: u32, holds_window: bool) -> bool {
         (unacknowledged > self.full_segment && holds_window) || (self.quick > 0 && !self.is_interactive)
     }

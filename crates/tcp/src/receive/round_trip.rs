@@ -15,7 +15,7 @@ pub(super) struct RoundTrip {
     estimate: Option<u64>,
     /// The timestamp that came back last: each counts once.
     echoed: u32,
-    /// When the window was told that is being timed, and its end.
+    /// When the window was advertised that is being timed, and its end.
     timed: Option<(Instant, Seq)>,
 }
 
@@ -44,7 +44,7 @@ impl RoundTrip {
     pub(super) fn on_data(&mut self, next: Seq, window: u32, now: Instant) {
         match self.timed {
             Some((_, end)) if next.before(end) => return,
-            Some((told, _)) => self.update((now.since(told).as_nanos() as u64).max(1), false),
+            Some((advertised, _)) => self.update((now.since(advertised).as_nanos() as u64).max(1), false),
             None => {}
         }
         self.timed = Some((now, next + window));

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{Arrival, Echo, ReceiveSide};
 use crate::config::{AckPolicy, Config};
-use crate::receive::{tellable, window_shift};
+use crate::receive::{expressible, window_shift};
 use crate::rtt::RtoConfig;
 use crate::rtt::RttEstimator;
 
@@ -55,13 +55,13 @@ proptest! {
     ) {
         let largest = config.largest_window();
         let shift = window_shift(largest);
-        let buffer = tellable(config.window, shift);
+        let buffer = expressible(config.window, shift);
         let rtt = RttEstimator::new(RtoConfig::default());
         let mut receive = ReceiveSide::new(buffer, &config);
         receive.synchronize(Seq(irs), buffer);
         receive.begin(1000, true);
         let mut limit = u32::MAX;
-        let mut told = Seq(irs) + 1 + buffer;
+        let mut advertised = Seq(irs) + 1 + buffer;
         let mut now = Instant::ZERO;
         for step in steps {
             now += Duration::from_millis(5);
@@ -85,13 +85,13 @@ proptest! {
             receive.acknowledged();
             let field = receive.advertise(shift);
             let edge = receive.next() + (u32::from(field) << shift);
-            prop_assert!(!edge.before(told), "{edge} is before {told}");
-            let opened = edge - told;
+            prop_assert!(!edge.before(advertised), "{edge} is before {advertised}");
+            let opened = edge - advertised;
             // What was promised, rounded up to the unit of the field.
             if opened >= 1 << shift {
                 prop_assert!(edge - receive.next() <= limit.min(largest));
             }
-            told = edge;
+            advertised = edge;
         }
     }
 }

@@ -51,7 +51,7 @@ impl Tuning {
         self.read_in_round_trip = self.offered.min(INITIAL_SEGMENTS.saturating_mul(mss));
     }
 
-    /// A field cannot tell more than `largest` octets.
+    /// A field cannot express more than `largest` octets.
     pub(super) fn limit(&mut self, largest: u32) {
         self.largest_buffer = self.largest_buffer.min(largest);
         self.buffer = self.buffer.min(largest);

@@ -4,7 +4,7 @@ use lasthop_packet::{Payload, Seq};
 
 use super::ReceiveSide;
 
-/// The smallest shift with which a window field can tell this window (RFC 7323, section 2); at most
+/// The smallest shift with which a window field can express this window (RFC 7323, section 2); at most
 /// 14.
 pub(crate) const fn window_shift(window: u32) -> u8 {
     let mut shift = 0;
@@ -14,9 +14,9 @@ pub(crate) const fn window_shift(window: u32) -> u8 {
     shift
 }
 
-/// The largest window up to this one that a window field scaled by `shift` can tell exactly; its
+/// The largest window up to this one that a window field scaled by `shift` can express exactly; its
 /// unit at least.
-pub(crate) const fn tellable(window: u32, shift: u8) -> u32 {
+pub(crate) const fn expressible(window: u32, shift: u8) -> u32 {
     let field = window >> shift;
     let field = if field > u16::MAX as u32 { u16::MAX as u32 } else { field };
     (if field == 0 { 1 } else { field }) << shift
@@ -28,7 +28,7 @@ impl ReceiveSide {
         self.largest_window.min(u32::from(u16::MAX)) as u16
     }
 
-    /// Windows are not scaled on this connection: more buffer than a field can tell is of no use.
+    /// Windows are not scaled on this connection: more buffer than a field can express is of no use.
     pub(crate) fn forgo_scaling(&mut self) {
         self.buffer = self.buffer.min(u32::from(u16::MAX));
         if let Some(tuning) = &mut self.tuning {
@@ -115,7 +115,7 @@ impl ReceiveSide {
         field as u16
     }
 
-    /// What is left of the window that the peer was told.
+    /// What is left of the window that was advertised.
     pub(crate) fn window(&self) -> u32 {
         self.advertised - self.next
     }
@@ -134,11 +134,11 @@ impl ReceiveSide {
     }
 
     /// Owes an ACK if the window has opened enough since the last one.
-    pub(crate) fn tell_window(&mut self) {
+    pub(crate) fn owe_ack_if_opened(&mut self) {
         self.ack_now = self.ack_now || self.is_ack_worth_it();
     }
 
-    /// Behind the window that the peer was told.
+    /// Behind the window that was advertised.
     pub(crate) const fn promised(&self) -> Seq {
         self.advertised
     }

@@ -1,4 +1,4 @@
-//! What a loss recovery is told, and what it decides.
+//! The input of a loss recovery, and its decisions.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
 /// For each ACK the connection calls, in this order: [`Self::on_report`] where the peers agreed on
 /// SACK, then [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] (or both, where an ACK of new data
 /// reports more behind a gap). Whenever something could leave while [`Self::is_recovering`], it
-/// asks [`Self::next`]. A recovery that goes by time hears of what is sent ([`Self::on_sent`]) and
+/// asks [`Self::next`]. A recovery that goes by time learns what is sent ([`Self::on_sent`]) and
 /// has a deadline.
 pub trait LossRecovery: Send {
     /// Octets of memory that it has allocated beside itself.
@@ -26,7 +26,7 @@ pub trait LossRecovery: Send {
         0
     }
 
-    /// Whether the connection is to keep [`Sender::queue`] for it, and to tell it what is sent.
+    /// Whether the connection is to keep [`Sender::queue`] for it, and to report to it what is sent.
     fn goes_by_segments(&self) -> bool {
         false
     }
@@ -47,7 +47,7 @@ pub trait LossRecovery: Send {
     /// `acked` octets were newly acknowledged; `flight.una` is the new value already.
     fn on_new_ack(&mut self, acked: u32, sender: &mut Sender<'_>) -> AfterAck;
 
-    /// A segment has left; told only where it [`goes by segments`](Self::goes_by_segments).
+    /// A segment has left; called only where it [`goes by segments`](Self::goes_by_segments).
     fn on_sent(&mut self, segment: &SentSegment, sender: &mut Sender<'_>) {
         let _ = (segment, sender);
     }

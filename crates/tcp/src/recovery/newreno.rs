@@ -7,7 +7,7 @@
 //!   round trips, and no time-out.
 //! - At the end cwnd becomes ssthresh, not the least of ssthresh and what is in flight: when a
 //!   scheme spares a loss, the window must come back whole.
-//! - Duplicate ACKs below `recover` are told from those of needless retransmissions by how far the
+//! - Duplicate ACKs below `recover` are distinguished from those of needless retransmissions by how far the
 //!   last ACK went (section 4.1). The timestamps of section 4.2 would need the peer's consent.
 //! - `recover` says nothing before the first loss. With the initial sequence number in it, as in
 //!   step 1, duplicate ACKs for the very first segment would cover no more than `recover`, and its

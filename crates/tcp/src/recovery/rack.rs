@@ -457,7 +457,7 @@ impl LossRecovery for Rack {
             self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
             sender.congestion.on_timeout(flight);
         } else if !sender.congestion.rules_recovery() {
-            // As in Linux (`tcp_set_ca_state`), the control hears of each time-out.
+            // As in Linux (`tcp_set_ca_state`), the control learns of each time-out.
             let ssthresh = sender.flight.ssthresh;
             sender.congestion.on_timeout(sender.flight);
             sender.flight.ssthresh = ssthresh;

@@ -38,7 +38,7 @@ pub struct Delivery {
 pub struct Echoed {
     /// What it says.
     pub value: u32,
-    /// When that segment left, in whole milliseconds, where timestamps tell the time.
+    /// When that segment left, in whole milliseconds, where timestamps give the time.
     pub sent: Option<Instant>,
 }
 

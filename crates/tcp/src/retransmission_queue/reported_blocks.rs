@@ -33,7 +33,7 @@ impl ReportedBlocks {
     }
 }
 
-/// What the receiver got a second time: the first block tells it, below what is acknowledged, or
+/// What the receiver got a second time: the first block reports it, below what is acknowledged, or
 /// within the second block.
 ///
 //= RFC 2883, section 4: a first block before the acknowledgment number, or covered by the second block, is a D-SACK.

@@ -204,7 +204,7 @@ fn an_ack_of_many_segments_shows_no_more_than_the_rate_at_which_they_left() {
     let mut queue = RetransmissionQueue::default();
     queue.on_sent(Seq(0), Seq(MSS), at(0));
     assert_eq!(rate(&mut queue, MSS, 100), Some((1000, 100, false)));
-    // Ten segments, 20 ms apart, of which one ACK tells 100 ms after the last.
+    // Ten segments, 20 ms apart, which one ACK reports 100 ms after the last.
     for segment in 1..=10_u32 {
         queue.on_sent(Seq(segment * MSS), Seq((segment + 1) * MSS), at(100 + u64::from(segment) * 20));
     }

@@ -28,7 +28,7 @@ pub struct RtoConfig {
     pub longest_back_off: Option<Duration>,
     /// An ACK of what was sent more than once measures the round trip from the first time, if it comes
     /// too soon after the last one to be for that, or if nothing was measured yet. A timer that is too
-    /// short would otherwise have everything sent twice, and never hear of it. False: such ACKs
+    /// short would otherwise have everything sent twice, and never learn of it. False: such ACKs
     /// measure nothing (Karn).
     pub times_copies: bool,
     /// Clock granularity G: round trips are counted in whole ticks and timers expire on a tick. 500

@@ -31,7 +31,7 @@ impl SendSide {
         }
     }
 
-    /// Takes in an acknowledgment, and tells the model.
+    /// Takes in an acknowledgment, and updates the model.
     #[inline(never)]
     fn on_ack_with_model(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
         self.note_application_limit();

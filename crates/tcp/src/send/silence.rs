@@ -19,7 +19,7 @@ const ANSWER_RETRIES: u32 = 5;
 /// apart.
 const LINEAR_TIMEOUTS: u32 = 4;
 
-/// Time-outs and window probes since the peer was heard from last.
+/// Time-outs and window probes since anything came from the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Silence {
     give_up: GiveUp,
@@ -36,7 +36,7 @@ impl Silence {
         Self { give_up: config.give_up, most: config.max_timeouts, expiries: 0, since: None }
     }
 
-    /// The peer was heard from.
+    /// Something came from the peer.
     #[inline]
     pub(super) const fn end(&mut self) {
         (self.expiries, self.since) = (0, None);

@@ -130,7 +130,7 @@ fn timestamps_are_those_that_were_told_and_time_nothing() {
                 +0     > . 1:1(0) ack 1 <nop,nop,TS val 7010 ecr 500>
                 ",
         );
-        run.change(|connection, _| connection.tell_timestamp(7003));
+        run.change(|connection, _| connection.set_timestamp(7003));
         events(
             run,
             "
@@ -140,7 +140,7 @@ fn timestamps_are_those_that_were_told_and_time_nothing() {
                 +0     %{ assert tcpi_rtt == 12500 }%  // 10 ms, then the 30 ms that the segment itself was timed
                 ",
         );
-        run.change(|connection, _| connection.tell_timestamp(7050));
+        run.change(|connection, _| connection.set_timestamp(7050));
         events(
             run,
             "

@@ -58,7 +58,7 @@ impl Control {
     ) {
         let delivery = self.queue.delivery();
         let (acked, duplicate_free) = (delivery.octets(), delivery.duplicate.is_none());
-        // Of a retransmission, only the timestamp can tell: that counts whole milliseconds.
+        // Of a retransmission, only the timestamp says it: that counts whole milliseconds.
         let echoed =
             delivery.echo.and_then(|echo| echo.sent).filter(|_| delivery.acked > 0 && duplicate_free);
         let rtt = match (delivery.last_sent, echoed) {
