@@ -377,13 +377,8 @@ impl SendSide {
         call: impl FnOnce(&mut dyn SenderExtension, &mut SenderControl<'_>) -> R,
     ) -> Option<R> {
         let extension = self.extension.as_mut()?;
-        let mut sender = SenderControl {
-            now,
-            flight: &mut self.flight,
-            timer: &mut self.retransmission_timer,
-            rtt: &self.rtt,
-            retransmit: &mut self.retransmit,
-        };
-        Some(call(extension.as_mut(), &mut sender))
+        let variables = (&mut self.flight, &self.rtt);
+        let (timer, retransmit) = (&mut self.retransmission_timer, &mut self.retransmit);
+        Some(call(extension.as_mut(), &mut SenderControl::new(variables, timer, retransmit, now)))
     }
 }

@@ -107,7 +107,7 @@ impl Connection {
     #[cold]
     fn show_to_extensions(&mut self, packet: &Packet, now: Instant) {
         if let Some(extension) = &mut self.receiver_extension {
-            extension.on_segment(packet, &mut ReceiverControl { now, receive: &mut self.receive });
+            extension.on_segment(packet, &mut ReceiverControl::new(&mut self.receive, now));
         }
         self.send.call_extension(now, |extension, sender| extension.on_ack(packet, sender));
     }

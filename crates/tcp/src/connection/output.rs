@@ -139,8 +139,8 @@ impl Connection {
         self.receive.withdraw_to(promised);
         let mut draft = self.ip.draft(self.ip.remote(), Codepoint::NotEct, tcp, segment.payload.clone());
         if let Some(extension) = &mut self.receiver_extension {
-            let mut receiver = ReceiverControl { now, receive: &mut self.receive };
-            extension.on_ack_sent(&mut OutgoingAck { packet: &mut draft }, &mut receiver);
+            let mut receiver = ReceiverControl::new(&mut self.receive, now);
+            extension.on_ack_sent(&mut OutgoingAck::new(&mut draft), &mut receiver);
         }
         draft.tcp_reserved_bits()
     }

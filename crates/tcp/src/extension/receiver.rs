@@ -33,10 +33,14 @@ pub trait ReceiverExtension: Send {
 /// set.
 #[derive(Debug)]
 pub struct OutgoingAck<'a> {
-    pub(crate) packet: &'a mut Packet,
+    packet: &'a mut Packet,
 }
 
-impl OutgoingAck<'_> {
+impl<'a> OutgoingAck<'a> {
+    pub(crate) const fn new(packet: &'a mut Packet) -> Self {
+        Self { packet }
+    }
+
     /// The segment. A limit that is set now is not in its window yet, but will be when it leaves.
     pub const fn packet(&self) -> &Packet {
         self.packet
@@ -51,11 +55,15 @@ impl OutgoingAck<'_> {
 /// The receiver as an extension may see and steer it.
 #[derive(Debug)]
 pub struct ReceiverControl<'a> {
-    pub(crate) now: Instant,
-    pub(crate) receive: &'a mut ReceiveSide,
+    now: Instant,
+    receive: &'a mut ReceiveSide,
 }
 
-impl ReceiverControl<'_> {
+impl<'a> ReceiverControl<'a> {
+    pub(crate) const fn new(receive: &'a mut ReceiveSide, now: Instant) -> Self {
+        Self { now, receive }
+    }
+
     /// The time of this call.
     pub const fn now(&self) -> Instant {
         self.now
@@ -66,7 +74,7 @@ impl ReceiverControl<'_> {
         self.receive.next()
     }
 
-    /// Whether data waits for a gap to be filled: an ACK now reports a loss, or of reordering.
+    /// Whether data waits for a gap to be filled: an ACK now reports a loss, or reordering.
     pub fn has_gap(&self) -> bool {
         self.receive.has_gap()
     }

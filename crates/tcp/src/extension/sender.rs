@@ -90,15 +90,24 @@ pub enum TimeoutResponse {
 /// The sender as an extension may see and steer it.
 #[derive(Debug)]
 pub struct SenderControl<'a> {
-    pub(crate) now: Instant,
-    pub(crate) flight: &'a mut Flight,
+    now: Instant,
+    flight: &'a mut Flight,
+    rtt: &'a RttEstimator,
     /// When the retransmission timer expires.
-    pub(crate) timer: &'a mut Option<Instant>,
-    pub(crate) rtt: &'a RttEstimator,
-    pub(crate) retransmit: &'a mut Vec<Seq>,
+    timer: &'a mut Option<Instant>,
+    retransmit: &'a mut Vec<Seq>,
 }
 
-impl SenderControl<'_> {
+impl<'a> SenderControl<'a> {
+    pub(crate) const fn new(
+        (flight, rtt): (&'a mut Flight, &'a RttEstimator),
+        timer: &'a mut Option<Instant>,
+        retransmit: &'a mut Vec<Seq>,
+        now: Instant,
+    ) -> Self {
+        Self { now, flight, rtt, timer, retransmit }
+    }
+
     /// The time of this call.
     pub const fn now(&self) -> Instant {
         self.now
