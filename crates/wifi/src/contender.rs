@@ -23,9 +23,9 @@ use lasthop_packet::{Instant, Rng};
 
 use super::config::MacConfig;
 use super::frame::{MacFrame, OwnFrame, Receiver};
+use super::output::Used;
 use super::phy::{PhyConfig, Rate};
 use super::station::{Scheduler, StationConfig};
-use super::used::Used;
 pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
 pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
@@ -179,6 +179,7 @@ impl Contender {
     /// A transmission failed; `was_long`: it was the data frame after an RTS. Returns whether the frame is
     /// given up.
     pub(crate) const fn fail(&mut self, was_long: bool, long_retry_limit: u32) -> bool {
+        //= IEEE 802.11-2020, 10.3.4.4: a short and a long retry count, each with its limit.
         let Attempts { short, long, .. } = &mut self.attempts;
         *(if was_long { &mut *long } else { &mut *short }) += 1;
         *short >= self.short_retry_limit || *long >= long_retry_limit

@@ -7,25 +7,14 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`phy`] | rates, air times, inter-frame spaces |
-//! | [`frame`] | frame sizes |
-//! | [`propagation`] | positions, ranges, two-ray ground, capture |
-//! | [`errors`] | frames lost without a collision |
-//! | [`station`] | a station's contention window, retry counters, duplicate filter |
-//! | `station_queue`, `queueing` | what waits at a station, and for stations that doze |
-//! | `access`, `contention` | who transmits when: computed, not stepped |
-//! | `medium` | sense domains, overlaps |
-//! | `nav` | what frames have reserved |
-//! | `plan`, `planning` | the frames of an exchange |
-//! | `exchange` | exchanges frame by frame, where others may interfere |
-//! | `settle` | exchanges at one go, where nobody can |
-//! | `outcome`, `telling` | what follows from success and failure, common to both, and what is told of it |
-//! | `options`, `knowledge` | options in frames, and who knows them |
-//! | `moving` | stations that move |
-//! | `own_frames` | what goes before a station's queue |
-//! | `used` | what a station has had of the air |
-//! | `turns`, `round` | flows or receivers that take turns at a station |
+//! | `wlan` | the state machine: its parts, and a frame's way through them |
+//! | `medium` | who hears whom, what is in the air, who transmits next |
+//! | `contender` | queues, back-offs, retry counters, rate control, exchanges |
+//! | [`station`] | duplicate filters, and with `knowledge` who knows options |
 //! | `power_save` | beacons, stations that doze, what waits for them |
+//! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
+//! | [`phy`], [`frame`] | rates, air times, inter-frame spaces; frame sizes |
+//! | `events`, `reports` | what is to come, what is told |
 //!
 //! What is modelled otherwise than on the air:
 //! - Signals take no time to arrive.
@@ -37,8 +26,8 @@
 //! - `EIFS` follows frames that were overlapped or out of reception range. A station that
 //!   transmitted while another's longer frame began keeps it, too; its own frames it does not hear.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
-//! - Without power save there are no beacons. Association, fragmentation and rate control are not
-//!   modelled.
+//! - Without power save there are no beacons. Association, fragmentation and rate control (but
+//!   for fixed rates) are not modelled.
 
 mod config;
 mod contender;
@@ -55,7 +44,6 @@ pub mod propagation;
 mod reports;
 pub mod station;
 mod times;
-mod used;
 mod wlan;
 
 #[cfg(test)]
@@ -65,10 +53,9 @@ pub use config::{MacConfig, WlanConfig};
 pub use errors::ErrorConfig;
 pub use frame::{DataOverhead, MacFrame, Receiver};
 pub use id::StationId;
-pub use output::{Fate, FrameTimes, Output, WlanCounters};
+pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, Position, Propagation, TwoRayGround};
 pub use station::{Scheduler, StationConfig};
-pub use used::Used;
 pub use wlan::Wlan;

@@ -200,6 +200,7 @@ impl Medium {
             if decoded {
                 domain.decoded_at = Some(now);
                 reached |= target == Some(at.domain);
+                //= IEEE 802.11-2020, 10.3.2.4: whoever a frame is not for takes its NAV from its Duration field.
                 if reserves > 0 {
                     let initiator = Contender::station_of(initiator);
                     let addressee = if from == initiator { to.unwrap_or(from) } else { from };

@@ -11,7 +11,7 @@
 //! | `config` | beacon interval, DTIM period, listen interval, bounds of buffers |
 //! | `beacon` | TBTTs; what a beacon says; who hears it |
 //! | `tim` | its size |
-//! | `buffer`, `buffers` | what waits at the access point; the answer to a PS-Poll |
+//! | `buffers` | what waits at the access point; the answer to a PS-Poll |
 //! | `dozing` | when a station is awake, and why |
 //! //!
 //! What leads from here to queues and to the medium is in `wlan/power_save.rs`.
@@ -20,7 +20,6 @@
 //! wait in a queue, and no output is about them.
 
 mod beacon;
-mod buffer;
 mod buffers;
 pub mod config;
 mod dozing;
@@ -30,7 +29,7 @@ mod tim;
 
 use super::frame::OwnFrame;
 
-use buffer::Buffer;
+use buffers::Buffer;
 pub use config::PowerSaveConfig;
 use dozing::Sleeper;
 

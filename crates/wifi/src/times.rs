@@ -12,7 +12,7 @@ pub(crate) struct Times {
     pub(crate) timeout: u64,
     pub(crate) carrier_sense_delay: u64,
     /// From the end of an RTS to the moment when a NAV that it has set may be reset: two SIFS, a
-    /// CTS, `aPHY-RX-START-Delay` and two slots (9.3.2.4). `None`: never.
+    /// CTS, `aPHY-RX-START-Delay` and two slots (10.3.2.4 of IEEE 802.11-2020). `None`: never.
     pub(crate) nav_reset: Option<u64>,
 }
 

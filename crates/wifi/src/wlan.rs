@@ -16,7 +16,6 @@
 
 mod access;
 mod exchange;
-mod moving;
 mod options;
 mod outcome;
 mod planning;
@@ -37,13 +36,13 @@ use super::events::{Event, Events};
 use super::frame::CTS_OCTETS;
 use super::knowledge::OptionsKnowledge;
 use super::medium::Medium;
-use super::output::{Output, WlanCounters};
+use super::output::{Output, Used, WlanCounters};
 use super::phy::PhyConfig;
 use super::power_save::PowerSave;
+use super::propagation::Position;
 use super::reports::{Reports, Wanted};
 use super::station::{DuplicateFilter, Station, StationConfig};
 use super::times::Times;
-use super::used::Used;
 use crate::id::StationId;
 
 /// Stations on one channel. See the crate.
@@ -185,6 +184,38 @@ impl Wlan {
     /// they have arrived.
     pub fn refuse_frames(&mut self, station: StationId, refuse: bool) {
         self.stations[station.index()].refuses = refuse;
+    }
+
+    /// Where a station stands.
+    pub fn position(&self, station: StationId) -> Position {
+        self.medium.position(station.0)
+    }
+
+    /// Stations will move: exchanges go frame by frame from now on.
+    pub fn expect_moves(&mut self) {
+        self.medium.stop_settling();
+    }
+
+    /// Stations are at other places from now on. If an exchange is under way where nobody could
+    /// have interfered, their old places count until it is over, a few milliseconds at most; later
+    /// exchanges go frame by frame.
+    pub fn move_stations(&mut self, now: Instant, positions: &[(StationId, Position)]) {
+        for (station, position) in positions {
+            self.medium.move_to(station.0, *position);
+        }
+        if self.medium.has_moved() {
+            self.expect_moves();
+            self.divide_if_moved(now);
+        }
+    }
+
+    fn divide_if_moved(&mut self, now: Instant) {
+        if self.medium.divide_anew(now, &mut self.contenders) {
+            for domain in 0..self.medium.domains() as u32 {
+                self.schedule_access(domain);
+            }
+            self.commit_due();
+        }
     }
 
     /// When [`Self::on_event`] is due next.

@@ -70,8 +70,8 @@ impl BackOff {
         }
     }
 
-    //= IEEE 802.11-2020, 10.3.3: a pseudorandom integer from a uniform distribution over the interval [0,
-    //# CW].
+    /// Slots from 0 to CW.
+    //= IEEE 802.11-2020, 10.3.3: uniformly distributed over the closed interval from 0 to CW.
     #[inline]
     pub(crate) fn draw(&mut self) -> u64 {
         self.rng.below(u64::from(self.cw) + 1)

@@ -19,7 +19,8 @@ impl Medium {
             && let Some(from) = self.slots_from(station)
             && self.nav_of(station) <= now
         {
-            // An idle medium: no back-off, but for the rest of the inter-frame space.
+            //= IEEE 802.11-2020, 10.3.4.2: where the medium has been idle for the inter-frame space, without
+            // a back-off.
             let contention = &mut self.domains[self.places[station as usize].domain as usize].contention;
             contention.stand_apart(index, from.max(now), 0, true, at);
         } else {
@@ -49,6 +50,7 @@ impl Medium {
         let times = &self.times;
         let domain = &mut self.domains[index as usize];
         domain.idle_since = now;
+        //= IEEE 802.11-2020, 10.3.2.3.7: EIFS follows what was not decoded, until a frame is.
         domain.ifs = if domain.decoded_at == Some(now) { times.difs } else { times.eifs };
         let nav = domain.nav.ends(None, now, times.nav_reset);
         domain.contention.resume(times.slots_from(now, domain.ifs, nav));

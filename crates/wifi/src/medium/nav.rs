@@ -1,4 +1,4 @@
-//! The network allocation vector (IEEE 802.11-2012, 9.3.2.4).
+//! The network allocation vector (IEEE 802.11-2020, 10.3.2.4).
 
 use lasthop_packet::Instant;
 
@@ -19,7 +19,7 @@ impl Reservation {
         station == self.initiator || station == self.addressee
     }
 
-    /// When it may be reset (9.3.2.4) if the medium has been idle since `idle_since` and stays so.
+    /// When it may be reset (10.3.2.4) if the medium has been idle since `idle_since` and stays so.
     fn reset_at(&self, idle_since: Instant, reset_after: Option<u64>) -> Option<Instant> {
         let after = reset_after.filter(|_| self.may_be_reset && self.set_at == idle_since)?;
         Some(self.set_at.after_nanos(after))
@@ -30,7 +30,7 @@ impl Reservation {
     }
 }
 
-/// The network allocation vectors of a domain's members (9.3.2.4): what was reserved within their
+/// The network allocation vectors of a domain's members (10.3.2.4): what was reserved within their
 /// hearing, one entry for each pair of stations. It binds all but the two: an initiator does not
 /// hear its own frames, and its addressee is who they are for.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! The size of a beacon (IEEE 802.11-2012, 8.3.3.2 and 8.4.2).
 
-use crate::phy::Standard;
+use crate::phy::{Rate, Standard};
 
 /// MAC header of a management frame, and FCS (8.3.3.1).
 const HEADER_AND_FCS: u32 = 24 + 4;
@@ -21,11 +21,10 @@ pub(super) fn beacon_octets(standard: Standard, set: impl Iterator<Item = u32>) 
     // Up to eight rates, and the others in an element of their own (8.4.2.3, 8.4.2.15).
     let rates = standard.rates().count() as u32;
     let rates = 2 + rates + if rates > 8 { 2 } else { 0 };
-    let others = match standard {
-        Standard::Dsss | Standard::HrDsss => DSSS_PARAMETER_SET,
-        Standard::Ofdm => 0,
-        Standard::Erp => DSSS_PARAMETER_SET + ERP_INFORMATION,
-    };
+    let (slowest, fastest) = (standard.rates().next(), standard.rates().next_back());
+    let (has_dsss, has_ofdm) = (slowest.is_some_and(|it| !it.is_ofdm()), fastest.is_some_and(Rate::is_ofdm));
+    let others = if has_dsss { DSSS_PARAMETER_SET } else { 0 }
+        + if has_dsss && has_ofdm { ERP_INFORMATION } else { 0 };
     HEADER_AND_FCS + FIXED_FIELDS + SSID + rates + others + TIM + partial_virtual_bitmap(set)
 }
 

@@ -96,6 +96,7 @@ impl Wlan {
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(true);
         contender.back_off.reset_window();
+        //= IEEE 802.11-2020, 10.3.4.3: a back-off follows each transmission, even if nothing waits.
         self.medium.back_off(index, now, now, contender);
         if self.power_save.is_some() {
             let station = Contender::station_of(index);
@@ -119,7 +120,7 @@ impl Wlan {
         let (data_sent, was_long) = contender.exchange.has_sent_data();
         let is_first = contender.attempts.transmissions() == 1;
         //= IEEE 802.11-2020, 10.3.3: CW takes the next value of the series at each failure until it is CWmax,
-        //# and is CWmin again once the frame is delivered or given up.
+        // and is CWmin again once the frame is delivered or given up.
         let is_given_up = contender.fail(was_long, self.mac.long_retry_limit);
         if is_given_up {
             contender.back_off.reset_window();
@@ -138,6 +139,8 @@ impl Wlan {
         } else if self.contenders[index as usize].retry(now) {
             self.reports.extend([Output::Departs { from: StationId(station) }]);
         }
+        //= IEEE 802.11-2020, 10.3.2.9 and 10.3.2.11: where nothing begins within CTSTimeout or ACKTimeout, the
+        // exchange has failed then; if something does, when that ends.
         let earliest = match failure {
             Failure::NoResponse => now.after_nanos(self.times.difs),
             Failure::BadResponse => {
