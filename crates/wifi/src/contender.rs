@@ -4,7 +4,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `queue`, `turns`, `round` | frames that wait; flows or receivers that take turns |
-//! | `attempts` | what became of a frame so far, and what is told of it |
+//! | `attempts`, `report` | what became of a frame so far, and what is told of it |
 //! | `exchange` | the frames of an exchange, and how far it has come |
 //! | `rate_control` | the rates of its data frames |
 //! | `back_off` | the contention window; where a back-off stands |
@@ -14,6 +14,7 @@ mod back_off;
 mod exchange;
 mod queue;
 mod rate_control;
+mod report;
 mod round;
 mod turns;
 

@@ -11,27 +11,29 @@
 //! | `config` | beacon interval, DTIM period, listen interval, bounds of buffers |
 //! | `beacon` | TBTTs; what a beacon says; who hears it |
 //! | `tim` | its size |
-//! | `buffers` | what waits at the access point; the answer to a PS-Poll |
-//! | `dozing` | when a station is awake, and why |
-//! //!
+//! | `buffer`, `buffers` | what waits at the access point; the answer to a PS-Poll |
+//! | `sleeper`, `dozing` | when a station is awake, and why |
+//!
 //! What leads from here to queues and to the medium is in `wlan/power_save.rs`.
 //!
 //! Beacons and PS-Polls are a station's *own frames* ([`OwnFrame`]): they carry no packet, never
 //! wait in a queue, and no output is about them.
 
 mod beacon;
+mod buffer;
 mod buffers;
 pub mod config;
 mod dozing;
+mod sleeper;
 #[cfg(test)]
 mod tests;
 mod tim;
 
 use super::frame::OwnFrame;
 
-use buffers::Buffer;
+use buffer::Buffer;
 pub use config::PowerSaveConfig;
-use dozing::Sleeper;
+use sleeper::Sleeper;
 
 /// A cell with power save.
 #[derive(Debug)]
