@@ -65,7 +65,7 @@ impl<T: Copy> Endpoints<T> {
         self.0.get(node.index()).is_some_and(|of_node| of_node.by_key.contains_key(&key))
     }
 
-    /// The endpoint at a node that a packet is for.
+    /// The endpoint at a node that a segment, or an ICMP message, is for.
     #[inline]
     pub(crate) fn of(&mut self, node: NodeId, packet: &Packet) -> Option<T> {
         let of_node = self.0.get_mut(node.index())?;
@@ -76,10 +76,16 @@ impl<T: Copy> Endpoints<T> {
         {
             return Some(*endpoint);
         }
-        let key = key_of(packet)?;
-        let endpoint = of_node.find(key)?;
-        of_node.recent = Some((key, endpoint));
-        Some(endpoint)
+        of_node.find_anew(key_of(packet)?)
+    }
+
+    /// As [`Self::of`], among endpoints over UDP.
+    pub(crate) fn of_datagram(&mut self, node: NodeId, packet: &Packet) -> Option<T> {
+        let key = match packet.transport() {
+            Transport::Udp(udp) => (udp.destination_port, udp.source_port, packet.ip().source),
+            _ => key_of(packet)?,
+        };
+        self.0.get_mut(node.index())?.find_anew(key)
     }
 }
 
@@ -88,6 +94,14 @@ impl<T: Copy> OfNode<T> {
     fn place(&mut self, (local, remote, _): Key) -> Option<&mut Option<(Key, T)>> {
         let place = usize::from(local ^ remote) & self.found.len().wrapping_sub(1);
         self.found.get_mut(place)
+    }
+
+    /// Finds one that was not the last to be found.
+    #[inline]
+    fn find_anew(&mut self, key: Key) -> Option<T> {
+        let endpoint = self.find(key)?;
+        self.recent = Some((key, endpoint));
+        Some(endpoint)
     }
 
     #[inline(never)]
@@ -111,8 +125,7 @@ fn key_of(packet: &Packet) -> Option<Key> {
             let (local, remote) = (flow.source, flow.destination);
             (local.1, remote.1, remote.0)
         }),
-        Transport::Udp(udp) => Some((udp.destination_port, udp.source_port, packet.ip().source)),
-        Transport::Opaque { .. } => None,
+        Transport::Udp(_) | Transport::Opaque { .. } => None,
     }
 }
 

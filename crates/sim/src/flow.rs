@@ -10,7 +10,7 @@ use lasthop_tcp::Stats;
 use lasthop_tcp::rtt::RttSamples;
 
 use crate::config::Opening;
-use crate::endpoint::Endpoint;
+use crate::endpoint::AnyEndpoint;
 use crate::id::{ConnectionId, NodeId};
 
 pub use outcome::{FlowOutcome, TcpOutcome, TransportOutcome};
@@ -292,8 +292,8 @@ impl Flow {
         }
     }
 
-    pub(crate) fn so_far(&self, sender: Option<&dyn Endpoint>) -> FlowSoFar {
-        let tcp = sender.and_then(Endpoint::tcp);
+    pub(crate) fn so_far(&self, sender: Option<&AnyEndpoint>) -> FlowSoFar {
+        let tcp = sender.and_then(AnyEndpoint::tcp);
         FlowSoFar {
             octets: self.octets(),
             sender: tcp.map(|tcp| tcp.stats()).unwrap_or_default(),
@@ -305,12 +305,12 @@ impl Flow {
     /// What became of it from `since` to `now`, where at `since` it was as `earlier`.
     pub(crate) fn outcome(
         &self,
-        sender: Option<&dyn Endpoint>,
+        sender: Option<&AnyEndpoint>,
         now: Instant,
         (since, earlier): (Instant, &FlowSoFar),
     ) -> FlowOutcome {
         let is_udp = self.sender().is_none();
-        let transport = match (&self.carrier, sender.and_then(Endpoint::tcp)) {
+        let transport = match (&self.carrier, sender.and_then(AnyEndpoint::tcp)) {
             (Carrier::Udp(datagrams), _) => TransportOutcome::Udp(datagrams.outcome(&earlier.datagrams)),
             (Carrier::Connection(_), Some(tcp)) => {
                 let rtt_mean = tcp.rtt().samples().since(earlier.rtts).mean();
@@ -325,7 +325,7 @@ impl Flow {
             completion: self.done_at.filter(|_| !self.is_stopped() && !is_udp).map(|at| at.since(self.start)),
             measured: Measured { from: self.start.max(since), until: self.end(now) },
             gave_up: self.gave_up_at.filter(|_| self.done_at.is_none()).map(|at| at.since(self.start)),
-            was_reset: self.gave_up_at.is_some() && sender.is_some_and(Endpoint::was_reset),
+            was_reset: self.gave_up_at.is_some() && sender.is_some_and(AnyEndpoint::was_reset),
             intact: !self.corrupted,
             transport,
         }

@@ -273,74 +273,55 @@ impl Hosts {
         key: PacketKey,
         transit: &mut Transit,
     ) -> Option<ConnectionId> {
-        let packet = transit.packet(key);
-        let id = self.endpoints.of(node, packet).or_else(|| self.over_udp.of(node, packet))?;
-        self.receive(id, key, transit);
+        let Some(id) = self.endpoints.of(node, transit.packet(key)) else {
+            return self.deliver_over_udp(node, key, transit);
+        };
+        let HostedConnection { endpoint, flow, sends, .. } = &mut self.connections[id.index()];
+        if let AnyEndpoint::Tcp(tcp) = endpoint {
+            take(tcp, (flow, sends), key, transit);
+            if !*sends && read(tcp, &mut self.flows[flow.index()], transit.now()) {
+                let flow = *flow;
+                self.on_flow_done(flow, transit);
+            }
+        }
         Some(id)
     }
 
-    /// As [`Self::deliver`], for a datagram.
+    /// As [`Self::deliver`], for a datagram, or an ICMP message about one.
+    #[cold]
     pub(crate) fn deliver_over_udp(
         &mut self,
         node: NodeId,
         key: PacketKey,
         transit: &mut Transit,
     ) -> Option<ConnectionId> {
-        let id = self.over_udp.of(node, transit.packet(key))?;
-        self.receive(id, key, transit);
+        let id = self.over_udp.of_datagram(node, transit.packet(key))?;
+        let HostedConnection { endpoint, flow, sends, .. } = &mut self.connections[id.index()];
+        if let AnyEndpoint::Other(other) = endpoint {
+            take(other.as_mut(), (flow, sends), key, transit);
+            if !*sends && read(other.as_mut(), &mut self.flows[flow.index()], transit.now()) {
+                let flow = *flow;
+                self.on_flow_done(flow, transit);
+            }
+        }
         Some(id)
     }
 
-    /// A packet is for this endpoint, which takes it; and its application, if it receives, what has arrived.
+    /// The next packet that an endpoint sends.
     #[inline]
-    fn receive(&mut self, id: ConnectionId, key: PacketKey, transit: &mut Transit) {
-        transit.accounts_mut().consumed += 1;
-        let hosted = &mut self.connections[id.index()];
-        let (id, end, endpoint) = (hosted.flow, hosted.end(), &mut hosted.endpoint);
-        transit.trace(Interest::SEGMENTS, key, |packet| match packet.transport() {
-            Transport::Icmp(_) => TraceEvent::IcmpReceived { flow: id, packet },
-            _ => TraceEvent::SegmentReceived { flow: id, end, packet },
-        });
-        let fast_retransmits = endpoint.fast_retransmits();
-        endpoint.on_packet(transit.packet(key), transit.now());
-        transit.packets_mut().remove(key);
-        if endpoint.fast_retransmits() > fast_retransmits {
-            transit.emit(&TraceEvent::Loss { flow: id, cause: LossCause::FastRetransmit });
-        }
-        if end == End::Sender {
-            return;
-        }
-        let flow = &mut self.flows[id.index()];
-        let was_done = flow.is_done();
-        while let Some(payload) = endpoint.read() {
-            flow.receive(&payload, transit.now());
-        }
-        if endpoint.peer_has_closed() {
-            endpoint.close();
-        }
-        if !was_done && flow.is_done() {
-            self.on_flow_done(id, transit);
+    pub(crate) fn transmit(&mut self, id: ConnectionId, transit: &mut Transit) -> Option<PacketKey> {
+        let HostedConnection { endpoint, flow, sends, .. } = &mut self.connections[id.index()];
+        match endpoint {
+            AnyEndpoint::Tcp(tcp) => transmit(tcp, (flow, sends), transit),
+            AnyEndpoint::Other(other) => transmit_other(other.as_mut(), (flow, sends), transit),
         }
     }
 
-    /// The next packet that an endpoint sends: at which node, and where it goes, if that is known.
+    /// The node that an endpoint is at, and where its packets go, if that is known.
     #[inline]
-    pub(crate) fn transmit(
-        &mut self,
-        id: ConnectionId,
-        transit: &mut Transit,
-    ) -> Option<(PacketKey, NodeId, Option<NodeId>)> {
-        let hosted = &mut self.connections[id.index()];
-        let (sent, now) = (hosted.endpoint.sent(), transit.now());
-        let key = transit.packets_mut().insert_made(|place| hosted.endpoint.transmit(place, now))?;
-        let (flow, end) = (hosted.flow, hosted.end());
-        transit.trace(Interest::SEGMENTS, key, |packet| TraceEvent::SegmentSent {
-            flow,
-            end,
-            packet,
-            again: hosted.endpoint.repeats(packet, sent),
-        });
-        Some((key, hosted.node, hosted.destination))
+    pub(crate) fn way(&self, id: ConnectionId) -> (NodeId, Option<NodeId>) {
+        let HostedConnection { node, destination, .. } = &self.connections[id.index()];
+        (*node, *destination)
     }
 
     /// The packets of an endpoint go to this node.
@@ -358,7 +339,7 @@ impl Hosts {
         {
             transit.emit(&TraceEvent::Window { flow: hosted.flow, sender });
         }
-        let deadline = hosted.endpoint.deadline().map(|deadline| deadline.at.max(transit.now()));
+        let deadline = hosted.endpoint.due().map(|due| due.max(transit.now()));
         transit.follow(&mut hosted.timer, deadline, Event::ConnectionDeadline(id));
         if deadline.is_none() && hosted.sends && hosted.endpoint.has_failed() {
             let flow = hosted.flow;
@@ -373,7 +354,7 @@ impl Hosts {
             return false;
         }
         let before = hosted.endpoint.timeouts();
-        if hosted.endpoint.deadline().is_some_and(|deadline| deadline.at <= transit.now()) {
+        if hosted.endpoint.due().is_some_and(|due| due <= transit.now()) {
             hosted.endpoint.on_deadline(transit.now());
             if hosted.endpoint.timeouts() > before {
                 transit.emit(&TraceEvent::Loss { flow: hosted.flow, cause: LossCause::Timeout });
@@ -419,14 +400,9 @@ impl Hosts {
     }
 
     /// A datagram has reached a host. Whether it is a flow's, and was taken.
-    pub(crate) fn receive_datagram(
-        &mut self,
-        node: NodeId,
-        key: PacketKey,
-        udp: Udp,
-        transit: &mut Transit,
-    ) -> bool {
+    pub(crate) fn receive_datagram(&mut self, node: NodeId, key: PacketKey, transit: &mut Transit) -> bool {
         let packet = transit.packet(key);
+        let Transport::Udp(udp) = *packet.transport() else { return false };
         let Some(id) = self.flow_of_datagram(packet, udp).filter(|id| self.flows[id.index()].to() == node)
         else {
             return false;
@@ -448,6 +424,8 @@ impl Hosts {
         }
     }
 
+    // Apart, so that it costs segments nothing.
+    #[inline(never)]
     fn datagram_left_queue(
         &mut self,
         node: NodeId,
@@ -510,12 +488,12 @@ impl Hosts {
     }
 
     /// The endpoint that sends a flow's data, if a connection carries it.
-    pub(crate) fn sender(&self, id: FlowId) -> Option<&dyn Endpoint> {
+    pub(crate) fn sender(&self, id: FlowId) -> Option<&AnyEndpoint> {
         self.sender_of(self.flow(id))
     }
 
-    fn sender_of(&self, flow: &Flow) -> Option<&dyn Endpoint> {
-        flow.sender().map(|sender| &*self.connections[sender.index()].endpoint)
+    fn sender_of(&self, flow: &Flow) -> Option<&AnyEndpoint> {
+        flow.sender().map(|sender| &self.connections[sender.index()].endpoint)
     }
 
     /// Whether a flow that ends is not done; `None` if none ends.
@@ -534,10 +512,73 @@ impl Hosts {
     }
 }
 
-impl HostedConnection {
-    const fn end(&self) -> End {
-        if self.sends { End::Sender } else { End::Receiver }
+/// An endpoint, which is this end of a flow, takes a packet that is for it.
+#[inline]
+fn take<E: Endpoint + ?Sized>(
+    endpoint: &mut E,
+    (flow, sends): (&FlowId, &bool),
+    key: PacketKey,
+    transit: &mut Transit,
+) {
+    transit.accounts_mut().consumed += 1;
+    transit.trace(Interest::SEGMENTS, key, |packet| match packet.transport() {
+        Transport::Icmp(_) => TraceEvent::IcmpReceived { flow: *flow, packet },
+        _ => TraceEvent::SegmentReceived { flow: *flow, end: end(*sends), packet },
+    });
+    let fast_retransmits = endpoint.fast_retransmits();
+    endpoint.on_packet(transit.packet(key), transit.now());
+    transit.packets_mut().remove(key);
+    if endpoint.fast_retransmits() > fast_retransmits {
+        transit.emit(&TraceEvent::Loss { flow: *flow, cause: LossCause::FastRetransmit });
     }
+}
+
+/// The application takes what has arrived. Whether the flow is done with that.
+#[inline]
+fn read<E: Endpoint + ?Sized>(endpoint: &mut E, flow: &mut Flow, now: Instant) -> bool {
+    let was_done = flow.is_done();
+    while let Some(payload) = endpoint.read() {
+        flow.receive(&payload, now);
+    }
+    if endpoint.peer_has_closed() {
+        endpoint.close();
+    }
+    !was_done && flow.is_done()
+}
+
+/// As [`transmit`], apart from what TCP does.
+#[cold]
+fn transmit_other(
+    endpoint: &mut dyn Endpoint,
+    end: (&FlowId, &bool),
+    transit: &mut Transit,
+) -> Option<PacketKey> {
+    transmit(endpoint, end, transit)
+}
+
+/// The next packet that an endpoint sends, which is this end of a flow.
+#[inline]
+fn transmit<E: Endpoint + ?Sized>(
+    endpoint: &mut E,
+    (flow, sends): (&FlowId, &bool),
+    transit: &mut Transit,
+) -> Option<PacketKey> {
+    if endpoint.is_idle() {
+        return None;
+    }
+    let (sent, now) = (endpoint.sent(), transit.now());
+    let key = transit.packets_mut().insert_made(|place| endpoint.transmit(place, now))?;
+    transit.trace(Interest::SEGMENTS, key, |packet| TraceEvent::SegmentSent {
+        flow: *flow,
+        end: end(*sends),
+        packet,
+        again: endpoint.repeats(packet, sent),
+    });
+    Some(key)
+}
+
+const fn end(sends: bool) -> End {
+    if sends { End::Sender } else { End::Receiver }
 }
 
 /// The sender's and the receiver's port.

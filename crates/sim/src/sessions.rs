@@ -13,7 +13,7 @@ use lasthop_apps::session::script::{Lane, Party, Step};
 use lasthop_apps::session::{
     Activity, DialogueOutcome, Draws, SessionOutcome, SessionResult, SessionSoFar, SessionTcp,
 };
-use lasthop_packet::{Instant, Packet, Rng, Seq, Udp};
+use lasthop_packet::{Instant, Packet, Rng, Seq};
 use lasthop_tcp::Connection;
 
 use crate::id::{ChannelEndId, NodeId, PartyId, SessionId};
@@ -219,15 +219,9 @@ impl Sessions {
     }
 
     /// A datagram has reached a host. Whether it is a call's, and was taken.
-    pub(crate) fn receive_media(
-        &mut self,
-        node: NodeId,
-        key: PacketKey,
-        udp: Udp,
-        transit: &mut Transit,
-    ) -> bool {
+    pub(crate) fn receive_media(&mut self, node: NodeId, key: PacketKey, transit: &mut Transit) -> bool {
         let packet = transit.packet(key);
-        let Some((id, is_right)) = self.calls.receive(node, packet, udp, transit.now()) else { return false };
+        let Some((id, is_right)) = self.calls.receive(node, packet, transit.now()) else { return false };
         self.list[id.index()].corrupted |= !is_right;
         transit.accounts_mut().consumed += 1;
         transit.packets_mut().remove(key);

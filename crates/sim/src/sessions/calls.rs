@@ -122,9 +122,9 @@ impl Calls {
         &mut self,
         node: NodeId,
         packet: &Packet,
-        udp: Udp,
         now: Instant,
     ) -> Option<(SessionId, bool)> {
+        let Transport::Udp(udp) = *packet.transport() else { return None };
         let received = self.find(packet, udp)?;
         let of = &mut self.list[received.from.index() / 2];
         let from = received.from.index() % 2;

@@ -45,7 +45,8 @@ impl World {
     /// attaches on hearing of it, and no others.
     #[cold]
     pub(super) fn give_options(&mut self, at: At, key: PacketKey) {
-        let attached = self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
+        let agent = self.network.interface(at).agent;
+        let attached = agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Departure { packet }));
         if attached.is_none() && self.transit.packet(key).link_options().is_none() {
             return;
         }
@@ -61,7 +62,9 @@ impl World {
     /// values. Their length was on the air: it stays.
     #[cold]
     pub(super) fn replace_options(&mut self, at: At, key: PacketKey, times: FrameTimes) {
-        let replaced = self.tell_agent(at, key, |packet| LinkEvent::Transmission { packet, times });
+        let agent = self.network.interface(at).agent;
+        let replaced =
+            agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Transmission { packet, times }));
         let Some(options) = replaced else { return };
         self.transit.packets_mut().edit(key, |packet| {
             if packet.link_options().is_some_and(|sent| sent.air_octets() == options.air_octets()) {

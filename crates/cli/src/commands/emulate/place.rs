@@ -55,7 +55,7 @@ impl Place {
         }
         // Before the user namespace is entered, in which the user appears as root.
         let directory = Directory::of_this_user();
-        let host_side = HostSide::start(this_program("outside"))
+        let host_side = HostSide::start(this_program("host-side"))
             .context("cannot start the process that stays in this machine's network")
             .map_err(Failure::Run)?;
         let caller = unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;

@@ -173,7 +173,7 @@ impl Channel {
     /// Follows the deadline of an end.
     pub(in crate::sessions) fn follow(&mut self, end: usize, event: Event, transit: &mut Transit) {
         let of = &mut self.ends[end];
-        let deadline = of.endpoint.deadline().map(|deadline| deadline.at.max(transit.now()));
+        let deadline = of.endpoint.due().map(|due| due.max(transit.now()));
         transit.follow(&mut of.timer, deadline, event);
     }
 
@@ -181,7 +181,7 @@ impl Channel {
     pub(in crate::sessions) fn on_deadline(&mut self, end: usize, now: Instant) -> bool {
         let of = &mut self.ends[end];
         let is_due = of.timer.fired(now);
-        if is_due && of.endpoint.deadline().is_some_and(|deadline| deadline.at <= now) {
+        if is_due && of.endpoint.due().is_some_and(|due| due <= now) {
             of.endpoint.on_deadline(now);
         }
         is_due
