@@ -19,12 +19,11 @@ use source::{is_word, tokens, without_tests};
 const HELD: [&str; 1] = ["sim"];
 
 /// Crate, struct: those whose methods are in several files, and why.
-const SPREAD: [(&str, &str); 3] = [
+const SPREAD: [(&str, &str); 2] = [
     // Its fields are the parts, which own theirs: it only leads from one to another, a file for each way.
     ("sim", "World"),
-    // To be parted: what a cell tells, and the channels of its links.
+    // To be parted: what comes out of a cell, and the channels of its links.
     ("sim", "Cells"),
-    ("sim", "Cell"),
 ];
 
 #[test]

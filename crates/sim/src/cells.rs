@@ -1,5 +1,8 @@
 //! 802.11 cells as a technology: packets in, packets and fates out.
 //!
+//! As long as nobody wants to hear what becomes of frames, a cell tells no more than what the world has to act
+//! upon: arrivals, and frames that were given up.
+//!
 //! A station's frame stays among the packets under its key until the cell tells its last fate. When
 //! it arrives, the packet itself goes on if nothing wants to hear of it any more; otherwise a copy
 //! does.
@@ -10,7 +13,6 @@ mod flows;
 mod outputs;
 mod rest;
 mod station;
-mod telling;
 
 use std::time::Duration;
 
@@ -181,6 +183,12 @@ impl Cells {
         cell.follow(id, transit);
     }
 
+    /// From now on somebody wants to know when any frame leaves its queue.
+    pub(crate) fn tell_fates(&mut self) {
+        self.tells_fates = true;
+        self.all.iter_mut().for_each(Cell::tell_fates);
+    }
+
     #[inline]
     fn port(&self, id: WlanId, from: StationId, to: StationId) -> Option<&Port> {
         let port = self.all[id.index()].stations[from.index()].port(to)?;
@@ -203,6 +211,25 @@ impl Cell {
     fn go_on(&mut self, transit: &mut Transit) {
         let (last, later) = self.wlan.go_on(transit.now(), transit.horizon());
         transit.skip_to(last, later);
+    }
+
+    /// From now on all fates are told: what a station's node knows of its frames is brought to the
+    /// present, and kept there.
+    fn tell_fates(&mut self) {
+        if self.wlan.tells_fates() {
+            return;
+        }
+        self.wlan.tell_fates(true);
+        for (index, radio) in self.stations.iter_mut().enumerate() {
+            let station = StationId::from_index(index);
+            // Where receivers take turns fates have been told from the start.
+            let hand = radio.only_hand();
+            let head = self.wlan.head(station).map(|head| PacketKey(head.key));
+            hand.catch_up(self.wlan.used(station).frames, head);
+            if self.wlan.head_has_arrived(station) {
+                hand.has_arrived();
+            }
+        }
     }
 
     /// Follows the time of its next event.
