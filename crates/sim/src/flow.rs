@@ -296,7 +296,7 @@ impl Flow {
         let tcp = sender.and_then(AnyEndpoint::tcp);
         FlowSoFar {
             octets: self.octets(),
-            sender: tcp.map(|tcp| tcp.stats()).unwrap_or_default(),
+            sender: tcp.map(lasthop_tcp::Connection::stats).unwrap_or_default(),
             rtts: tcp.map(|tcp| tcp.rtt().samples()).unwrap_or_default(),
             datagrams: self.datagrams().map(Datagrams::so_far).unwrap_or_default(),
         }
