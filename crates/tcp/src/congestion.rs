@@ -1,4 +1,5 @@
-//! How cwnd grows and shrinks. A file a flavour; none knows another.
+//! Congestion control: how cwnd grows and shrinks. Each variant has its own file and does not
+//! depend on the others.
 
 mod abc;
 mod bbr;
@@ -30,7 +31,7 @@ pub use sample::{AckSample, SentSegment};
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 
-/// The congestion controls that there are.
+/// The congestion control algorithms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Congestion {
     /// [`Reno`]: counts ACKs.
@@ -38,27 +39,27 @@ pub enum Congestion {
     Reno,
     /// [`RenoAbc`]: counts octets.
     RenoAbc,
-    /// [`Vegas`]: goes by the round-trip time.
+    /// [`Vegas`]: adapts to the round-trip time.
     Vegas,
-    /// [`Westwood`]: after a loss, the window is what the measured bandwidth needs.
+    /// [`Westwood`]: sets the window from the measured bandwidth after a loss.
     Westwood,
     /// [`Cubic`]: a cubic function of the time since the last loss.
     Cubic,
-    /// [`CubicLinux`]: the same as Linux has it.
+    /// [`CubicLinux`]: CUBIC as implemented in Linux.
     CubicLinux,
-    /// [`Bbr`]: goes by the bandwidth and the least round-trip time, not by losses (version 1, as
-    /// Linux has it). Made for [`Recovery::Rack`](crate::Recovery::Rack).
+    /// [`Bbr`]: adapts to the bandwidth and the minimum round-trip time, not to losses (version 1,
+    /// as implemented in Linux). Intended for [`Recovery::Rack`](crate::Recovery::Rack).
     Bbr,
-    /// [`Bbr3`]: the same, and heeds losses (version 3, draft-ietf-ccwg-bbr). Made for
+    /// [`Bbr3`]: adapts to losses as well (version 3, draft-ietf-ccwg-bbr). Intended for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
     Bbr3,
-    /// [`Outside`]: none of its own; the owner of the connection sets the window. Made for
+    /// [`Outside`]: the owner of the connection sets the window. Intended for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
     Outside,
 }
 
 impl Congestion {
-    /// All that stand on their own.
+    /// All algorithms that set the window themselves.
     pub const ALL: [Self; 8] = [
         Self::Reno,
         Self::RenoAbc,
@@ -70,7 +71,7 @@ impl Congestion {
         Self::Bbr3,
     ];
 
-    /// What a Linux host has under this name: its Reno counts octets, and its CUBIC is its own.
+    /// The Linux implementation of this algorithm: Reno with byte counting, and Linux's CUBIC.
     #[must_use]
     pub const fn as_in_linux(self) -> Self {
         match self {
@@ -80,7 +81,7 @@ impl Congestion {
         }
     }
 
-    /// How slow start ends in a Linux host: `HyStart` is a part of its CUBIC.
+    /// The end of slow start in Linux: `HyStart` is part of its CUBIC.
     pub const fn slow_start_in_linux(self) -> SlowStart {
         match self {
             Self::Cubic | Self::CubicLinux => SlowStart::Hystart,
@@ -88,19 +89,19 @@ impl Congestion {
         }
     }
 
-    /// Whether it goes by a model of the path ([`PathModel`]): made for
+    /// Whether it uses a model of the path ([`PathModel`]) and is intended for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
     pub const fn goes_by_model(self) -> bool {
         matches!(self, Self::Bbr | Self::Bbr3 | Self::Outside)
     }
 
-    /// Whether slow start opens the window by octets acknowledged, so that it has a limit to that.
+    /// Whether slow start opens the window by the acknowledged octets, up to a limit for each ACK.
     pub const fn counts_octets(self) -> bool {
         matches!(self, Self::RenoAbc | Self::Cubic)
     }
 
-    /// One for a new connection. In slow start an ACK opens its window by `slow_start_limit`
-    /// segments at most (L of RFC 3465), if it counts octets; None: by as many as its RFC says.
+    /// Creates the algorithm for a new connection. If it counts octets, an ACK in slow start opens
+    /// the window by at most `slow_start_limit` segments (L of RFC 3465); None: the RFC's limit.
     pub fn begin(self, slow_start_limit: Option<u32>) -> Box<dyn CongestionControl> {
         match self {
             Self::Reno => Box::new(Reno),
@@ -116,13 +117,13 @@ impl Congestion {
     }
 }
 
-/// How the first slow start ends, if no loss ends it.
+/// The rule that ends the first slow start if no loss does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlowStart {
     /// At ssthresh.
     #[default]
     Standard,
-    /// [`Hystart`]: when a round's ACKs come in for long, or round-trip times grow.
+    /// [`Hystart`]: when the ACK train of a round is long, or round-trip times grow.
     Hystart,
     /// [`HystartPlusPlus`]: when round-trip times grow.
     HystartPlusPlus,
@@ -132,8 +133,8 @@ impl SlowStart {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Standard, Self::Hystart, Self::HystartPlusPlus];
 
-    /// This slow start in front of a congestion control; one that goes by a model of the path has
-    /// its own.
+    /// Wraps a congestion control with this rule; one that uses a model of the path has its own
+    /// rule, and is returned unchanged.
     pub fn before(self, control: Box<dyn CongestionControl>) -> Box<dyn CongestionControl> {
         if control.rules_recovery() {
             return control;

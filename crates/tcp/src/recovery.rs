@@ -1,4 +1,5 @@
-//! What is lost, and what goes again. A file a flavour; none knows another.
+//! Loss recovery: which segments are lost, and which are retransmitted. Each variant has its own
+//! file and does not depend on the others.
 
 mod f_rto;
 mod loss_detection;
@@ -25,34 +26,36 @@ pub use sack::Sack;
 pub use scoreboard::Scoreboard;
 pub use tahoe::Tahoe;
 
-/// The loss recoveries that there are.
+/// The loss recovery algorithms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
-    /// [`Tahoe`]: none; from the loss on, everything goes again in slow start.
+    /// [`Tahoe`]: no recovery; all data from the lost segment on is sent again in slow start.
     Tahoe,
-    /// [`FastRecovery`]: over with the first ACK of new data.
+    /// [`FastRecovery`]: ends with the first ACK of new data.
     #[default]
     Reno,
-    /// [`NewReno`]: goes on until all is acknowledged that was in flight.
+    /// [`NewReno`]: lasts until all data that was in flight is acknowledged.
     NewReno,
-    /// [`Sack`]: goes by what the receiver reports. Where the peers did not agree on SACK,
-    /// [`NewReno`] does its work.
+    /// [`Sack`]: uses the receiver's SACK blocks. If the peers did not negotiate SACK, [`NewReno`]
+    /// takes its place.
     Sack,
-    /// [`Rack`]: goes by time. Where the peers did not agree on SACK, [`NewReno`] does its work.
+    /// [`Rack`]: uses the times of transmission. If the peers did not negotiate SACK, [`NewReno`]
+    /// takes its place.
     Rack(RackConfig),
 }
 
 impl Recovery {
-    /// All of them, RACK with everything that belongs to it.
+    /// All of them, RACK with all its options.
     pub const ALL: [Self; 5] =
         [Self::Tahoe, Self::Reno, Self::NewReno, Self::Sack, Self::Rack(RackConfig::ALL)];
 
-    /// Whether it goes by what the receiver reports.
+    /// Whether it needs the receiver's SACK blocks.
     pub const fn goes_by_reports(self) -> bool {
         matches!(self, Self::Sack | Self::Rack(_))
     }
 
-    /// One for a new connection, whose receiver reports what it has (RFC 2018) or not.
+    /// Creates the algorithm for a new connection; `receiver_reports` if the receiver sends SACK
+    /// blocks (RFC 2018).
     pub fn begin(self, receiver_reports: bool) -> Box<dyn LossRecovery> {
         match self {
             Self::Tahoe => Box::new(Tahoe::default()),

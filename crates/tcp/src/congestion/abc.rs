@@ -1,24 +1,24 @@
-//! Reno that counts octets in place of ACKs: appropriate byte counting (RFC 3465). A receiver that
-//! acknowledges every second segment only does not slow it down.
+//! Reno that counts octets instead of ACKs: appropriate byte counting (RFC 3465). A receiver that
+//! acknowledges only every second segment does not slow it down.
 
 use super::control::{CongestionControl, Reduction};
 use super::sample::AckSample;
 use crate::flight::Flight;
 
-/// Slow start by what an ACK acknowledges, two segments at most, up to ssthresh; then one segment a
-/// window's worth of data.
+/// In slow start, each ACK opens the window by the octets that it acknowledges, up to two segments;
+/// above ssthresh, the window grows by one segment for each window of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RenoAbc {
-    /// L, where it is not the RFC's: segments by which an ACK opens the window in slow start.
+    /// L, segments by which an ACK opens the window in slow start; None: the RFC's.
     slow_start_limit: Option<u32>,
-    /// In congestion avoidance: octets acknowledged since cwnd grew last.
+    /// In congestion avoidance: octets acknowledged since cwnd last grew.
     bytes_acked: u32,
     /// cwnd has not reached ssthresh since the last time-out.
     is_after_timeout: bool,
 }
 
 impl RenoAbc {
-    /// With this L, or the RFC's.
+    /// Creates the control with this L, or the RFC's.
     pub const fn new(slow_start_limit: Option<u32>) -> Self {
         Self { slow_start_limit, bytes_acked: 0, is_after_timeout: false }
     }

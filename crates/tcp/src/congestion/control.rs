@@ -1,4 +1,4 @@
-//! What a congestion control is asked, and what it decides.
+//! The interface between the connection and a congestion control.
 
 use lasthop_packet::Instant;
 
@@ -7,72 +7,72 @@ use super::path_model::PathModel;
 use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
 
-/// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`];
-/// what is lost is the business of [`crate::LossRecovery`].
+/// A congestion control, in the terms of RFC 5681. It sets [`Flight::cwnd`] and
+/// [`Flight::ssthresh`]; [`crate::LossRecovery`] detects losses.
 pub trait CongestionControl: Send {
-    /// Octets of memory that it has allocated beside itself.
+    /// Octets of heap memory in use.
     fn memory(&self) -> usize {
         0
     }
 
-    /// Whether the connection is to measure single segments for it: an exact round-trip time with
-    /// each ACK, and the rate of delivery. A [`PathModel`] always needs them.
+    /// Whether the connection measures each segment for it: an exact round-trip time with each ACK,
+    /// and the delivery rate. A [`PathModel`] always needs them.
     fn goes_by_segments(&self) -> bool {
         self.rules_recovery()
     }
 
-    /// Whether it sets the window in loss recovery too: it goes by a [`PathModel`], whose
-    /// [`update`](PathModel::update) is called with each ACK in the place of [`Self::on_ack`] and
-    /// [`Self::on_other_ack`]. A recovery that honours it sets no window, and ignores
-    /// [`Reduction`].
+    /// Whether it sets the window in loss recovery too. Such a control has a [`PathModel`], whose
+    /// [`update`](PathModel::update) is called with each ACK instead of [`Self::on_ack`] and
+    /// [`Self::on_other_ack`]. A loss recovery that supports this leaves the window alone, and
+    /// ignores [`Reduction`].
     fn rules_recovery(&self) -> bool {
         false
     }
 
-    /// The same control as a model of the path, if it [rules recovery](Self::rules_recovery).
+    /// This control as a model of the path, if it [rules recovery](Self::rules_recovery).
     fn as_path_model(&mut self) -> Option<&mut dyn PathModel> {
         None
     }
 
-    /// Whether segments wait for their time: those of a model do, at its rate.
+    /// Whether segments are paced; those of a path model are, at its rate.
     fn is_paced(&self) -> bool {
         self.rules_recovery()
     }
 
-    /// How fast segments may leave; None: as fast as the window allows.
+    /// The pacing rate; None: as fast as the window allows.
     fn pacing(&self) -> Option<Pacing> {
         None
     }
 
-    /// A segment with data or FIN leaves, for the first time or again.
+    /// A segment with data or FIN is sent, for the first time or again.
     fn on_sent(&mut self, segment: &SentSegment) {
         let _ = segment;
     }
 
-    /// New data was acknowledged outside of loss recovery.
+    /// Processes an ACK of new data outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, flight: &mut Flight);
 
-    /// An ACK came that is not for [`Self::on_ack`]: a duplicate, or one in loss recovery. Nothing
-    /// grows with it, but it can be measured.
+    /// Processes any other ACK: a duplicate, or one in loss recovery. The window does not grow, but
+    /// the ACK can be measured.
     fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
         let _ = (ack, flight);
     }
 
-    /// Whether this control's own clock says that the first outstanding segment is lost, before the
-    /// third duplicate ACK. Asked with each duplicate ACK, and with the first two ACKs of new data
-    /// after a retransmission.
+    /// Whether this control's own timer shows that the first outstanding segment is lost, before
+    /// the third duplicate ACK. Called with each duplicate ACK, and with the first two ACKs of new
+    /// data after a retransmission.
     fn suspects_loss(&self, now: Instant, flight: &Flight) -> bool {
         let _ = (now, flight);
         false
     }
 
-    /// What the window becomes now that a loss was inferred without a time-out.
+    /// The window after a loss that was inferred without a time-out.
     fn on_loss(&mut self, flight: &Flight) -> Reduction;
 
     /// The retransmission timer expired: sets cwnd and ssthresh.
     fn on_timeout(&mut self, flight: &mut Flight);
 
-    /// The last loss was none: the window is what it was before.
+    /// The last loss was spurious: the window before it is restored.
     fn on_undo(&mut self, flight: &Flight) {
         let _ = flight;
     }
@@ -88,7 +88,7 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// Both to the same.
+    /// Sets both to the same value.
     pub const fn to(octets: u32) -> Self {
         Self { ssthresh: octets, cwnd: octets }
     }

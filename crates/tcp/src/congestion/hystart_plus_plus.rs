@@ -1,9 +1,8 @@
 //! `HyStart++` (RFC 9406): slows the first slow start down when round-trip times grow, so that it
 //! overshoots less.
 //!
-//! It stands in front of any congestion control, and sets the window during the first slow start
-//! only (section 4.3). Until that is over, ACKs reach the control by
-//! [`CongestionControl::on_other_ack`] alone.
+//! It wraps any congestion control, and sets the window only during the first slow start (section
+//! 4.3). Until then, the control receives ACKs only through [`CongestionControl::on_other_ack`].
 
 use std::time::Duration;
 
@@ -22,13 +21,13 @@ const CSS_GROWTH_DIVISOR: u32 = 4;
 const CSS_ROUNDS: u32 = 5;
 const L: u32 = 8;
 
-/// A congestion control behind `HyStart++`.
+/// A congestion control with `HyStart++`.
 pub struct HystartPlusPlus {
     control: Box<dyn CongestionControl>,
     phase: Phase,
     round: Option<Round>,
-    /// The least round-trip time of the round before.
-    last_round: Option<Duration>,
+    /// The minimum round-trip time of the previous round.
+    last_min_rtt: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,19 +35,19 @@ enum Phase {
     SlowStart,
     /// Conservative slow start.
     Conservative {
-        /// The least round-trip time of the round in which it began.
+        /// The minimum round-trip time of the round in which it began.
         baseline: Duration,
-        /// Rounds that it has lasted, the one that is under way included.
+        /// Rounds so far, including the current one.
         rounds: u32,
     },
-    /// The window is the control's.
+    /// The control sets the window.
     Over,
 }
 
-/// A window's worth of data.
+/// A window of data.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// It is over when all before this is acknowledged.
+    /// The round ends when all data below this is acknowledged.
     end: Seq,
     min_rtt: Option<Duration>,
     samples: u32,
@@ -61,17 +60,17 @@ impl Round {
 }
 
 impl HystartPlusPlus {
-    /// In front of this control, which is at its beginning.
+    /// Wraps this control, which must be new.
     pub const fn new(control: Box<dyn CongestionControl>) -> Self {
-        Self { control, phase: Phase::SlowStart, round: None, last_round: None }
+        Self { control, phase: Phase::SlowStart, round: None, last_min_rtt: None }
     }
 
-    /// The window is the control's from now on.
+    /// Hands the window over to the control.
     fn end(&mut self) {
         self.phase = Phase::Over;
     }
 
-    /// An ACK of new data in slow start, or in conservative slow start.
+    /// Processes an ACK of new data in slow start or conservative slow start.
     fn on_slow_start_ack(&mut self, ack: &AckSample, flight: &mut Flight) {
         let mut round = self.round.unwrap_or_else(|| Round::until(flight.max));
         let growth = ack.acked.min(L * flight.mss);
@@ -80,10 +79,10 @@ impl HystartPlusPlus {
             Phase::SlowStart | Phase::Over => flight.open(growth),
         }
         if let Some(rtt) = ack.rtt {
-            round.min_rtt = Some(round.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            round.min_rtt = Some(round.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
             round.samples += 1;
         }
-        self.look_at_delay(&round);
+        self.check_delay(&round);
         if !flight.una.before(round.end) {
             self.end_round(&round, flight);
             round = Round::until(flight.max);
@@ -91,24 +90,24 @@ impl HystartPlusPlus {
         self.round = Some(round);
     }
 
-    fn look_at_delay(&mut self, round: &Round) {
-        let Some(least) = round.min_rtt.filter(|_| round.samples >= N_RTT_SAMPLE) else { return };
-        match (self.phase, self.last_round) {
+    fn check_delay(&mut self, round: &Round) {
+        let Some(min_rtt) = round.min_rtt.filter(|_| round.samples >= N_RTT_SAMPLE) else { return };
+        match (self.phase, self.last_min_rtt) {
             (Phase::SlowStart, Some(last)) => {
                 let threshold = (last / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);
-                if least >= last + threshold {
+                if min_rtt >= last + threshold {
                     //= RFC 9406, section 4.2: "If the transition into CSS happens in the middle of a round, that partial round
                     //= counts towards the limit."
-                    self.phase = Phase::Conservative { baseline: least, rounds: 1 };
+                    self.phase = Phase::Conservative { baseline: min_rtt, rounds: 1 };
                 }
             }
-            (Phase::Conservative { baseline, .. }, _) if least < baseline => self.phase = Phase::SlowStart,
+            (Phase::Conservative { baseline, .. }, _) if min_rtt < baseline => self.phase = Phase::SlowStart,
             _ => {}
         }
     }
 
     fn end_round(&mut self, round: &Round, flight: &mut Flight) {
-        self.last_round = round.min_rtt;
+        self.last_min_rtt = round.min_rtt;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             if *rounds == CSS_ROUNDS {
                 flight.ssthresh = flight.cwnd;
@@ -125,7 +124,7 @@ impl CongestionControl for HystartPlusPlus {
         size_of_val(&*self.control) + self.control.memory()
     }
 
-    /// Eight round-trip times are needed in a round.
+    /// Each round needs eight round-trip times.
     fn goes_by_segments(&self) -> bool {
         true
     }

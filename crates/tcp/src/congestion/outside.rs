@@ -1,5 +1,6 @@
-//! A window that is set from outside ([`Connection::set_cwnd`](crate::Connection::set_cwnd)): for an
-//! owner who knows the path, and rules several connections over it together.
+//! A window set by the owner of the connection
+//! ([`Connection::set_cwnd`](crate::Connection::set_cwnd)), which knows the path and controls
+//! several connections over it together.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::path_model::{PathModel, PathSample};
 use super::sample::AckSample;
 use crate::flight::Flight;
 
-/// Leaves the window as it is, whatever is acknowledged or lost.
+/// Leaves the window unchanged, regardless of ACKs and losses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outside;
 

@@ -1,4 +1,4 @@
-//! A congestion control that goes by a model of the path.
+//! Congestion controls that use a model of the path.
 
 use std::time::Duration;
 
@@ -8,18 +8,19 @@ use super::sample::AckSample;
 use crate::flight::Flight;
 use crate::retransmission_queue::{LostSegment, RetransmissionQueue};
 
-/// A congestion control that sets the window with each ACK, in loss recovery too, from what it has
-/// measured of the path (`cong_control` in Linux).
+/// A congestion control that sets the window with each ACK, in loss recovery too, from measurements
+/// of the path (`cong_control` in Linux).
 pub trait PathModel {
-    /// The connection is established: `flight` has its initial window, `rtt` is that of the
-    /// handshake if it was measured. `has_reports` if the receiver reports what it has (RFC 2018).
+    /// The connection is established: `flight` has its initial window, `rtt` is the round-trip time
+    /// of the handshake if it was measured. `has_reports` if the receiver sends SACK blocks (RFC
+    /// 2018).
     fn begin(&mut self, flight: &Flight, rtt: Option<Duration>, has_reports: bool);
 
-    /// An ACK came, and loss recovery has seen it: sets cwnd.
+    /// Sets cwnd for an ACK that loss recovery has processed.
     fn update(&mut self, path: &mut PathSample<'_>);
 
-    /// A segment is about to leave, nothing is in the network, and the application had nothing to
-    /// send before. So far, `delivered` octets were delivered.
+    /// A segment is about to be sent after an idle period of the application; the network holds no
+    /// data. `delivered` octets were delivered so far.
     fn on_restart(&mut self, now: Instant, delivered: u64, flight: &mut Flight);
 
     /// A segment is lost.
@@ -27,22 +28,22 @@ pub trait PathModel {
         let _ = (lost, now, flight);
     }
 
-    /// The retransmission timer has expired, and what it shows to be lost is marked. Loss recovery
-    /// has set cwnd.
+    /// The retransmission timer has expired; loss recovery has marked the lost segments and set
+    /// cwnd.
     fn on_loss_state(&mut self, now: Instant, queue: &RetransmissionQueue) {
         let _ = (now, queue);
     }
 }
 
-/// What loss recovery is doing.
+/// The stage of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Nothing.
+    /// No losses to repair.
     #[default]
     Open,
-    /// It repairs losses that ACKs have shown.
+    /// Repairs losses that ACKs have revealed.
     Recovery,
-    /// It repairs losses after a time-out.
+    /// Repairs losses after a time-out.
     Loss,
 }
 
@@ -53,33 +54,33 @@ impl Stage {
     }
 }
 
-/// An ACK, and the connection after it.
+/// An ACK, and the state of the connection after it.
 pub struct PathSample<'a> {
-    /// What it says. Its rate and round-trip time include what was reported, not acknowledged.
+    /// The ACK. Its rate and round-trip time include data that was reported but not acknowledged.
     pub ack: AckSample,
-    /// What loss recovery is doing now.
+    /// The current stage of loss recovery.
     pub stage: Stage,
-    /// Octets that it showed to be lost.
+    /// Octets that the ACK showed to be lost.
     pub lost: u32,
-    /// Octets in the network before it came.
+    /// Octets in the network before the ACK.
     pub in_network_before: u32,
-    /// The receiver may have held it back: the round-trip time may be too long.
+    /// The receiver may have delayed the ACK: the round-trip time may be too long.
     pub is_delayed: bool,
-    /// When the next segment may leave, if that is later than now.
+    /// When the next segment may be sent, if later than now.
     pub next_departure: Instant,
     /// The send variables.
     pub flight: &'a mut Flight,
-    /// What is outstanding, and what was delivered and lost so far.
+    /// The outstanding segments, and counts of delivered and lost octets.
     pub queue: &'a mut RetransmissionQueue,
 }
 
 impl PathSample<'_> {
-    /// When it came.
+    /// The arrival time of the ACK.
     pub const fn now(&self) -> Instant {
         self.ack.now
     }
 
-    /// Whether what it delivered was limited by the application; false if it delivered nothing.
+    /// Whether the application limited the delivered data; false if the ACK delivered none.
     pub fn is_application_limited(&self) -> bool {
         self.ack.rate.is_some_and(|rate| rate.is_application_limited)
     }

@@ -4,7 +4,8 @@ use super::control::{CongestionControl, Reduction};
 use super::sample::AckSample;
 use crate::flight::Flight;
 
-/// Slow start by one segment an ACK up to ssthresh (included), then one segment a window.
+/// The window grows by one segment for each ACK up to and at ssthresh, then by one segment for each
+/// window of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reno;
 

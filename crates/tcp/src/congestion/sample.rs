@@ -1,4 +1,4 @@
-//! The input of a congestion control.
+//! The events that a congestion control receives.
 
 use std::time::Duration;
 
@@ -7,41 +7,41 @@ use lasthop_packet::{Instant, Seq};
 use crate::flight::Flight;
 use crate::retransmission_queue::RateSample;
 
-/// A segment that leaves.
+/// A segment being sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SentSegment {
-    /// When.
+    /// The time of transmission.
     pub now: Instant,
-    /// Its first sequence number.
+    /// The first sequence number.
     pub seq: Seq,
-    /// Behind its last one.
+    /// The sequence number after the last one.
     pub end: Seq,
-    /// Whether any of it was sent before.
+    /// Whether any octet of it was sent before.
     pub is_retransmission: bool,
 }
 
-/// What one ACK says.
+/// An ACK and its measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
-    /// When it came.
+    /// The arrival time.
     pub now: Instant,
-    /// Octets that it newly acknowledges; 0 for a duplicate ACK.
+    /// Octets newly acknowledged; 0 for a duplicate ACK.
     pub acked: u32,
-    /// Octets that were outstanding before it came, or waited to be a super-packet.
+    /// Octets that were outstanding before the ACK, or waiting for the rest of a super-packet.
     pub outstanding: u32,
-    /// A round-trip time measured with it, exactly, however coarse the clock of the retransmission
-    /// timer is.
+    /// The exact round-trip time of this ACK, if it was measured, even if the clock of the
+    /// retransmission timer is coarse.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, this measurement included.
     pub srtt: Option<Duration>,
-    /// The rate of delivery; only for a control that [goes by
-    /// segments](crate::CongestionControl::goes_by_segments).
+    /// The delivery rate; only for a control with
+    /// [`goes_by_segments`](crate::CongestionControl::goes_by_segments).
     pub rate: Option<RateSample>,
 }
 
 impl AckSample {
-    /// Whether the congestion window was what held the sender back: a window that is not used
-    /// proves nothing about the path (RFC 7661, section 4.5.3).
+    /// Whether the congestion window limited the sender: an unused window proves nothing about the
+    /// path (RFC 7661, section 4.5.3).
     pub const fn is_cwnd_limited(&self, flight: &Flight) -> bool {
         self.outstanding + flight.mss > flight.cwnd
     }

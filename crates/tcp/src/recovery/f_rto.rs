@@ -1,24 +1,24 @@
-//! F-RTO (RFC 5682, with SACK as in its section 3): whether a time-out came too early. After the
-//! first retransmission new data goes, not the next one; if what was outstanding is acknowledged
-//! without having been sent again, nothing was lost.
+//! F-RTO (RFC 5682, with SACK as in its section 3): detects spurious time-outs. After the first
+//! retransmission the sender sends new data instead of the next retransmission; if segments that
+//! were sent once are then acknowledged, nothing was lost.
 
 use lasthop_packet::Seq;
 
 use super::loss_recovery::{Next, Sender};
 
-/// Where the algorithm is.
+/// The state of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FRto {
-    /// The time-out was real, or is not examined.
+    /// The time-out was genuine, or is not examined.
     Off,
-    /// The first segment goes again.
+    /// The first segment is retransmitted; its ACK has not arrived.
     Waiting,
-    /// It was acknowledged: new data goes.
+    /// The first ACK of new data has arrived: new data is sent.
     Probing,
 }
 
 impl FRto {
-    /// Whether the ACK is for a segment from before the time-out that was sent once.
+    /// Whether the ACK delivers a segment that was sent only once, before the time-out.
     ///
     //= RFC 5682, section 3.1, step 3.b: the time-out came too early.
     pub(super) fn shows_original(self, end: Seq, sender: &Sender<'_>) -> bool {
@@ -26,7 +26,7 @@ impl FRto {
         self != Self::Off && original.is_some_and(|original| !original.after(end))
     }
 
-    /// An ACK came, and recovery lasts until `end`. Returns until when it lasts now.
+    /// Processes an ACK in a recovery that lasts until `end`. Returns the new end.
     pub(super) fn on_ack(&mut self, end: Seq, advanced: bool, sender: &Sender<'_>) -> Seq {
         let max = sender.flight.max;
         match self {
@@ -47,7 +47,7 @@ impl FRto {
         }
     }
 
-    /// What leaves next, if this decides it.
+    /// The next segment to send, if F-RTO decides it.
     pub(super) fn next(&mut self, end: Seq, max: Seq, is_new_data: bool) -> Option<Next> {
         match self {
             Self::Probing if is_new_data => Some(Next::New),

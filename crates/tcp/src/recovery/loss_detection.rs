@@ -1,5 +1,5 @@
-//! Which segments are lost, by when they left (RFC 8985, section 6.2): those that one was sent after
-//! which has arrived, and that had time enough to arrive out of order.
+//! Loss detection by times of transmission (RFC 8985, section 6.2): a segment is lost if a segment
+//! sent after it was delivered, and it has had enough time to arrive out of order.
 
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
@@ -10,19 +10,19 @@ use super::loss_recovery::{DUPLICATE_ACK_THRESHOLD, Sender};
 use super::reordering_window::ReorderingWindow;
 use crate::retransmission_queue::Newest;
 
-/// What loss detection remembers.
+/// The state of loss detection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LossDetection {
-    /// `RACK.segment`: of all that was delivered, what was sent last.
+    /// `RACK.segment`: of all delivered segments, the one sent last.
     newest: Option<Newest>,
     window: ReorderingWindow,
-    /// When all segments that were overtaken so far count as lost.
+    /// When all segments overtaken so far count as lost.
     overdue_at: Option<Instant>,
 }
 
 impl LossDetection {
-    /// An ACK came; the queue knows what it delivered. `is_for_probe` if it reports a tail loss probe
-    /// as a duplicate.
+    /// Processes an ACK, whose delivered data is recorded in the queue. `is_for_probe` if the ACK
+    /// reports a tail loss probe as a duplicate.
     pub(super) fn on_delivery(&mut self, is_for_probe: bool, sender: &Sender<'_>) {
         let delivery = sender.queue.delivery();
         //= RFC 8985, section 6.2, step 2: RACK.segment is the latest sent of all that was delivered.
@@ -32,33 +32,33 @@ impl LossDetection {
         self.window.on_delivery(delivery, is_for_probe, sender.flight);
     }
 
-    /// What was taken for lost and sent again had arrived.
+    /// The original of a retransmitted segment was delivered.
     pub(super) const fn on_late_original(&mut self) {
         self.window.on_late_original();
     }
 
-    /// A recovery is over.
-    pub(super) const fn on_recovery_over(&mut self) {
-        self.window.on_recovery_over();
+    /// A recovery has ended.
+    pub(super) const fn on_recovery_end(&mut self) {
+        self.window.on_recovery_end();
     }
 
-    /// The round trip of what was delivered last; zero before anything was.
+    /// The round-trip time of the segment delivered last; zero before the first delivery.
     pub(super) fn round_trip(&self) -> Duration {
         self.newest.map_or(Duration::ZERO, |newest| newest.rtt)
     }
 
-    /// When to look for losses though no ACK comes.
+    /// When to detect losses if no ACK arrives before.
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.overdue_at
     }
 
-    /// There is nothing to wait for.
-    pub(super) const fn forget_deadline(&mut self) {
+    /// Cancels the deadline.
+    pub(super) const fn clear_deadline(&mut self) {
         self.overdue_at = None;
     }
 
-    /// Marks what is lost, and returns its octets. `is_repairing` if losses are being repaired
-    /// already.
+    /// Marks the lost segments, and returns their octets. `is_repairing` if losses are already
+    /// being repaired.
     ///
     //= RFC 8985, section 6.2, step 5: RACK_detect_loss ().
     pub(super) fn detect(&mut self, is_repairing: bool, sender: &mut Sender<'_>) -> u32 {
@@ -67,14 +67,14 @@ impl LossDetection {
         if !is_repairing && sender.queue.is_in_order() {
             return 0;
         }
-        let patience = newest.rtt + self.patience(is_repairing, sender);
+        let allowance = newest.rtt + self.reordering_window(is_repairing, sender);
         let (now, mut latest) = (sender.now, None::<Instant>);
         let lost = sender.mark_lost(|segment| {
             if !newest.is_after(segment.sent, segment.end) {
-                // What lies behind a segment that was sent once left after it, the last time too.
+                // Segments above one that was sent only once were last sent after it.
                 return if segment.was_sent_again { Continue(false) } else { Break(()) };
             }
-            let overdue_at = segment.sent + patience;
+            let overdue_at = segment.sent + allowance;
             if overdue_at > now {
                 //= RFC 8985, section 6.2, step 5: "timeout = max(remaining, timeout)".
                 latest = latest.max(Some(overdue_at));
@@ -85,7 +85,7 @@ impl LossDetection {
         lost
     }
 
-    fn patience(&self, is_repairing: bool, sender: &Sender<'_>) -> Duration {
+    fn reordering_window(&self, is_repairing: bool, sender: &Sender<'_>) -> Duration {
         let is_obvious = is_repairing || sender.queue.sacked() >= DUPLICATE_ACK_THRESHOLD * sender.flight.mss;
         self.window.duration(is_obvious, sender.queue.min_rtt(), sender.rtt.srtt())
     }

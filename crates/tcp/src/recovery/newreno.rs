@@ -1,17 +1,18 @@
-//! NewReno's fast recovery (RFC 6582), for receivers that do not report what they have.
+//! NewReno's fast recovery (RFC 6582), for receivers that do not send SACK blocks.
 //!
 //! What the RFC leaves open, and what we chose:
-//! - The timer restarts with every partial ACK: the slow-but-steady variant. Section 3.2 restarts
-//!   it with the first one only (the impatient variant), but RFC 6298, section 5.3, wants that with
-//!   every ACK of new data, and Linux and FreeBSD do it: a recovery of many losses takes as many
+//! - Every partial ACK restarts the timer: the slow-but-steady variant. In section 3.2 only the
+//!   first one does (the impatient variant), but RFC 6298, section 5.3, requires it for every ACK
+//!   of new data, and Linux and FreeBSD do the same: a recovery from many losses takes as many
 //!   round trips, and no time-out.
-//! - At the end cwnd becomes ssthresh, not the least of ssthresh and what is in flight: when a
-//!   scheme spares a loss, the window must come back whole.
-//! - Duplicate ACKs below `recover` are distinguished from those of needless retransmissions by how far the
-//!   last ACK went (section 4.1). The timestamps of section 4.2 would need the peer's consent.
-//! - `recover` says nothing before the first loss. With the initial sequence number in it, as in
-//!   step 1, duplicate ACKs for the very first segment would cover no more than `recover`, and its
-//!   loss would wait for the timer.
+//! - At the end cwnd becomes ssthresh, not the minimum of ssthresh and FlightSize: when a scheme
+//!   spares a loss, the full window must be restored.
+//! - The advance of the last ACK distinguishes duplicate ACKs below `recover` that indicate a loss
+//!   from those that unnecessary retransmissions cause (section 4.1). The timestamps of section 4.2
+//!   would need negotiation with the peer.
+//! - `recover` is empty before the first loss. With the initial sequence number in it, as in step 1,
+//!   duplicate ACKs for the very first segment would cover no more than `recover`, and its loss
+//!   would wait for the timer.
 
 use lasthop_packet::{Instant, Seq};
 
@@ -20,42 +21,42 @@ use super::loss_recovery::{
 };
 use crate::flight::Flight;
 
-/// Retransmits on the third duplicate ACK as Reno does, stays in recovery until everything is
-/// acknowledged that had been sent by then, and retransmits a further segment with every ACK that
-/// falls short of it (a partial ACK).
+/// Retransmits on the third duplicate ACK as Reno does, stays in recovery until all data sent by
+/// then is acknowledged, and retransmits a further segment with every ACK of only some of it (a
+/// partial ACK).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno {
-    /// In recovery: what cwnd becomes at its end.
+    /// In recovery: cwnd at its end.
     cwnd_afterwards: Option<u32>,
-    /// One behind the RFC's `recover`: everything before it had been sent when a loss was inferred
-    /// last. None when it is acknowledged, and something behind it too: an old number would be
-    /// taken for a new one after the numbers have wrapped (section 6).
+    /// The RFC's `recover` plus 1: the end of the data sent when a loss was last inferred. None as
+    /// soon as an ACK is above it: after sequence numbers wrap, an old value would look like a new
+    /// one (section 6).
     recover: Option<Seq>,
     /// Octets that the last ACK of new data acknowledged.
     last_advance: u32,
-    /// Whether a time-out that was needless is taken back (RFC 3522, 4015).
+    /// Whether a spurious time-out is undone (RFC 3522, 4015).
     undo: bool,
     /// The sender before the first of the time-outs since the last ACK of new data.
     before_timeout: Option<BeforeTimeout>,
 }
 
-/// The sender before a time-out.
+/// The sender's state before a time-out.
 #[derive(Clone, Copy, Debug)]
 struct BeforeTimeout {
     cwnd: u32,
     ssthresh: u32,
-    /// When the timer expired: what was sent again left no earlier.
+    /// When the timer expired: no retransmission was sent earlier.
     at: Instant,
 }
 
 impl NewReno {
-    /// One that takes back a time-out, if an ACK echoes a timestamp from before it.
+    /// Creates a recovery that undoes a time-out if `undo` is set and an ACK echoes a timestamp from
+    /// before it.
     pub fn with_undo(undo: bool) -> Self {
         Self { undo, ..Self::default() }
     }
 
-    /// Whether duplicate ACKs are for a segment that was lost, and not for segments that were sent
-    /// needlessly again.
+    /// Whether duplicate ACKs indicate a lost segment, and not unnecessary retransmissions.
     ///
     //= RFC 6582, section 3.2, step 2: "the TCP sender first checks the value of recover to see if the Cumulative Acknowledgment
     //= field covers more than recover. [...] If not, the TCP does not enter fast retransmit and does not reset ssthresh."
@@ -66,15 +67,16 @@ impl NewReno {
         covers_more || (flight.cwnd > flight.mss && self.last_advance <= 4 * flight.mss)
     }
 
-    /// Takes a time-out back if the first ACK of new data is for a segment that left before it.
+    /// Undoes a time-out if the first ACK of new data is for a segment that was sent before it.
     ///
     //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
     //= RFC 4015, section 3.2: what comes next is new data. As in Linux, the window is what it was, or what it has become
     //= since; the RFC would have it grow from what is in flight.
-    fn restore_if_needless(&mut self, sender: &mut Sender<'_>) {
+    fn undo_if_spurious(&mut self, sender: &mut Sender<'_>) {
         let Some(before) = self.before_timeout.take() else { return };
         let sent = sender.queue.delivery().echo.and_then(|echo| echo.sent);
-        // The clock of timestamps ticks once a millisecond, and a copy leaves in the one in which the timer expires.
+        // The timestamp clock ticks once a millisecond; a retransmission can be sent in the same
+        // millisecond in which the timer expires.
         if sent.is_none_or(|sent| sent.as_millis() >= before.at.as_millis()) {
             return;
         }
@@ -119,7 +121,7 @@ impl LossRecovery for NewReno {
     }
 
     fn on_new_ack(&mut self, acked: u32, sender: &mut Sender<'_>) -> AfterAck {
-        self.restore_if_needless(sender);
+        self.undo_if_spurious(sender);
         let flight = &mut *sender.flight;
         self.last_advance = acked;
         let is_partial = self.recover.is_some_and(|recover| flight.una.before(recover));
@@ -133,8 +135,8 @@ impl LossRecovery for NewReno {
             //= ACK acknowledges at least one SMSS of new data, then add back SMSS bytes to the congestion window."
             Some(_) if is_partial => {
                 let added_back = if acked >= flight.mss { flight.mss } else { 0 };
-                // Where duplicate ACKs were lost there may be less to deflate; a segment can always
-                // go.
+                // If duplicate ACKs were lost, cwnd was inflated less; one segment is always
+                // allowed.
                 flight.cwnd = (flight.cwnd.saturating_sub(acked) + added_back).max(flight.mss);
                 AfterAck::Retransmit(flight.una)
             }
@@ -148,7 +150,7 @@ impl LossRecovery for NewReno {
         }
     }
 
-    /// A reduction that no timestamp takes back.
+    /// No timestamp can undo this reduction.
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         self.before_timeout = None;
         if !self.is_recovering() {
@@ -200,7 +202,7 @@ mod tests {
     use crate::rtt::RttEstimator;
 
     #[test]
-    fn what_was_acknowledged_long_ago_bars_nothing_after_the_numbers_have_wrapped() {
+    fn an_old_recover_does_not_prevent_fast_retransmit_after_sequence_numbers_wrap() {
         let (cwnd, ssthresh, peer_window) = (10_000, 10_000, 65_535);
         let seq = Seq(1000);
         let mut flight = Flight { una: seq, nxt: seq, max: seq, peer_window, mss: 1000, cwnd, ssthresh };

@@ -1,10 +1,10 @@
-//! Proportional rate reduction (PRR, RFC 9937): what a loss takes off the window comes off evenly
-//! over one round trip, and what is lost beyond it comes back as in slow start.
+//! Proportional rate reduction (PRR, RFC 9937): the window shrinks evenly over one round trip; if
+//! losses take the data in the network below ssthresh, it grows back as in slow start.
 
 /// One reduction, from the window before it to ssthresh.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProportionalReduction {
-    /// `RecoverFS`: octets in the network when it began, the ones that are lost included.
+    /// `RecoverFS`: octets in the network when it began, lost ones included.
     recover_fs: u64,
     ssthresh: u32,
     /// Octets delivered since (`prr_delivered`).
@@ -22,8 +22,8 @@ impl ProportionalReduction {
         self.sent += u64::from(octets);
     }
 
-    /// An ACK delivered octets; `is_safe` if it acknowledged new data and showed no further loss
-    /// (`SafeACK`). Returns cwnd.
+    /// Processes an ACK that delivered octets; `is_safe` if it acknowledged new data and indicated no
+    /// further loss (`SafeACK`). Returns cwnd.
     ///
     //= RFC 9937, section 6: the algorithm, with its names in parentheses.
     pub(super) fn on_ack(&mut self, delivered: u32, is_safe: bool, in_network: u32, mss: u32) -> u32 {
@@ -40,8 +40,7 @@ impl ProportionalReduction {
         //= RFC 9937, section 6: the first retransmission of a recovery always leaves.
         let forced = if self.sent == 0 { u64::from(mss) } else { 0 };
         let cwnd = (u64::from(in_network) + to_send.max(forced)).min(u64::from(u32::MAX)) as u32;
-        // Segments are not all of a size: what is sent is counted in octets, but a whole one can
-        // always go.
+        // Octets are counted, but segments differ in size: one full segment is always allowed.
         cwnd.max(mss)
     }
 }

@@ -1,28 +1,28 @@
-//! Loss recovery by time (RACK-TLP, RFC 8985), as Linux has it.
+//! Loss recovery by time (RACK-TLP, RFC 8985), as implemented in Linux.
 //!
-//! A segment is lost if one that left later has arrived, and it has had time enough to arrive out
-//! of order. That finds lost retransmissions, too, and needs no three duplicate ACKs. What is in
-//! the network is known segment by segment ([`crate::RetransmissionQueue`]); cwnd is how much may
-//! be there.
+//! A segment is lost if a segment sent later has arrived, and it has had enough time to arrive out
+//! of order. This detects lost retransmissions too, and does not need three duplicate ACKs. The
+//! retransmission queue ([`crate::RetransmissionQueue`]) tracks each segment in the network; cwnd
+//! limits their octets.
 //!
-//! All of these but the first two are settings of their own ([`RackConfig`]):
+//! All of these but the first two can be switched off ([`RackConfig`]):
 //!
 //! | file | what |
 //! |---|---|
-//! | `loss_detection` | which segments are lost |
-//! | `reordering_window` | how long a segment may be overtaken before it counts as lost |
-//! | `tail_loss_probe` | a probe where no ACK comes that could show a loss |
-//! | `proportional_reduction` | the window shrinks over a round trip (RFC 9937) |
-//! | `f_rto` | whether a time-out came too early (RFC 5682) |
-//! | `undo` | a reduction is taken back if what was sent again had arrived (RFC 3522, 3708, 4015) |
+//! | `loss_detection` | detection of lost segments |
+//! | `reordering_window` | how long an overtaken segment may be late before it counts as lost |
+//! | `tail_loss_probe` | a probe if no ACK arrives that could reveal a loss |
+//! | `proportional_reduction` | reduction of the window over a round trip (RFC 9937) |
+//! | `f_rto` | detection of spurious time-outs (RFC 5682) |
+//! | `undo` | undo of a reduction if nothing was lost (RFC 3522, 3708, 4015) |
 //!
-//! What the RFCs leave open, and what we chose, as Linux 6.18 does it:
-//! - A retransmission that is lost after a time-out begins a recovery with a reduction of its own.
-//! - A time-out counts as lost what has been in the network for a round trip, and the oldest
-//!   segment; cwnd becomes one segment above what is left.
-//! - A D-SACK widens the reordering window only where reordering was seen, and not if it is for a
-//!   tail loss probe.
-//! - A time-out in recovery, or a second one for the same segment, reduces ssthresh no further.
+//! What the RFCs leave open, and what we chose, as in Linux 6.18:
+//! - A retransmission that is lost after a time-out begins a recovery with its own reduction.
+//! - On a time-out, the oldest segment and all segments that have been in the network for a round
+//!   trip count as lost; cwnd becomes one segment more than the rest.
+//! - A D-SACK widens the reordering window only if reordering was seen, and not if it is for a tail
+//!   loss probe.
+//! - A time-out in recovery, or a second one for the same segment, does not reduce ssthresh again.
 
 use std::ops::ControlFlow::{Break, Continue};
 
@@ -40,21 +40,21 @@ use super::undo::{FirstRetransmission, Undo};
 use crate::congestion::{SentSegment, Stage};
 use crate::flight::Flight;
 
-/// What RACK does beside detecting losses.
+/// The options of RACK besides loss detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RackConfig {
-    /// Send a probe where no ACK comes (RFC 8985, section 7).
+    /// Send a probe if no ACK arrives (RFC 8985, section 7).
     pub tail_loss_probe: bool,
     /// Reduce the window over a round trip (RFC 9937), not at once.
     pub proportional_reduction: bool,
-    /// Find out whether a time-out came too early (RFC 5682).
+    /// Detect spurious time-outs (RFC 5682).
     pub f_rto: bool,
-    /// Take reductions back whose loss was none (RFC 3522, 3708, 4015).
+    /// Undo spurious reductions (RFC 3522, 3708, 4015).
     pub undo: bool,
 }
 
 impl RackConfig {
-    /// All of it.
+    /// All options.
     pub const ALL: Self =
         Self { tail_loss_probe: true, proportional_reduction: true, f_rto: true, undo: true };
 }
@@ -65,7 +65,7 @@ impl Default for RackConfig {
     }
 }
 
-/// Finds losses by time, and repairs them.
+/// Detects losses by time, and repairs them.
 #[derive(Clone, Debug)]
 pub struct Rack {
     config: RackConfig,
@@ -76,8 +76,8 @@ pub struct Rack {
     first_retransmission: FirstRetransmission,
     /// Time-outs since an ACK of new data.
     timeouts: u32,
-    /// Something outstanding is reported, lost or sent again: what is in the network says what may
-    /// leave.
+    /// An outstanding segment is reported, lost or retransmitted: the octets in the network decide
+    /// what may be sent.
     is_disordered: bool,
 }
 
@@ -85,14 +85,14 @@ pub struct Rack {
 enum Phase {
     /// No loss is being repaired.
     Open,
-    /// Losses are being repaired until all before `end` is acknowledged.
+    /// Losses are being repaired until all data below `end` is acknowledged.
     Recovery { end: Seq, reduction: Option<ProportionalReduction>, cwnd_afterwards: u32, is_first_due: bool },
     /// The same after a time-out: the window grows as in slow start.
     Loss { end: Seq, f_rto: FRto },
 }
 
 impl Rack {
-    /// With these settings.
+    /// Creates a recovery with these options.
     pub fn new(config: RackConfig) -> Self {
         Self {
             config,
@@ -106,10 +106,11 @@ impl Rack {
         }
     }
 
-    /// An ACK came; the queue knows what it delivered. `advanced` if it acknowledged new data.
+    /// Processes an ACK, whose delivered data is recorded in the queue. `advanced` if it
+    /// acknowledged new data.
     fn on_ack(&mut self, advanced: bool, sender: &mut Sender<'_>) -> AfterAck {
         let delivery = *sender.queue.delivery();
-        self.note_delivery(sender);
+        self.on_delivery(sender);
         if self.probe.on_ack(&delivery, advanced, sender.flight.una) == AfterProbe::RepairedLoss {
             self.reduce_at_once(sender);
         }
@@ -122,7 +123,7 @@ impl Rack {
         if advanced {
             self.timeouts = 0;
             self.schedule_probe(sender);
-        } else if !self.is_quiet(sender) {
+        } else if !self.may_probe(sender) {
             self.probe.cancel();
         }
         if sender.congestion.rules_recovery() {
@@ -137,10 +138,10 @@ impl Rack {
         if entered { AfterAck::Recover } else { AfterAck::WindowSet }
     }
 
-    fn note_delivery(&mut self, sender: &Sender<'_>) {
+    fn on_delivery(&mut self, sender: &Sender<'_>) {
         let delivery = sender.queue.delivery();
         self.detection.on_delivery(self.probe.was_duplicate(delivery), sender);
-        // The network may have doubled what was sent once.
+        // The network may have duplicated a segment that was sent only once.
         if let (Some(undo), Some((_, right))) = (&mut self.undo, delivery.duplicate)
             && sender.queue.may_be_sent_again(right)
         {
@@ -148,13 +149,13 @@ impl Rack {
         }
     }
 
-    /// Returns octets newly lost, and whether a recovery has begun.
+    /// Returns the number of newly lost octets, and whether a recovery has begun.
     fn on_ack_in_order(&mut self, sender: &mut Sender<'_>) -> (u32, bool) {
         if sender.queue.delivery().duplicate.is_some() {
             self.undo_if_reported(sender);
         }
         let lost = self.detect_losses(sender);
-        // What was sent in a recovery, and was found lost before it ended, is a loss of its own
+        // A segment sent in a recovery and found lost before the recovery ended is a separate loss
         // (`tcp_time_to_recover`).
         let is_loss_open = sender.queue.lost() > 0;
         if is_loss_open {
@@ -165,17 +166,17 @@ impl Rack {
 
     fn on_ack_in_recovery(&mut self, end: Seq, advanced: bool, sender: &mut Sender<'_>) -> (u32, bool) {
         if !sender.flight.una.before(end) {
-            if !self.undo_if_needless(sender) {
+            if !self.undo_if_spurious(sender) {
                 self.end_recovery(sender);
             }
             return self.on_ack_in_order(sender);
         }
-        if advanced && self.was_original(sender) {
-            // The first partial ACK is for an original: nothing was lost. What was sent again
-            // meanwhile is waited for first.
+        if advanced && self.acknowledges_original(sender) {
+            // The first partial ACK is for an original: nothing was lost. The retransmissions in the
+            // network must arrive before the reduction is undone.
             self.detection.on_late_original();
             if sender.queue.again() == 0 {
-                self.restore_window(sender);
+                self.undo_reduction(sender);
             }
             return (0, false);
         }
@@ -193,12 +194,12 @@ impl Rack {
         sender: &mut Sender<'_>,
     ) -> (u32, bool) {
         let is_over = !sender.flight.una.before(end);
-        let is_undone = (advanced && self.undo_if_needless(sender))
-            || (f_rto.shows_original(end, sender) && self.config.undo && self.restore_window(sender));
+        let is_undone = (advanced && self.undo_if_spurious(sender))
+            || (f_rto.shows_original(end, sender) && self.config.undo && self.undo_reduction(sender));
         if is_undone || is_over {
             self.phase = Phase::Open;
             if !is_undone {
-                self.detection.on_recovery_over();
+                self.detection.on_recovery_end();
             }
             return self.on_ack_in_order(sender);
         }
@@ -221,7 +222,7 @@ impl Rack {
         sender.queue.retransmissions_under_way().max(u32::from(self.probe.is_retransmission_under_way()))
     }
 
-    /// A loss was found: goes into recovery.
+    /// Enters recovery after a loss.
     fn begin(&mut self, sender: &mut Sender<'_>) {
         let (flight, under_way) = (&*sender.flight, self.retransmissions_under_way(sender));
         self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
@@ -229,16 +230,16 @@ impl Rack {
         self.shrink(sender);
     }
 
-    /// Has the window shrink, and goes into recovery.
+    /// Reduces the window and enters recovery.
     fn shrink(&mut self, sender: &mut Sender<'_>) {
         let reduction = sender.congestion.on_loss(sender.flight);
         //= RFC 9937, section 6: RecoverFS is what was in the network before this ACK.
         let in_network = sender.queue.in_network() + sender.queue.lost() - sender.queue.again();
         let recover_fs = in_network + sender.queue.delivery().octets();
-        let is_ruled = sender.congestion.rules_recovery();
-        let proportional = (self.config.proportional_reduction && !is_ruled)
+        let rules_recovery = sender.congestion.rules_recovery();
+        let proportional = (self.config.proportional_reduction && !rules_recovery)
             .then(|| ProportionalReduction::new(recover_fs, reduction.ssthresh));
-        if !is_ruled {
+        if !rules_recovery {
             sender.flight.ssthresh = reduction.ssthresh;
             if proportional.is_none() {
                 sender.flight.cwnd = reduction.cwnd;
@@ -265,10 +266,10 @@ impl Rack {
             sender.flight.cwnd = cwnd_afterwards;
         }
         self.phase = Phase::Open;
-        self.detection.on_recovery_over();
+        self.detection.on_recovery_end();
     }
 
-    /// An ACK in recovery delivered octets: sets cwnd.
+    /// Sets cwnd for an ACK that delivered octets in recovery.
     fn reduce(&mut self, delivered: u32, is_safe: bool, sender: &mut Sender<'_>) {
         if let Phase::Recovery { reduction: Some(reduction), .. } = &mut self.phase {
             let (in_network, mss) = (sender.queue.in_network(), sender.flight.mss);
@@ -276,7 +277,7 @@ impl Rack {
         }
     }
 
-    /// A tail loss probe has repaired a loss that no ACK had shown: it counts for congestion.
+    /// A tail loss probe has repaired a loss that no ACK had revealed: it counts as congestion.
     fn reduce_at_once(&mut self, sender: &mut Sender<'_>) {
         if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
             let reduction = sender.congestion.on_loss(sender.flight);
@@ -285,26 +286,26 @@ impl Rack {
     }
 
     /// Whether the ACK echoes a timestamp from before the first retransmission.
-    fn was_original(&self, sender: &Sender<'_>) -> bool {
+    fn acknowledges_original(&self, sender: &Sender<'_>) -> bool {
         self.config.undo
             && self.undo.is_some()
             && self.first_retransmission.is_after(sender.queue.delivery().echo)
     }
 
-    /// Takes the reduction back if the receiver had got all that was sent again, or what it
-    /// acknowledges is the original.
-    fn undo_if_needless(&mut self, sender: &mut Sender<'_>) -> bool {
-        self.was_original(sender) && self.restore_window(sender) || self.undo_if_reported(sender)
+    /// Undoes the reduction if the receiver has reported all retransmissions as duplicates, or
+    /// acknowledges an original.
+    fn undo_if_spurious(&mut self, sender: &mut Sender<'_>) -> bool {
+        self.acknowledges_original(sender) && self.undo_reduction(sender) || self.undo_if_reported(sender)
     }
 
     fn undo_if_reported(&mut self, sender: &mut Sender<'_>) -> bool {
         self.config.undo
             && self.undo.is_some_and(|undo| undo.is_all_reported())
-            && self.restore_window(sender)
+            && self.undo_reduction(sender)
     }
 
     //= RFC 4015, section 3.2: the window is what it was before the reduction, or what it has become since.
-    fn restore_window(&mut self, sender: &mut Sender<'_>) -> bool {
+    fn undo_reduction(&mut self, sender: &mut Sender<'_>) -> bool {
         let Some(undo) = self.undo.take() else { return false };
         sender.queue.unmark_lost();
         let flight = &mut *sender.flight;
@@ -317,9 +318,9 @@ impl Rack {
         true
     }
 
-    /// The oldest segment counts as lost, and what has been in the network for a round trip.
+    /// Marks as lost the oldest segment, and all that have been in the network for a round trip.
     fn mark_lost_by_timeout(&self, sender: &mut Sender<'_>) {
-        // A receiver that had what it reported would have acknowledged the oldest segment.
+        // A receiver that still held the oldest segment would have acknowledged it.
         if sender.queue.first().is_some_and(|first| first.is_sacked) {
             sender.queue.forget_reports();
         }
@@ -329,12 +330,12 @@ impl Rack {
     }
 
     //= RFC 8985, section 7.2: no probe in recovery, nor where the receiver reports data behind a gap.
-    fn is_quiet(&self, sender: &Sender<'_>) -> bool {
+    fn may_probe(&self, sender: &Sender<'_>) -> bool {
         matches!(self.phase, Phase::Open) && sender.queue.is_in_order()
     }
 
     fn schedule_probe(&mut self, sender: &Sender<'_>) {
-        if self.config.tail_loss_probe && self.is_quiet(sender) {
+        if self.config.tail_loss_probe && self.may_probe(sender) {
             self.probe.schedule(sender);
         } else {
             self.probe.cancel();
@@ -353,7 +354,7 @@ impl LossRecovery for Rack {
     }
 
     fn on_duplicate_ack(&mut self, _count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
-        // An ACK of new data that reports more behind a gap was seen already.
+        // An ACK of new data that also reports data above a gap was already processed.
         if sender.queue.delivery().acked > 0 {
             return AfterDuplicate::Wait;
         }
@@ -422,23 +423,24 @@ impl LossRecovery for Rack {
         }
     }
 
-    /// No loss, but a reduction as after one, which nothing takes back.
+    /// Reduces the window as after a loss, but the reduction cannot be undone.
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         if matches!(self.phase, Phase::Open) && !sender.congestion.rules_recovery() {
             self.undo = None;
-            // The mark is read ahead of the ACK that echoes it: that has delivered nothing yet.
+            // The mark is processed before the ACK that echoes it: nothing is delivered yet.
             sender.queue.begin_ack(None);
             self.shrink(sender);
         }
     }
 
-    /// What is in the network says what may leave: nothing is inflated.
+    /// cwnd is not inflated: the octets in the network decide what may be sent.
     fn enter_without_reduction(&mut self, _cwnd: u32, sender: &mut Sender<'_>) {
         if !matches!(self.phase, Phase::Open) {
             return;
         }
         self.enter(None, sender.flight.cwnd, false, sender);
-        // The oldest segment goes again, whoever sends it: it is not lost until that has had time.
+        // The sender or the scheme retransmits the oldest segment: it does not count as lost until
+        // the retransmission has had time to arrive.
         if let Some((seq, end)) = sender.queue.first().map(|first| (first.seq, first.end)) {
             sender.queue.on_sent(seq, end, sender.now);
             self.is_disordered = true;
@@ -447,7 +449,7 @@ impl LossRecovery for Rack {
 
     fn on_timeout(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
         let was_in_recovery = matches!(self.phase, Phase::Recovery { .. });
-        let was_lost = matches!(self.phase, Phase::Loss { .. });
+        let was_after_timeout = matches!(self.phase, Phase::Loss { .. });
         let is_first = self.timeouts == 0;
         self.mark_lost_by_timeout(sender);
         if is_first && !was_in_recovery {
@@ -457,7 +459,7 @@ impl LossRecovery for Rack {
             self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
             sender.congestion.on_timeout(flight);
         } else if !sender.congestion.rules_recovery() {
-            // As in Linux (`tcp_set_ca_state`), the control learns of each time-out.
+            // As in Linux (`tcp_set_ca_state`), the control is notified of each time-out.
             let ssthresh = sender.flight.ssthresh;
             sender.congestion.on_timeout(sender.flight);
             sender.flight.ssthresh = ssthresh;
@@ -467,11 +469,11 @@ impl LossRecovery for Rack {
             model.on_loss_state(sender.now, sender.queue);
         }
         //= RFC 5682, section 3.1, step 1: not while a loss was being repaired already, but for a second time-out in a row.
-        let is_in_doubt = !(was_in_recovery || was_lost) || !is_first;
-        let f_rto = if self.config.f_rto && is_in_doubt { FRto::Waiting } else { FRto::Off };
+        let may_be_spurious = !(was_in_recovery || was_after_timeout) || !is_first;
+        let f_rto = if self.config.f_rto && may_be_spurious { FRto::Waiting } else { FRto::Off };
         self.phase = Phase::Loss { end: sender.flight.max, f_rto };
         self.timeouts += 1;
-        self.detection.forget_deadline();
+        self.detection.clear_deadline();
         self.probe.on_recovery_begins();
         self.is_disordered = true;
         AfterTimeout::Recover
@@ -491,7 +493,7 @@ impl LossRecovery for Rack {
             self.on_spared_timeout(sender.flight);
             self.undo = None;
             self.phase = Phase::Loss { end: sender.flight.max, f_rto: FRto::Off };
-            self.detection.forget_deadline();
+            self.detection.clear_deadline();
             self.probe.on_recovery_begins();
             self.is_disordered = true;
         }
@@ -522,7 +524,7 @@ impl LossRecovery for Rack {
         if self.probe.on_deadline(sender.now) {
             return AfterDeadline::Probe;
         }
-        // Nothing is delivered now.
+        // No ACK, so no delivery.
         sender.queue.begin_ack(None);
         if self.detection.deadline().is_none_or(|at| at > sender.now) || self.detect_losses(sender) == 0 {
             return AfterDeadline::Nothing;

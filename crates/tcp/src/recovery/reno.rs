@@ -6,10 +6,10 @@ use super::loss_recovery::{
 use crate::flight::Flight;
 
 /// Retransmits on the third duplicate ACK, inflates cwnd by one segment for each further one, and
-/// is over with the first ACK of new data, be it partial or not.
+/// ends with the first ACK of new data, partial or not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FastRecovery {
-    /// In recovery: what cwnd becomes at its end.
+    /// In recovery: cwnd at its end.
     cwnd_afterwards: Option<u32>,
 }
 

@@ -1,4 +1,5 @@
-//! How long a segment may be overtaken before it counts as lost (RFC 8985, section 6.2, step 4).
+//! The reordering window: how long an overtaken segment may be late before it counts as lost (RFC
+//! 8985, section 6.2, step 4).
 
 use std::time::Duration;
 
@@ -11,17 +12,17 @@ use crate::retransmission_queue::Delivery;
 const RECOVERIES_KEPT: u32 = 16;
 const LARGEST_MULTIPLIER: u32 = 255;
 
-/// `RACK.reo_wnd`, and what it depends on.
+/// `RACK.reo_wnd` and the state that it depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReorderingWindow {
     /// `RACK.reordering_seen`.
     is_reordering_seen: bool,
-    /// `RACK.reo_wnd_mult`: quarters of the least round-trip time.
+    /// `RACK.reo_wnd_mult`: quarters of the minimum round-trip time.
     multiplier: u32,
     /// `RACK.reo_wnd_persist`: recoveries for which the multiplier is kept.
     persists: u32,
-    /// `RACK.dsack_round`: the multiplier has grown, and does so again when all before this is
-    /// acknowledged.
+    /// `RACK.dsack_round`: the multiplier has grown, and cannot grow again before all data below
+    /// this number is acknowledged.
     round_end: Option<Seq>,
 }
 
@@ -32,12 +33,13 @@ impl Default for ReorderingWindow {
 }
 
 impl ReorderingWindow {
-    /// An ACK delivered this; `is_probe` if what the receiver got twice was a tail loss probe.
+    /// Processes the delivery of an ACK; `is_probe` if the duplicate that it reports was a tail loss
+    /// probe.
     pub(super) fn on_delivery(&mut self, delivery: &Delivery, is_probe: bool, flight: &Flight) {
         self.is_reordering_seen |= delivery.is_reordered;
         self.round_end = self.round_end.filter(|end| flight.una.before(*end));
         //= RFC 8985, section 6.2, step 4: once a round trip, a D-SACK shows that the window was too small.
-        // Where the order was kept, and for a probe, the window has no part in what was sent twice.
+        // Without reordering, and for a probe, the duplicate is not due to the window.
         let is_too_small = delivery.duplicate.is_some() && self.is_reordering_seen && !is_probe;
         if is_too_small && self.round_end.is_none() {
             self.round_end = Some(flight.max);
@@ -46,21 +48,21 @@ impl ReorderingWindow {
         }
     }
 
-    /// What counted as lost was only late.
+    /// A segment that counted as lost was only late.
     pub(super) const fn on_late_original(&mut self) {
         self.is_reordering_seen = true;
     }
 
     //= RFC 8985, section 6.2, step 4: "exiting Fast or RTO recovery": "RACK.reo_wnd_persist -= 1".
-    pub(super) const fn on_recovery_over(&mut self) {
+    pub(super) const fn on_recovery_end(&mut self) {
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {
             self.multiplier = 1;
         }
     }
 
-    /// The window. It is nothing where the order was kept so far and a loss is obvious: one is being
-    /// repaired, or enough is reported behind the gap.
+    /// The window. It is zero if no reordering was seen and a loss is obvious: losses are being
+    /// repaired, or enough data is reported above the gap.
     pub(super) fn duration(
         &self,
         is_obvious: bool,
@@ -86,7 +88,7 @@ mod tests {
         Flight { una, nxt: max, max, peer_window: 65_535, mss: 1000, cwnd: 1000, ssthresh: 65_535 }
     }
 
-    /// A window that has seen reordering, and duplicates, one a round trip.
+    /// A window after reordering and this number of duplicates, one per round trip.
     fn after(duplicates: u32) -> ReorderingWindow {
         let mut window = ReorderingWindow::default();
         window.on_late_original();
@@ -103,7 +105,7 @@ mod tests {
 
     //= RFC 8985, section 6.2, step 4: "Return min(RACK.reo_wnd_mult * RACK.min_RTT / 4, SRTT)".
     #[test]
-    fn it_is_a_quarter_for_each_duplicate_more_and_the_smoothed_round_trip_at_most() {
+    fn each_duplicate_adds_a_quarter_of_the_minimum_rtt_up_to_srtt() {
         assert_eq!([0, 1, 2, 9].map(|duplicates| quarters(&after(duplicates))), [1, 2, 3, 10]);
         let srtt = Some(Duration::from_millis(110));
         assert_eq!(after(9).duration(true, Some(ROUND_TRIP), srtt), Duration::from_millis(110));
@@ -112,17 +114,18 @@ mod tests {
 
     //= RFC 8985, section 6.2, step 4: "RACK.reo_wnd_persist = 16": after 16 recoveries without a D-SACK "RACK.reo_wnd_mult = 1".
     #[test]
-    fn it_is_kept_for_sixteen_recoveries() {
+    fn the_multiplier_is_kept_for_sixteen_recoveries() {
         let mut window = after(3);
-        (0..15).for_each(|_| window.on_recovery_over());
+        (0..15).for_each(|_| window.on_recovery_end());
         assert_eq!(quarters(&window), 4);
-        window.on_recovery_over();
+        window.on_recovery_end();
         assert_eq!(quarters(&window), 1);
     }
 
-    // As in Linux: what was sent twice without reordering, or as a probe, was not sent too early.
+    // As in Linux: a duplicate without reordering, or of a probe, does not show that the window was
+    // too small.
     #[test]
-    fn neither_a_probe_nor_a_path_that_keeps_the_order_widens_it() {
+    fn duplicates_of_a_probe_or_without_reordering_do_not_widen_the_window() {
         let delivery = Delivery { duplicate: Some((Seq(0), Seq(1))), ..Delivery::default() };
         let mut window = ReorderingWindow::default();
         window.on_delivery(&delivery, false, &flight(0));
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_round_trip_time_it_is_nothing() {
+    fn the_window_is_zero_without_a_round_trip_time() {
         assert_eq!(after(3).duration(false, None, None), Duration::ZERO);
     }
 }

@@ -1,11 +1,11 @@
-//! Loss recovery by what the receiver reports (RFC 2018 and 6675).
+//! Loss recovery with selective acknowledgments (RFC 2018 and 6675).
 //!
 //! What the RFC leaves open, and what we chose:
 //! - Limited transmit (section 5, step 3) is a setting of the connection, as it is for every
 //!   recovery.
 //! - After a time-out the scoreboard is empty (RFC 2018, section 8: the receiver may have dropped
-//!   what it reported), and what is reported from then on is not sent again (RFC 6675, section 5.1,
-//!   leaves the choice to the sender).
+//!   the data that it reported), and data reported from then on is not retransmitted (RFC 6675,
+//!   section 5.1, leaves the choice to the sender).
 //! - The timer restarts with every ACK of new data, and with each retransmission of the oldest
 //!   segment.
 
@@ -18,41 +18,41 @@ use super::loss_recovery::{
 use super::scoreboard::Scoreboard;
 use crate::flight::Flight;
 
-/// Fills the gaps of the receiver one after the other, and keeps cwnd octets in the network by
-/// counting what has left it.
+/// Fills the receiver's gaps in order, and keeps cwnd octets in the network by counting those that
+/// have left it.
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
     scoreboard: Scoreboard,
     phase: Option<Phase>,
-    /// After a time-out: behind the highest octet that had been sent by then. Nothing before it
-    /// begins a recovery.
+    /// After a time-out: the end of the data sent by then. No recovery begins until it is
+    /// acknowledged.
     barrier: Option<Seq>,
 }
 
 /// A loss recovery phase.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
-    /// `RecoveryPoint`: behind the highest octet that was sent when it began.
+    /// `RecoveryPoint` plus 1: the end of the data sent when it began.
     end: Seq,
-    /// One behind `HighRxt`: everything lost before it was retransmitted.
+    /// `HighRxt` plus 1: all lost data below it was retransmitted.
     retransmitted: Seq,
-    /// One behind `RescueRxt`.
+    /// `RescueRxt` plus 1.
     rescued: Seq,
-    /// The retransmission with which it begins has not left yet.
+    /// The first retransmission of the phase has not been sent yet.
     is_beginning: bool,
-    /// What cwnd becomes at its end.
+    /// cwnd at its end.
     cwnd_afterwards: u32,
 }
 
 impl Sack {
     fn enter(&mut self, cwnd_afterwards: u32, flight: &Flight, is_beginning: bool) {
-        // What a scheme has sent again ahead of us is one segment.
+        // A scheme that retransmits in the sender's place has sent one segment.
         let retransmitted = if is_beginning { flight.una } else { flight.una + flight.mss };
         let (end, rescued) = (flight.max, retransmitted);
         self.phase = Some(Phase { end, retransmitted, rescued, is_beginning, cwnd_afterwards });
     }
 
-    /// Octets in the network: `pipe`.
+    /// `pipe`: octets in the network.
     fn pipe(&self, phase: &Phase, flight: &Flight) -> u32 {
         self.scoreboard.pipe(flight.una, flight.max, phase.retransmitted)
     }
@@ -72,7 +72,7 @@ impl Sack {
                 Next::Again(start, len)
             }
             _ if chance.is_new_data => Next::New,
-            // Rule 4: one rescue a phase; HighRxt stays.
+            // Rule 4: one rescue a phase; HighRxt is unchanged.
             _ if flight.una.after(phase.rescued) => {
                 let Some((start, end)) = self.scoreboard.last_missing(flight.una, flight.max) else {
                     return Next::Nothing;
@@ -93,8 +93,8 @@ impl LossRecovery for Sack {
 
     fn on_report(&mut self, blocks: &[(Seq, Seq)], sender: &Sender<'_>) -> Report {
         let flight = &*sender.flight;
-        let is_news = self.scoreboard.update(blocks, flight.una, flight.max, flight.mss);
-        if is_news { Report::New } else { Report::Known }
+        let has_new = self.scoreboard.update(blocks, flight.una, flight.max, flight.mss);
+        if has_new { Report::New } else { Report::Known }
     }
 
     //= RFC 6675, section 5: at the third duplicate ACK, or as soon as IsLost (HighACK + 1).
@@ -157,7 +157,7 @@ impl LossRecovery for Sack {
         Missing { from, to, left: self.scoreboard.reported(flight.una, from) }
     }
 
-    /// The pipe says what may leave: nothing is inflated.
+    /// cwnd is not inflated: `pipe` decides what may be sent.
     fn enter_without_reduction(&mut self, _cwnd: u32, sender: &mut Sender<'_>) {
         if !self.is_recovering() {
             self.enter(sender.flight.cwnd, sender.flight, false);

@@ -1,50 +1,50 @@
-//! What the receiver has reported to have (RFC 6675, sections 3 and 4).
+//! The data that the receiver has reported as received (RFC 6675, sections 3 and 4).
 
 use lasthop_packet::Seq;
 
 use super::loss_recovery::DUPLICATE_ACK_THRESHOLD;
 
-/// The blocks beyond SND.UNA that the receiver has, in order; none touches another.
+/// The blocks above SND.UNA that the receiver holds, in order; no two are adjacent.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     blocks: Vec<(Seq, Seq)>,
-    /// All that lies before it and is not in a block counts as lost; None while nothing does.
+    /// All unreported data below it counts as lost; None if no data does.
     lost_before: Option<Seq>,
 }
 
 impl Scoreboard {
-    /// Octets of memory that it takes.
+    /// Octets of heap memory in use.
     pub const fn memory(&self) -> usize {
         self.blocks.capacity() * size_of::<(Seq, Seq)>()
     }
 
-    /// Takes in the blocks of an ACK; what lies outside `una` to `max` is ignored (a duplicate's
-    /// report, or nonsense). Returns whether any octet is new.
+    /// Adds the blocks of an ACK; it ignores blocks outside `una` to `max` (the report of a
+    /// duplicate, or an invalid one). Returns whether any octet is new.
     ///
     //= RFC 6675, section 4: Update ().
     pub fn update(&mut self, blocks: &[(Seq, Seq)], una: Seq, max: Seq, mss: u32) -> bool {
         self.forget_before(una);
-        let mut is_news = false;
+        let mut has_new = false;
         for &(left, right) in blocks {
             // By distance from SND.UNA: the order of sequence numbers is not transitive.
             let (from, to) = (left - una, right - una);
-            let is_sane = 0 < from && from < to && to <= max - una;
-            if is_sane && !self.covers(left, right) {
+            let is_valid = 0 < from && from < to && to <= max - una;
+            if is_valid && !self.covers(left, right) {
                 self.insert(left, right);
-                is_news = true;
+                has_new = true;
             }
         }
-        if is_news {
+        if has_new {
             self.lost_before = self.find_lost(mss);
         }
-        is_news
+        has_new
     }
 
-    /// Forgets what lies before `una`.
+    /// Removes the blocks below `una`.
     pub fn forget_before(&mut self, una: Seq) {
-        let known = self.blocks.iter().take_while(|(_, right)| !right.after(una)).count();
-        if known > 0 {
-            self.blocks.drain(..known);
+        let acked = self.blocks.iter().take_while(|(_, right)| !right.after(una)).count();
+        if acked > 0 {
+            self.blocks.drain(..acked);
         }
         if let Some((left, _)) = self.blocks.first_mut() {
             *left = left.later(una);
@@ -54,7 +54,7 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all blocks.
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.lost_before = None;
@@ -89,12 +89,12 @@ impl Scoreboard {
         None
     }
 
-    /// Whether the octet at `seq`, not reported, counts as lost.
+    /// Whether the unreported octet at `seq` counts as lost.
     pub fn is_lost(&self, seq: Seq) -> bool {
         self.lost_before.is_some_and(|lost| seq.before(lost))
     }
 
-    /// Octets from `from` to `to` that are reported.
+    /// Number of reported octets from `from` to `to`.
     pub fn reported(&self, from: Seq, to: Seq) -> u32 {
         self.blocks
             .iter()
@@ -104,8 +104,8 @@ impl Scoreboard {
             .sum()
     }
 
-    /// Octets between `una` and `max` that are still in the network, with all before
-    /// `retransmitted` sent a second time.
+    /// Number of octets between `una` and `max` that are still in the network, if all missing ones
+    /// below `retransmitted` were sent a second time.
     ///
     //= RFC 6675, section 4: SetPipe (): an octet that is not reported counts unless it is lost, and once more if it was retransmitted.
     pub fn pipe(&self, una: Seq, max: Seq, retransmitted: Seq) -> u32 {
@@ -115,7 +115,7 @@ impl Scoreboard {
         not_lost + missing(una, retransmitted.earlier(max))
     }
 
-    /// The first run of octets from `from` on that is not reported, up to `max` at most.
+    /// The first unreported range from `from` on, limited to `max`.
     pub fn missing_from(&self, from: Seq, max: Seq) -> (Seq, Seq) {
         let mut start = from;
         for &(left, right) in &self.blocks {
@@ -127,7 +127,7 @@ impl Scoreboard {
         (start.earlier(max), max)
     }
 
-    /// The last run of octets between `una` and `max` that is not reported.
+    /// The last unreported range between `una` and `max`.
     pub fn last_missing(&self, una: Seq, max: Seq) -> Option<(Seq, Seq)> {
         let mut end = max;
         for &(left, right) in self.blocks.iter().rev() {
@@ -139,17 +139,17 @@ impl Scoreboard {
         una.before(end).then_some((una, end))
     }
 
-    /// Behind the highest octet that is reported.
+    /// The end of the highest block.
     pub fn highest(&self) -> Option<Seq> {
         self.blocks.last().map(|(_, right)| *right)
     }
 
-    /// Blocks held.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Whether nothing is reported.
+    /// Whether it has no blocks.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }

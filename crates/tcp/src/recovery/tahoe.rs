@@ -1,21 +1,21 @@
 //! 4.3BSD Tahoe's fast retransmit (Jacobson 1988; Fall and Floyd 1996, section 2).
 //!
-//! What we chose: everything from the loss on goes again, as in the simulator of Fall and Floyd, in
-//! ns-2 and after a time-out here. 4.3BSD sent the one segment and went on where it had been. As
-//! there, nothing remembers how far the sender had got: three duplicate ACKs for needless
-//! retransmissions count as a loss.
+//! What we chose: everything from the loss on is retransmitted, as in the simulator of Fall and
+//! Floyd, in ns-2 and after a time-out here. 4.3BSD sent the one segment and continued from where it
+//! had been. As there, the sender does not remember how far it had sent: three duplicate ACKs caused
+//! by unnecessary retransmissions count as a loss.
 
 use super::loss_recovery::{
     AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,
 };
 use crate::flight::Flight;
 
-/// Takes the third duplicate ACK for a time-out that came early: slow start from one segment, from
-/// the lost one on.
+/// Treats the third duplicate ACK as an early time-out: slow start with a window of one segment,
+/// beginning at the lost one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tahoe {
-    /// A scheme spares the loss of the first outstanding segment: further duplicate ACKs say
-    /// nothing new.
+    /// A scheme spares the loss of the first outstanding segment: further duplicate ACKs carry no
+    /// new information.
     is_spared: bool,
 }
 
@@ -39,7 +39,7 @@ impl LossRecovery for Tahoe {
         AfterAck::Open
     }
 
-    /// There is no recovery to go into: cwnd stays.
+    /// Tahoe has no recovery phase: cwnd is unchanged.
     fn enter_without_reduction(&mut self, _cwnd: u32, _sender: &mut Sender<'_>) {
         self.is_spared = true;
     }

@@ -1,5 +1,5 @@
-//! The tail loss probe (RFC 8985, section 7): where no ACK comes that could show a loss, new data
-//! or the last segment once more asks for one.
+//! The tail loss probe (RFC 8985, section 7): if no ACK arrives that could reveal a loss, the sender
+//! elicits one with new data or with a retransmission of the last segment.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use crate::congestion::SentSegment;
 use crate::retransmission_queue::Delivery;
 
 //= RFC 8985, section 7.2: the receiver may hold an ACK of a single segment back (TLP.max_ack_delay).
-const LONGEST_ACK_DELAY: Duration = Duration::from_millis(200);
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 //= RFC 8985, section 7.2: without a round-trip time, one second.
-const WITHOUT_RTT: Duration = Duration::from_secs(1);
-/// What Linux adds where more than one segment is outstanding: two ticks of its clock.
-const LEAST_SLACK: Duration = Duration::from_millis(2);
+const TIMEOUT_WITHOUT_RTT: Duration = Duration::from_secs(1);
+/// The time that Linux adds if more than one segment is outstanding: two ticks of its clock.
+const MIN_SLACK: Duration = Duration::from_millis(2);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
-    /// When it is sent.
+    /// When the probe is due.
     at: Option<Instant>,
-    /// It leaves next.
+    /// The probe is the next segment to send.
     is_due: bool,
-    /// It is under way: `TLP.end_seq`, and `TLP.is_retrans`.
+    /// `TLP.end_seq` and `TLP.is_retrans` of the probe that is under way.
     under_way: Option<(Seq, bool)>,
 }
 
-/// What an ACK says of a probe.
+/// The result of an ACK for the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterProbe {
     Nothing,
-    /// The segment that was sent again had been lost.
+    /// The original of the retransmitted segment was lost.
     RepairedLoss,
 }
 
@@ -54,17 +54,17 @@ impl TailLossProbe {
         self.under_way = None;
     }
 
-    /// Whether a segment is under way that was sent before.
+    /// Whether the probe under way is a retransmission.
     pub(super) const fn is_retransmission_under_way(&self) -> bool {
         matches!(self.under_way, Some((_, true)))
     }
 
-    /// Whether the receiver reports what was probed with as received twice.
+    /// Whether the receiver reports the probe as a duplicate.
     pub(super) fn was_duplicate(&self, delivery: &Delivery) -> bool {
         self.under_way.zip(delivery.duplicate).is_some_and(|((end, _), (_, right))| right == end)
     }
 
-    /// Restarts the timer; a probe that was due and has not left is given up.
+    /// Restarts the timer; a probe that is due but not sent is canceled.
     ///
     //= RFC 8985, section 7.2: TLP_calc_PTO ().
     #[inline]
@@ -76,15 +76,15 @@ impl TailLossProbe {
             return;
         }
         let timeout = match sender.rtt.srtt() {
-            None => WITHOUT_RTT,
-            Some(srtt) if first.end == sender.flight.max => srtt * 2 + LONGEST_ACK_DELAY,
-            Some(srtt) => srtt * 2 + LEAST_SLACK,
+            None => TIMEOUT_WITHOUT_RTT,
+            Some(srtt) if first.end == sender.flight.max => srtt * 2 + MAX_ACK_DELAY,
+            Some(srtt) => srtt * 2 + MIN_SLACK,
         };
         let at = sender.now + timeout;
         self.at = Some(sender.timer.map_or(at, |timer| at.min(timer)));
     }
 
-    /// Whether a probe is due now, and leaves next.
+    /// Whether the timer has expired; the probe is then the next segment to send.
     pub(super) fn on_deadline(&mut self, now: Instant) -> bool {
         if self.at.is_none_or(|at| at > now) {
             return false;
@@ -94,7 +94,7 @@ impl TailLossProbe {
         true
     }
 
-    /// What is sent as a probe.
+    /// The segment to send as a probe.
     ///
     //= RFC 8985, section 7.3: TLP_send_probe (): new data if there is some, whatever cwnd says, or else the last segment.
     pub(super) fn next(sender: &Sender<'_>, chance: Chance) -> Next {
@@ -107,7 +107,7 @@ impl TailLossProbe {
         })
     }
 
-    /// A segment leaves. Returns whether it is the probe.
+    /// A segment was sent. Returns whether it is the probe.
     #[inline]
     pub(super) const fn on_sent(&mut self, segment: &SentSegment, max: Seq) -> bool {
         if !self.is_due {
@@ -118,7 +118,7 @@ impl TailLossProbe {
         true
     }
 
-    /// An ACK came.
+    /// Processes an ACK.
     ///
     //= RFC 8985, section 7.4.2: TLP_process_ack ().
     #[inline]
@@ -129,7 +129,7 @@ impl TailLossProbe {
         }
         let is_plain_duplicate = !advanced && delivery.sacked == 0 && delivery.duplicate.is_none();
         if !is_retransmission || self.was_duplicate(delivery) || is_plain_duplicate {
-            // The probe was needless: it and what it was for have arrived.
+            // The probe was unnecessary: both it and the original have arrived.
             self.under_way = None;
         } else if una.after(end) {
             self.under_way = None;
@@ -147,10 +147,10 @@ mod tests {
     use crate::retransmission_queue::RetransmissionQueue;
     use crate::rtt::{RtoConfig, RttEstimator};
 
-    // The pacer may hold a probe back until all that it asks for is acknowledged. With nothing outstanding and a closed window, a probe
-    // that stays due keeps everything else from leaving: the window is never probed.
+    // The pacer may hold a probe back until all data is acknowledged. With nothing outstanding and a
+    // closed window, a probe that stays due blocks every other segment: the window is never probed.
     #[test]
-    fn a_probe_that_was_held_back_is_given_up_when_nothing_is_outstanding() {
+    fn a_probe_that_the_pacer_holds_is_canceled_when_nothing_is_outstanding() {
         let (una, peer_window, mss) = (Seq(1001), 0, 1000);
         let mut flight = Flight { una, nxt: una, max: una, peer_window, mss, cwnd: mss, ssthresh: mss };
         let mut congestion = Congestion::Reno.begin(None);

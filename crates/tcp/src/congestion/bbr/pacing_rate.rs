@@ -49,14 +49,14 @@ impl PacingRate {
     }
 
     pub(super) const fn get(&self) -> Pacing {
-        let least_burst = if self.rate < PAIRS_FROM { 1 } else { 2 };
-        Pacing { rate: if self.rate > 0 { self.rate } else { 1 }, least_burst }
+        let min_burst = if self.rate < PAIRS_FROM { 1 } else { 2 };
+        Pacing { rate: if self.rate > 0 { self.rate } else { 1 }, min_burst }
     }
 
     /// Segments that leave at once (`bbr_tso_segs_goal`).
     pub(super) fn burst(&self, mss: u32) -> u64 {
         let octets = (self.rate / BURSTS_A_SECOND).min(MOST_OCTETS);
-        (octets / u64::from(mss)).max(u64::from(self.get().least_burst)).min(MOST_SEGMENTS)
+        (octets / u64::from(mss)).max(u64::from(self.get().min_burst)).min(MOST_SEGMENTS)
     }
 }
 

@@ -19,8 +19,8 @@ impl Run {
         Self { control: Hystart::new(Box::new(Cubic::default())), flight, now: Instant::from_secs(10) }
     }
 
-    /// All that is outstanding is acknowledged, an ACK each `gap_us` microseconds, with this
-    /// round-trip time, and what the window then allows is sent.
+    /// Acknowledges all outstanding data, with an ACK every `gap_us` microseconds and this
+    /// round-trip time, and sends what the window then allows.
     fn round(&mut self, rtt_us: u64, gap_us: u64) {
         let rtt = Some(Duration::from_micros(rtt_us));
         for _ in 0..self.flight.outstanding() / MSS {
@@ -41,27 +41,27 @@ impl Run {
 }
 
 #[test]
-fn a_round_whose_acks_come_in_for_half_of_the_round_trip_ends_slow_start() {
-    // 20 ACKs, 1 ms apart, are 19 ms: less than half of 50 ms. 40 are 39 ms, and the 26th is 25 ms
-    // behind the first.
+fn an_ack_train_of_half_the_round_trip_time_ends_slow_start() {
+    // 20 ACKs, 1 ms apart, last 19 ms: less than half of 50 ms. 40 last 39 ms, and the 26th is 25 ms
+    // after the first.
     let mut run = Run::new(20);
     run.round(50_000, 1000);
     assert!(!run.has_ended());
     run.round(50_000, 1000);
     assert!(run.has_ended());
-    // The window grows by one an ACK up to the one that comes more than 25.5 ms behind the first.
+    // The window grows by one for each ACK up to the first one more than 25.5 ms after the first.
     assert_eq!(run.flight.ssthresh, (40 + 26) * MSS);
 }
 
 #[test]
-fn acks_further_apart_than_two_milliseconds_are_no_train() {
+fn acks_more_than_two_milliseconds_apart_do_not_form_a_train() {
     let mut run = Run::new(40);
     run.round(50_000, 2001);
     assert!(!run.has_ended());
 }
 
 #[test]
-fn a_round_trip_an_eighth_longer_ends_slow_start_after_eight_samples() {
+fn a_round_trip_time_an_eighth_longer_ends_slow_start_after_eight_samples() {
     for (grown, ends) in [(56_000, false), (57_000, true)] {
         let mut run = Run::new(20);
         run.round(50_000, 3000);
@@ -75,7 +75,7 @@ fn a_round_trip_an_eighth_longer_ends_slow_start_after_eight_samples() {
 }
 
 #[test]
-fn below_sixteen_segments_slow_start_goes_on() {
+fn slow_start_continues_below_sixteen_segments() {
     let mut run = Run::new(3);
     run.round(50_000, 3000);
     run.round(500_000, 3000);
@@ -83,7 +83,7 @@ fn below_sixteen_segments_slow_start_goes_on() {
 }
 
 #[test]
-fn after_a_time_out_it_acts_again() {
+fn hystart_is_active_again_after_a_time_out() {
     let mut run = Run::new(20);
     run.round(50_000, 3000);
     run.round(90_000, 3000);

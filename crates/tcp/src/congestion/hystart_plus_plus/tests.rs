@@ -23,7 +23,7 @@ impl Run {
         }
     }
 
-    /// The next segment that is outstanding is acknowledged after this round-trip time.
+    /// Acknowledges the next outstanding segment after this round-trip time.
     fn ack(&mut self, rtt_ms: u64) {
         let (now, outstanding) = (self.now, self.flight.outstanding());
         self.flight.una += MSS;
@@ -32,8 +32,8 @@ impl Run {
         self.control.on_ack(&ack, &mut self.flight);
     }
 
-    /// All that is outstanding is acknowledged, segment by segment, with this round-trip time, and
-    /// what the window then allows is sent.
+    /// Acknowledges all outstanding data, segment by segment, with this round-trip time, and sends
+    /// what the window then allows.
     fn round(&mut self, rtt_ms: u64) {
         for _ in 0..self.flight.outstanding() / MSS {
             self.now += Duration::from_micros(100);
@@ -63,7 +63,7 @@ fn the_window_doubles_while_round_trip_times_do_not_grow() {
 }
 
 #[test]
-fn growth_below_the_threshold_is_noise_and_above_it_slows_the_growth_to_a_quarter() {
+fn a_delay_increase_above_the_threshold_slows_the_growth_to_a_quarter() {
     // An eighth of 50 ms is 6.25 ms.
     for (grown, is_conservative) in [(56, false), (57, true)] {
         let mut run = Run::new();
@@ -71,7 +71,7 @@ fn growth_below_the_threshold_is_noise_and_above_it_slows_the_growth_to_a_quarte
         run.round(grown);
         assert_eq!(run.is_conservative(), is_conservative, "{grown} ms");
     }
-    // The threshold is 4 ms at least, and 16 ms at most.
+    // The threshold is between 4 ms and 16 ms.
     for (rtt, grown, is_conservative) in
         [(10, 13, false), (10, 14, true), (400, 415, false), (400, 416, true)]
     {
@@ -83,12 +83,12 @@ fn growth_below_the_threshold_is_noise_and_above_it_slows_the_growth_to_a_quarte
     let mut run = Run::new();
     run.round(50);
     run.round(80);
-    // Eight samples of twenty show it: up to the eighth the window grows by a segment for each ACK.
+    // Eight samples of twenty reveal it: up to the eighth the window grows by a segment for each ACK.
     assert_eq!(run.window(), 20 + 8 + 12 / 4);
 }
 
 #[test]
-fn after_five_conservative_rounds_slow_start_is_over_and_the_control_has_the_window() {
+fn after_five_conservative_rounds_slow_start_ends_and_the_control_sets_the_window() {
     let mut run = Run::new();
     run.round(50);
     for round in 1..=5 {
@@ -96,7 +96,7 @@ fn after_five_conservative_rounds_slow_start_is_over_and_the_control_has_the_win
         run.round(80);
     }
     assert_eq!(run.control.phase, Phase::Over);
-    // The last ACKs of the fifth round are the control's.
+    // The control processes the last ACKs of the fifth round.
     assert!((run.flight.ssthresh..run.flight.ssthresh + MSS).contains(&run.flight.cwnd));
     let before = run.window();
     run.round(80);
@@ -104,7 +104,7 @@ fn after_five_conservative_rounds_slow_start_is_over_and_the_control_has_the_win
 }
 
 #[test]
-fn a_delay_that_goes_away_was_no_queue_and_slow_start_goes_on() {
+fn slow_start_resumes_when_the_delay_decreases_again() {
     let mut run = Run::new();
     run.round(50);
     run.round(80);
@@ -117,7 +117,7 @@ fn a_delay_that_goes_away_was_no_queue_and_slow_start_goes_on() {
 }
 
 #[test]
-fn fewer_than_eight_samples_decide_nothing() {
+fn fewer_than_eight_samples_do_not_end_slow_start() {
     let mut run = Run::new();
     run.round(50);
     for _ in 0..7 {
@@ -127,7 +127,7 @@ fn fewer_than_eight_samples_decide_nothing() {
 }
 
 #[test]
-fn an_ack_of_many_segments_opens_the_window_by_eight_at_most() {
+fn an_ack_of_many_segments_opens_the_window_by_at_most_eight() {
     let mut run = Run::new();
     run.flight.una += 10 * MSS;
     let (now, acked) = (run.now, 10 * MSS);
@@ -137,7 +137,7 @@ fn an_ack_of_many_segments_opens_the_window_by_eight_at_most() {
 }
 
 #[test]
-fn a_loss_or_a_time_out_ends_it_for_good() {
+fn a_loss_or_a_time_out_ends_it_permanently() {
     let mut run = Run::new();
     run.round(50);
     let reduction = run.control.on_loss(&run.flight);

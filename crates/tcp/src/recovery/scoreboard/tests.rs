@@ -4,7 +4,7 @@ use super::*;
 
 const MSS: u32 = 10;
 
-/// A scoreboard over octets 0 to 1000 behind `origin` that has seen these blocks.
+/// A scoreboard of 1000 octets from `origin` on, with these blocks.
 fn scoreboard(origin: Seq, blocks: &[(u32, u32)]) -> Scoreboard {
     let mut scoreboard = Scoreboard::default();
     for &(left, right) in blocks {
@@ -13,7 +13,7 @@ fn scoreboard(origin: Seq, blocks: &[(u32, u32)]) -> Scoreboard {
     scoreboard
 }
 
-/// Octet by octet, as the RFC writes it.
+/// The RFC's definition, octet by octet.
 fn pipe_by_octet(scoreboard: &Scoreboard, origin: Seq, retransmitted: u32) -> u32 {
     let (mut pipe, mut octets_above, mut blocks_above, mut was_reported) = (0, 0, 0, false);
     for octet in (0..1000).rev() {
@@ -32,7 +32,7 @@ fn pipe_by_octet(scoreboard: &Scoreboard, origin: Seq, retransmitted: u32) -> u3
 
 //= RFC 6675, section 4: SetPipe () and IsLost ().
 #[test]
-fn the_pipe_is_that_of_the_rfc_octet_by_octet() {
+fn pipe_equals_the_count_of_the_rfc_octet_by_octet() {
     let reports: [&[(u32, u32)]; 6] = [
         &[(100, 110)],
         &[(100, 110), (120, 130)],
@@ -57,7 +57,7 @@ fn the_pipe_is_that_of_the_rfc_octet_by_octet() {
 }
 
 #[test]
-fn blocks_that_touch_become_one_and_only_what_is_new_is_news() {
+fn adjacent_blocks_are_merged_and_known_blocks_are_not_reported_as_new() {
     let mut scoreboard = scoreboard(Seq(0), &[(100, 110), (120, 130), (110, 120)]);
     assert_eq!(scoreboard.len(), 1);
     for known in [(100, 130), (105, 106), (100, 110)] {
@@ -69,7 +69,7 @@ fn blocks_that_touch_become_one_and_only_what_is_new_is_news() {
 
 //= RFC 2883, section 4: the first block may report a duplicate, below the cumulative ACK.
 #[test]
-fn what_lies_outside_the_flight_is_ignored() {
+fn blocks_outside_the_outstanding_data_are_ignored() {
     let mut scoreboard = Scoreboard::default();
     for (left, right) in [(50, 100), (99, 120), (100, 120), (990, 1001), (300, 300), (400, 200)] {
         assert!(!scoreboard.update(&[(Seq(left), Seq(right))], Seq(100), Seq(1000), MSS), "{left}");
@@ -78,7 +78,7 @@ fn what_lies_outside_the_flight_is_ignored() {
 }
 
 #[test]
-fn a_cumulative_ack_forgets_what_it_covers() {
+fn a_cumulative_ack_removes_the_blocks_that_it_covers() {
     let mut scoreboard = scoreboard(Seq(0), &[(100, 110), (120, 150), (200, 300)]);
     assert!(scoreboard.is_lost(Seq(0)));
     scoreboard.forget_before(Seq(130));
@@ -89,7 +89,7 @@ fn a_cumulative_ack_forgets_what_it_covers() {
 }
 
 #[test]
-fn gaps_from_below_and_from_above() {
+fn the_first_and_the_last_gap_are_found() {
     let scoreboard = scoreboard(Seq(0), &[(100, 110), (120, 150)]);
     assert_eq!(scoreboard.missing_from(Seq(0), Seq(1000)), (Seq(0), Seq(100)));
     assert_eq!(scoreboard.missing_from(Seq(105), Seq(1000)), (Seq(110), Seq(120)));
@@ -101,7 +101,7 @@ fn gaps_from_below_and_from_above() {
 
 proptest! {
     #[test]
-    fn the_pipe_is_that_of_the_rfc_whatever_is_reported(
+    fn pipe_equals_the_count_of_the_rfc_for_any_blocks(
         origin in any::<u32>(),
         blocks in prop::collection::vec((1u32..990, 1u32..60), 0..12),
         una in 0u32..500,
@@ -114,13 +114,13 @@ proptest! {
             scoreboard.update(&[(origin + left, origin + right)], origin, origin + 1000, MSS);
         }
         let retransmitted_to = origin + retransmitted;
-        let whole = scoreboard.pipe(origin, origin + 1000, retransmitted_to);
-        prop_assert_eq!(whole, pipe_by_octet(&scoreboard, origin, retransmitted));
-        // A cumulative ACK stands at the beginning of a gap. What it covers is in the network no
-        // more, and nothing else changes.
+        let total = scoreboard.pipe(origin, origin + 1000, retransmitted_to);
+        prop_assert_eq!(total, pipe_by_octet(&scoreboard, origin, retransmitted));
+        // A cumulative ACK is at the beginning of a gap. The data that it covers has left the
+        // network, and nothing else changes.
         let (una, _) = scoreboard.missing_from(origin + una, origin + 1000);
         let covered = scoreboard.pipe(origin, una, retransmitted_to);
         scoreboard.forget_before(una);
-        prop_assert_eq!(scoreboard.pipe(una, origin + 1000, retransmitted_to), whole - covered);
+        prop_assert_eq!(scoreboard.pipe(una, origin + 1000, retransmitted_to), total - covered);
     }
 }

@@ -222,6 +222,6 @@ fn at_a_low_rate_single_segments_leave_and_the_window_has_room_for_three() {
     let mut flight = Pipe::<Bbr>::new().flight;
     flight.cwnd = MSS;
     model.begin(&flight, Some(Duration::from_secs(1)), true);
-    assert_eq!(model.pacing().map(|pacing| pacing.least_burst), Some(1));
+    assert_eq!(model.pacing().map(|pacing| pacing.min_burst), Some(1));
     assert_eq!(model.window_for(1000, Gain::UNIT, MSS), 4 * u64::from(MSS));
 }
