@@ -1,17 +1,17 @@
-//! BBR: goes by the bandwidth of the path and its least round-trip time, not by losses (Cardwell et
-//! al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016).
+//! BBR: adapts to the bandwidth of the path and its minimum round-trip time, not to losses (Cardwell
+//! et al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016).
 //!
 //! | file | what |
 //! |---|---|
-//! | `v1` | [`Bbr`]: version 1, as Linux 6.18 has it |
+//! | `v1` | [`Bbr`]: version 1, as in Linux 6.18 |
 //! | `v3` | [`Bbr3`]: version 3 (draft-ietf-ccwg-bbr) |
 //! | `rate` | octets, times and rates |
 //! | `rounds` | round trips counted by packets |
-//! | `windowed_max`, `two_slots` | the largest value of late |
+//! | `windowed_max`, `two_slots` | recent maximum of a value |
 //! | `full_pipe` | whether the bandwidth still grows |
-//! | `aggregation` | what ACKs bring at once beyond the bandwidth |
-//! | `probe_rtt_hold` | how long the window stays small for a round-trip time without queue |
-//! | `pacing_rate` | the rate at which segments leave |
+//! | `aggregation` | octets that ACKs deliver in excess of the bandwidth |
+//! | `probe_rtt_hold` | how long the window is small for a round-trip time without queue |
+//! | `pacing_rate` | the pacing rate |
 //! | `dice` | random numbers, the same in each run |
 
 mod aggregation;

@@ -1,15 +1,14 @@
 //! CUBIC (RFC 9438).
 //!
-//! Windows are counted in segments, as the RFC does; what of a segment is not yet a whole octet is
-//! carried over.
+//! Windows are counted in segments, as in the RFC; fractions of an octet are carried over.
 //!
-//! Left out: the response to ECN; `HyStart++` is [`super::HystartPlusPlus`]. What the RFC leaves
-//! open, and what we chose:
-//! - Slow start counts octets, one segment an ACK at most (RFC 5681, section 3.1), if no other L is
-//!   set (RFC 3465).
-//! - The window only grows while it is in use, and the time in which it is not does not count
+//! Not implemented: the response to ECN; `HyStart++` is [`super::HystartPlusPlus`]. What the RFC
+//! leaves open, and what we chose:
+//! - Slow start counts octets, at most one segment for each ACK (RFC 5681, section 3.1), unless
+//!   another L is set (RFC 3465).
+//! - The window grows only while it is in use, and the time in which it is not does not count
 //!   (section 5.8).
-//! - A time-out's ssthresh comes from what is outstanding, as that of a fast retransmit does
+//! - ssthresh after a time-out is computed from the outstanding data, as after a fast retransmit
 //!   (section 4.6).
 
 use std::time::Duration;
@@ -28,8 +27,7 @@ const BETA: f64 = 0.7;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// In congestion avoidance, cwnd follows a cubic function of the time since it began: steep, flat
-/// around the window at which the last loss was, and steep again; but never behind what Reno would
-/// have.
+/// around the window of the last loss, and steep again; but it is never smaller than Reno's window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
     /// The plateau, in segments; 0 before the first loss.
@@ -38,16 +36,16 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// The current stage of congestion avoidance.
     epoch: Option<Epoch>,
-    /// What follows is congestion avoidance after a fast retransmit, not after a time-out or a slow
-    /// start without loss.
+    /// The next congestion avoidance follows a fast retransmit, not a time-out or a slow start
+    /// without loss.
     is_after_reduction: bool,
-    /// Nothing was acknowledged since the last time-out.
+    /// No data was acknowledged since the last time-out.
     has_timed_out: bool,
     /// L: segments by which an ACK opens the window in slow start; None: one.
     slow_start_limit: Option<u32>,
-    /// Octets that cwnd is to grow by and that are no whole ones yet.
+    /// The fraction of an octet by which cwnd has still to grow.
     carry: f64,
-    /// When the last ACK in congestion avoidance came.
+    /// When the last ACK in congestion avoidance arrived.
     last_ack: Option<Instant>,
 }
 
@@ -59,7 +57,7 @@ struct Epoch {
     k: f64,
     /// The window at the plateau, in segments.
     w_max: f64,
-    /// What Reno would have, in segments.
+    /// The window of Reno, in segments.
     w_est: f64,
 }
 
@@ -68,13 +66,13 @@ impl Epoch {
     ///
     //= RFC 9438, section 4.2, figure 1.
     fn w_cubic(&self, t: f64) -> f64 {
-        let beyond = t - self.k;
-        C * beyond * beyond * beyond + self.w_max
+        let distance = t - self.k;
+        C * distance * distance * distance + self.w_max
     }
 }
 
 impl Cubic {
-    /// With this L.
+    /// Creates the control with this L.
     pub fn new(slow_start_limit: Option<u32>) -> Self {
         Self { slow_start_limit, ..Self::default() }
     }
@@ -91,7 +89,7 @@ impl Cubic {
         Epoch { start: now, k, w_max, w_est: cwnd }
     }
 
-    /// Remembers the window before a reduction. Returns ssthresh.
+    /// Records the window before a reduction. Returns ssthresh.
     fn reduce(&mut self, flight: &Flight) -> u32 {
         let cwnd = segments(flight.cwnd, flight);
         self.cwnd_prior = cwnd;
@@ -144,9 +142,9 @@ impl CongestionControl for Cubic {
             (target - cwnd) / cwnd * acked
         };
         self.carry += increase.max(0.0) * f64::from(flight.mss);
-        let whole = self.carry as u32;
-        self.carry -= f64::from(whole);
-        flight.open(whole);
+        let octets = self.carry as u32;
+        self.carry -= f64::from(octets);
+        flight.open(octets);
     }
 
     fn on_loss(&mut self, flight: &Flight) -> Reduction {

@@ -1,13 +1,13 @@
-//! CUBIC as Linux 6.18 has it (`net/ipv4/tcp_cubic.c`), where it differs from RFC 9438
+//! CUBIC as in Linux 6.18 (`net/ipv4/tcp_cubic.c`). The differences from RFC 9438
 //! ([`super::Cubic`]):
 //!
-//! - Windows are whole segments; ssthresh is 717/1024 of cwnd, used or not.
-//! - Where Reno would be faster, the window never grows faster than 8/15 of a segment a round trip:
-//!   the RFC has one whole segment above the window at which the last loss was.
-//! - Before the first loss the window grows by a twentieth a round trip at least.
-//! - The curve is calculated anew every 32nd of a second at most while the window stays the same.
-//! - A time-out forgets everything. In the slow start after it the window opens by all that an ACK
-//!   covers, if [`slow_start_limit`](crate::Config::slow_start_limit) does not forbid it.
+//! - Windows are in segments; ssthresh is 717/1024 of cwnd, used or not.
+//! - If Reno would be faster, the window grows by at most 8/15 of a segment a round trip; in the RFC,
+//!   by one segment above the window of the last loss.
+//! - Before the first loss the window grows by at least a twentieth a round trip.
+//! - The curve is recalculated at most every 32nd of a second while the window is unchanged.
+//! - A time-out resets all state. In the slow start after it, Linux opens the window by all octets
+//!   that an ACK covers, which [`slow_start_limit`](crate::Config::slow_start_limit) limits here.
 
 use std::time::Duration;
 
@@ -23,32 +23,34 @@ const BETA: u64 = 717;
 const CURVE: u64 = 410;
 /// Units of the curve's time in a second.
 const UNIT: u64 = 1024;
-/// Eighths of the window that have to be acknowledged before Reno's grows by a segment.
+/// Eighths of the window to be acknowledged before Reno's window grows by a segment.
 const RENO_EIGHTHS: u64 = 15;
-const LEAST_PERIOD: Duration = Duration::from_micros(31_250);
-const SETTLED: Duration = Duration::from_secs(1);
+const MIN_PERIOD: Duration = Duration::from_micros(31_250);
+/// Round-trip times are discarded for this time after an epoch begins.
+const RTT_DISCARD_TIME: Duration = Duration::from_secs(1);
 
-/// CUBIC in whole segments.
+/// CUBIC with windows in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CubicLinux {
-    /// Segments by which an ACK opens the window in the slow start after a time-out, where it is not the
-    /// one of RFC 3465.
+    /// Segments by which an ACK opens the window in the slow start after a time-out; None: the limit
+    /// of RFC 3465.
     slow_start_limit: Option<u32>,
     /// cwnd has not reached ssthresh since the last time-out.
     is_after_timeout: bool,
-    /// The plateau: the window of the last loss (`last_max_cwnd`); 0 if there was none.
+    /// The plateau: the window of the last loss (`last_max_cwnd`); 0 before the first loss.
     last_max: u32,
-    /// The least round-trip time.
+    /// The minimum round-trip time.
     min_rtt: Option<Duration>,
     epoch: Option<Epoch>,
-    /// For which window and when the curve was calculated last.
+    /// The window and the time of the last calculation of the curve.
     calculated: Option<(u32, Instant)>,
     /// Segments to be acknowledged before the window grows by one (`cnt`).
     segments_a_step: u32,
-    /// Segments acknowledged since it grew (`snd_cwnd_cnt`).
+    /// Segments acknowledged since the window last grew (`snd_cwnd_cnt`).
     acked: u32,
-    /// When a segment left last (`lsndtime`), and that nothing is outstanding since.
+    /// When the last segment was sent (`lsndtime`).
     last_sent: Option<Instant>,
+    /// No data was outstanding after the last ACK.
     is_idle: bool,
 }
 
@@ -60,7 +62,7 @@ struct Epoch {
     k: u64,
     /// The window at the plateau.
     origin: u32,
-    /// What Reno would have (`tcp_cwnd`), and the segments acknowledged towards its next step.
+    /// Reno's window (`tcp_cwnd`), and the segments acknowledged towards its next step.
     reno: u32,
     reno_acked: u32,
 }
@@ -72,7 +74,7 @@ impl Epoch {
         Self { start, k, origin: cwnd.max(last_max), reno: cwnd, reno_acked: 0 }
     }
 
-    /// The window that the curve has after `elapsed`.
+    /// The window on the curve after `elapsed`.
     fn target(&self, elapsed: Duration) -> u32 {
         let t = (elapsed.as_nanos() * u128::from(UNIT) / 1_000_000_000) as u64;
         let distance = u128::from(t.abs_diff(self.k));
@@ -81,7 +83,8 @@ impl Epoch {
         if t < self.k { self.origin.saturating_sub(change) } else { self.origin + change }
     }
 
-    /// So many segments were acknowledged. Returns by how much Reno's window is larger.
+    /// Updates Reno's window for the acknowledged segments. Returns by how many segments it is
+    /// larger than cwnd.
     fn reno_ahead(&mut self, acked: u32, cwnd: u32) -> u32 {
         self.reno_acked += acked;
         let step = (u64::from(cwnd) * RENO_EIGHTHS / 8).max(1) as u32;
@@ -92,7 +95,7 @@ impl Epoch {
 }
 
 impl CubicLinux {
-    /// With this limit after a time-out, or the RFC's.
+    /// Creates the control with this limit after a time-out, or the RFC's.
     pub fn new(slow_start_limit: Option<u32>) -> Self {
         Self { slow_start_limit, ..Self::default() }
     }
@@ -103,7 +106,7 @@ impl CubicLinux {
         if self.is_after_timeout { self.slow_start_limit.unwrap_or(1) } else { u32::MAX }
     }
 
-    /// In congestion avoidance. Returns by how many segments the window grows.
+    /// Processes an ACK in congestion avoidance. Returns by how many segments the window grows.
     fn avoid_congestion(&mut self, acked: u32, cwnd: u32, now: Instant) -> u32 {
         self.update(acked, cwnd, now);
         let mut steps = 0;
@@ -119,7 +122,7 @@ impl CubicLinux {
     fn update(&mut self, acked: u32, cwnd: u32, now: Instant) {
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, self.last_max));
         let ahead = epoch.reno_ahead(acked, cwnd);
-        if self.calculated.is_some_and(|(window, at)| window == cwnd && now.since(at) <= LEAST_PERIOD) {
+        if self.calculated.is_some_and(|(window, at)| window == cwnd && now.since(at) <= MIN_PERIOD) {
             return;
         }
         self.calculated = Some((cwnd, now));
@@ -128,33 +131,32 @@ impl CubicLinux {
         if self.last_max == 0 {
             segments = segments.min(20);
         }
-        if let Some(most) = cwnd.checked_div(ahead) {
-            segments = segments.min(most);
+        if let Some(limit) = cwnd.checked_div(ahead) {
+            segments = segments.min(limit);
         }
         self.segments_a_step = segments.max(2);
     }
 
     fn reduce(&mut self, flight: &Flight) -> u32 {
         let cwnd = flight.cwnd / flight.mss;
-        // Fast convergence: a flow whose window did not get back to the plateau makes room.
-        self.last_max = if cwnd < self.last_max { part(cwnd, 1024 + BETA, 2048) } else { cwnd };
+        // Fast convergence: a flow whose window did not return to the plateau releases bandwidth.
+        self.last_max = if cwnd < self.last_max { fraction(cwnd, 1024 + BETA, 2048) } else { cwnd };
         (self.epoch, self.acked) = (None, 0);
-        part(cwnd, BETA, 1024).max(2) * flight.mss
+        fraction(cwnd, BETA, 1024).max(2) * flight.mss
     }
 }
 
-/// So many of `of` parts of a window.
-const fn part(cwnd: u32, parts: u64, of: u64) -> u32 {
-    (cwnd as u64 * parts / of) as u32
+const fn fraction(cwnd: u32, numerator: u64, denominator: u64) -> u32 {
+    (cwnd as u64 * numerator / denominator) as u32
 }
 
 impl CongestionControl for CubicLinux {
-    /// The curve goes by the least round-trip time.
+    /// The curve depends on the minimum round-trip time.
     fn goes_by_segments(&self) -> bool {
         true
     }
 
-    /// A pause is no time of the curve (`CA_EVENT_TX_START`).
+    /// The time of the curve does not advance during a pause (`CA_EVENT_TX_START`).
     fn on_sent(&mut self, segment: &SentSegment) {
         let last_sent = self.last_sent.replace(segment.now);
         if std::mem::take(&mut self.is_idle)
@@ -183,10 +185,10 @@ impl CongestionControl for CubicLinux {
 
     fn on_other_ack(&mut self, ack: &AckSample, flight: &Flight) {
         self.is_idle = flight.outstanding() == 0;
-        // Right after a recovery round trips are not the path's.
-        let is_settled = self.epoch.is_none_or(|epoch| ack.now.since(epoch.start) >= SETTLED);
-        if let Some(rtt) = ack.rtt.filter(|_| is_settled) {
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        // Right after a recovery, round-trip times are not those of the path.
+        let is_valid = self.epoch.is_none_or(|epoch| ack.now.since(epoch.start) >= RTT_DISCARD_TIME);
+        if let Some(rtt) = ack.rtt.filter(|_| is_valid) {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
         }
     }
 

@@ -1,24 +1,24 @@
 //! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
 //! IEEE JSAC 13(8), 1995).
 //!
-//! All three of its parts are here: the retransmission rule (section III.A), congestion avoidance
-//! (III.B) and the slower slow start (III.C). What the paper leaves open or has otherwise, and what
-//! we chose:
+//! All three of its parts are implemented: the retransmission rule (section III.A), congestion
+//! avoidance (III.B) and the slower slow start (III.C). What the paper leaves open or does
+//! differently, and what we chose:
 //! - alpha = 1, beta = 3, gamma = 1 segments: its Vegas-1,3, and ns-2's defaults.
-//! - The round-trip time that is compared with the least one is the mean over the segments
-//!   acknowledged in a round, as in ns-2; the paper has that of one distinguished segment.
-//! - The window of "Expected" is what was outstanding when the round's last segment was
-//!   acknowledged, and "Actual" the same over the round-trip time: with data waiting, as many
-//!   octets leave in a round as are outstanding.
-//! - cwnd moves by one segment at the end of a round; ns-2 spreads an increase over the ACKs of the
-//!   next.
-//! - Leaving slow start, cwnd stays; ns-2 takes an eighth off.
-//! - A fast retransmission takes a quarter off cwnd, as in ns-2, which takes a half if the segment
-//!   had been retransmitted before. Only if the segment was sent after the last reduction: losses
-//!   at the old rate say nothing about the new one (section III.A).
+//! - The round-trip time compared with the minimum is the mean over the segments acknowledged in a
+//!   round, as in ns-2; the paper uses that of one distinguished segment.
+//! - The window of "Expected" is the data outstanding when the round's last segment was
+//!   acknowledged, and "Actual" is the same divided by the round-trip time: with data waiting, a
+//!   round sends as many octets as are outstanding.
+//! - cwnd changes by one segment at the end of a round; ns-2 spreads an increase over the ACKs of
+//!   the next round.
+//! - At the end of slow start cwnd is unchanged; ns-2 reduces it by an eighth.
+//! - A fast retransmission reduces cwnd by a quarter, as in ns-2, which reduces it by half if the
+//!   segment had been retransmitted before. It does so only if the segment was sent after the last
+//!   reduction: losses at the old rate carry no information about the new one (section III.A).
 //! - The fine-grained time-out is SRTT + 4 RTTVAR of exact times, without a minimum. A time-out of
-//!   the ordinary timer does what Reno does.
-//! - The window does not grow while it is not used: the difference would say nothing.
+//!   the ordinary timer has the same effect as in Reno.
+//! - The window does not grow while it is not used: the difference would be meaningless.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -29,29 +29,29 @@ use super::control::{CongestionControl, Reduction};
 use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
 
-/// Fewer segments of ours in queues: room for one more.
+/// The window grows while fewer of our segments are queued.
 const ALPHA: u64 = 1;
-/// More: one less.
+/// The window shrinks while more of our segments are queued.
 const BETA: u64 = 3;
-/// More: slow start is over.
+/// Slow start ends when more of our segments are queued.
 const GAMMA: u64 = 1;
 
-/// Keeps between alpha and beta segments in the queues of the path, by the difference that they
-/// make to the round-trip time.
+/// Keeps between alpha and beta segments in the queues of the path, estimated from the increase of
+/// the round-trip time.
 #[derive(Clone, Debug, Default)]
 pub struct Vegas {
-    /// What is outstanding, oldest first.
+    /// The outstanding segments, oldest first.
     segments: VecDeque<Segment>,
-    /// The least round-trip time: that of the path with empty queues.
+    /// The minimum round-trip time: that of the path with empty queues.
     base_rtt: Option<Duration>,
     /// SRTT and RTTVAR of exact times.
     estimate: Option<(Duration, Duration)>,
     round: Option<Round>,
-    /// In slow start: cwnd stays in this round.
+    /// In slow start: cwnd does not grow in this round.
     is_frozen: bool,
     /// The time of the latest ACK.
     now: Instant,
-    /// When cwnd was reduced last because of a loss.
+    /// When a loss last reduced cwnd.
     reduced: Option<Instant>,
 }
 
@@ -66,7 +66,7 @@ struct Segment {
 /// From the sending of a segment to its acknowledgment.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// The segment: the first one sent in the round.
+    /// The first segment sent in the round.
     mark: Seq,
     total: Duration,
     samples: u32,
@@ -100,8 +100,8 @@ impl Vegas {
         }
     }
 
-    /// Ends the round if its segment was acknowledged. Returns the octets that the path's queues
-    /// held of ours.
+    /// Ends the round if its first segment was acknowledged. Returns the octets that we had in the
+    /// queues of the path.
     ///
     /// Section III.B: Diff = Expected - Actual; here times `BaseRTT`.
     fn queued_in_round(&mut self, flight: &Flight) -> Option<u64> {
@@ -150,7 +150,7 @@ impl CongestionControl for Vegas {
         let queued = self.queued_in_round(flight);
         let mss = u64::from(flight.mss);
         if flight.cwnd < flight.ssthresh {
-            // Section III.C: every other round cwnd stays, and the rates can be compared.
+            // Section III.C: cwnd is unchanged every other round, so that the rates can be compared.
             if let Some(queued) = queued {
                 if self.is_frozen && queued > GAMMA * mss {
                     flight.ssthresh = flight.cwnd;

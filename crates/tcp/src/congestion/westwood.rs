@@ -2,19 +2,19 @@
 //! enhanced transport over wireless links", ACM `MobiCom` 2001), with the bandwidth filter as
 //! published there; not Westwood+, which samples once a round-trip time.
 //!
-//! With ACK k at time `t_k` that stands for `d_k` octets, and D = `t_k - t_(k-1)` (section 2.2):
+//! With ACK k at time `t_k` for `d_k` octets, and D = `t_k - t_(k-1)` (section 2.2):
 //! - the sample: `b_k = d_k / D`;
 //! - the filter, a low pass at 1/tau after Tustin's rule: `B_k = a B_(k-1) + (1 - a) (b_k +
 //!   b_(k-1)) / 2` with `a = (2 tau - D) / (2 tau + D)`;
 //! - without an ACK for tau/m, m at least 2, a virtual sample of 0.
 //!
-//! What ACKs stand for is counted as in section 2.3, and the window is set as in sections 3.1 and
-//! 3.2. What we did not find there, and what we chose:
+//! The octets of each ACK are counted as in section 2.3, and the window is set as in sections 3.1
+//! and 3.2. What the paper leaves open, and what we chose:
 //! - tau = 500 ms, m = 2.
 //! - The estimate begins at 0. ssthresh is at least two segments, after a fast retransmission too.
-//! - The sample behind virtual ones is over all the time since the last ACK: over what is left
-//!   since the last virtual one it would be as large as that is short.
-//! - Octets acknowledged at one instant count with the next sample.
+//! - The sample after virtual ones covers all the time since the last ACK: over the short time since
+//!   the last virtual one, it would be far too large.
+//! - Octets of ACKs at the same instant count with the next sample.
 //! - `RTTmin` is over the whole connection.
 
 use std::time::Duration;
@@ -27,16 +27,15 @@ use crate::flight::Flight;
 
 /// Time constant of the filter, in seconds.
 const TAU: f64 = 0.5;
-/// After this time without an ACK there is a virtual sample: tau/m.
-const LONGEST_GAP: Duration = Duration::from_millis(250);
+/// tau/m: the time without an ACK after which a virtual sample is added.
+const MAX_GAP: Duration = Duration::from_millis(250);
 
-/// Grows as Reno does. After a loss, ssthresh is what the measured bandwidth fills the empty path
-/// with.
+/// Grows as Reno does. After a loss, ssthresh is the product of the measured bandwidth and the
+/// minimum round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Westwood {
     filter: Filter,
-    /// Octets that duplicate ACKs stood for, and that the next ACK of new data acknowledges once
-    /// more.
+    /// Octets counted for duplicate ACKs, which the next ACK of new data acknowledges again.
     accounted_for: u32,
     rtt_min: Option<Duration>,
 }
@@ -47,9 +46,9 @@ struct Filter {
     estimate: f64,
     /// `b_k`, in octets a second.
     sample: f64,
-    /// When the last ACK came.
+    /// When the last ACK arrived.
     last: Option<Instant>,
-    /// Octets that no sample has counted yet.
+    /// Octets that are not part of a sample yet.
     pending: f64,
 }
 
@@ -57,7 +56,7 @@ impl Filter {
     fn acknowledge(&mut self, octets: u32, now: Instant) {
         self.pending += f64::from(octets);
         let Some(last) = self.last else {
-            // There is no rate of a first ACK.
+            // The first ACK gives no rate.
             (self.last, self.pending) = (Some(now), 0.0);
             return;
         };
@@ -65,14 +64,14 @@ impl Filter {
         if since.is_zero() {
             return;
         }
-        let virtual_samples = since.as_nanos().saturating_sub(1) / LONGEST_GAP.as_nanos();
-        // After a hundred, nothing is left of what was before.
+        let virtual_samples = since.as_nanos().saturating_sub(1) / MAX_GAP.as_nanos();
+        // After a hundred, the earlier estimate has no influence.
         for _ in 0..virtual_samples.min(100) {
-            self.step(0.0, LONGEST_GAP.as_secs_f64());
+            self.step(0.0, MAX_GAP.as_secs_f64());
         }
-        let virtual_time = LONGEST_GAP.as_nanos() * virtual_samples;
-        let rest = Duration::from_nanos((since.as_nanos() - virtual_time) as u64);
-        self.step(self.pending / since.as_secs_f64(), rest.as_secs_f64());
+        let virtual_time = MAX_GAP.as_nanos() * virtual_samples;
+        let remaining = Duration::from_nanos((since.as_nanos() - virtual_time) as u64);
+        self.step(self.pending / since.as_secs_f64(), remaining.as_secs_f64());
         (self.last, self.pending) = (Some(now), 0.0);
     }
 
@@ -84,7 +83,7 @@ impl Filter {
 }
 
 impl Westwood {
-    /// The estimate of the bandwidth, in octets a second.
+    /// The estimated bandwidth, in octets per second.
     pub const fn bandwidth(&self) -> f64 {
         self.filter.estimate
     }
@@ -93,13 +92,13 @@ impl Westwood {
         let octets = self.octets(ack.acked, flight.mss);
         self.filter.acknowledge(octets, ack.now);
         if let Some(rtt) = ack.rtt {
-            self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |rtt_min| rtt_min.min(rtt)));
         }
     }
 
-    /// What an ACK stands for, in octets (section 2.3): a duplicate one for a segment that arrived
-    /// out of order; one of new data for what duplicate ACKs have not stood for, but for a segment
-    /// at least.
+    /// The octets that an ACK counts for (section 2.3): for a duplicate ACK, a segment that arrived
+    /// out of order; for an ACK of new data, the octets not counted for duplicate ACKs, but at least
+    /// one segment.
     fn octets(&mut self, acked: u32, mss: u32) -> u32 {
         if acked == 0 {
             self.accounted_for = self.accounted_for.saturating_add(mss);
@@ -108,9 +107,9 @@ impl Westwood {
         if acked <= mss {
             return acked;
         }
-        let known = self.accounted_for.min(acked);
-        self.accounted_for -= known;
-        (acked - known).max(mss)
+        let counted = self.accounted_for.min(acked);
+        self.accounted_for -= counted;
+        (acked - counted).max(mss)
     }
 
     /// Sections 3.1 and 3.2: ssthresh = BWE * `RTTmin`.
@@ -135,7 +134,7 @@ impl CongestionControl for Westwood {
         flight.open(increment);
     }
 
-    /// Section 3.1: cwnd becomes ssthresh if it was more, and stays if it was not.
+    /// Section 3.1: cwnd is limited to ssthresh.
     fn on_loss(&mut self, flight: &Flight) -> Reduction {
         let ssthresh = self.ssthresh(flight);
         Reduction { ssthresh, cwnd: flight.cwnd.min(ssthresh) }

@@ -1,11 +1,11 @@
-//! ACK aggregation: what ACKs bring at once beyond what the bandwidth says (draft-ietf-ccwg-bbr,
-//! section 5.5.9).
+//! ACK aggregation: octets that ACKs deliver at once in excess of the bandwidth
+//! (draft-ietf-ccwg-bbr, section 5.5.9).
 
 use lasthop_packet::Instant;
 
 use super::rate::octets_in;
 
-/// A time in which ACKs come in at the bandwidth or faster.
+/// A period in which ACKs arrive at the bandwidth or faster.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     start: Instant,
@@ -13,12 +13,12 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Starts counting again.
+    /// Starts a new period.
     pub(super) const fn restart(&mut self, now: Instant) {
         (self.start, self.acked) = (now, 0);
     }
 
-    /// An ACK brought octets. Returns how many are beyond what the bandwidth says since the start.
+    /// Processes an ACK. Returns the octets of this period in excess of the bandwidth.
     pub(super) fn excess(&mut self, acked: u64, bandwidth: u64, now: Instant) -> u64 {
         let mut expected = octets_in(bandwidth, now.since(self.start));
         if self.acked <= expected {
@@ -35,14 +35,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_excess_of_a_burst_is_what_came_before_its_time() {
+    fn the_excess_is_the_acknowledged_octets_above_the_bandwidth() {
         let mut aggregation = Aggregation::default();
         let at = Instant::from_millis;
-        // 1000 octets a millisecond; ACKs for 5000 each, of which three come at once.
+        // 1000 octets a millisecond; ACKs for 5000 octets each, three of them in a burst.
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1000)), 5000);
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1000)), 10_000);
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1001)), 14_000);
-        // 15 ms later, all that was expected has come: counting starts again.
+        // 14 ms later, the bandwidth has caught up: a new period starts.
         assert_eq!(aggregation.excess(5000, 1_000_000, at(1015)), 5000);
     }
 }

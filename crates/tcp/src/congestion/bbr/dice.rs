@@ -1,4 +1,4 @@
-//! Random numbers that are the same in each run: from the connection's first sequence number.
+//! Random numbers that are the same in each run, seeded with the connection's first sequence number.
 
 use lasthop_packet::Seq;
 
@@ -13,7 +13,7 @@ impl Dice {
         Self { state: seed.0 as u64 }
     }
 
-    /// A number below `n`, which is at least 1.
+    /// Returns a number below `n`, which must be at least 1.
     pub(super) const fn below(&mut self, n: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_comes_up_about_as_often() {
+    fn the_numbers_are_uniformly_distributed() {
         let mut dice = Dice::new(Seq(77));
         let mut counts = [0; 7];
         for _ in 0..7000 {

@@ -1,24 +1,24 @@
-//! Whether the pipe is full: sending faster no longer brings more (draft-ietf-ccwg-bbr, section
-//! 5.3.1.2).
+//! Detection of a full pipe: a higher sending rate no longer increases the delivery rate
+//! (draft-ietf-ccwg-bbr, section 5.3.1.2).
 
-/// Round trips without growth that are enough.
+/// Round trips without growth after which the pipe is full.
 const ROUNDS: u32 = 3;
 
-/// Looks for a plateau of the bandwidth.
+/// Detects a plateau of the bandwidth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// It is full since the last [`Self::reset_to`] (`BBR.full_bw_now`).
+    /// The pipe has become full since the last [`Self::reset_to`] (`BBR.full_bw_now`).
     pub(super) is_full: bool,
-    /// It was full at some time (`BBR.full_bw_reached`).
+    /// The pipe was full at some time (`BBR.full_bw_reached`).
     pub(super) was_reached: bool,
-    /// The bandwidth that is compared with (`BBR.full_bw`).
+    /// The bandwidth to compare with (`BBR.full_bw`).
     baseline: u64,
     /// Round trips without growth (`BBR.full_bw_count`).
     count: u32,
 }
 
 impl FullPipe {
-    /// A round trip is over that the application did not limit.
+    /// A round trip has ended in which the application did not limit the sender.
     ///
     //= draft-ietf-ccwg-bbr, section 5.3.1.2: growth is a quarter more.
     pub(super) const fn on_round(&mut self, bandwidth: u64) {
@@ -35,18 +35,18 @@ impl FullPipe {
         }
     }
 
-    /// Starts again, and looks for growth above this bandwidth.
+    /// Restarts the detection of growth above this bandwidth.
     pub(super) const fn reset_to(&mut self, baseline: u64) {
         (self.baseline, self.count, self.is_full) = (baseline, 0, false);
     }
 
-    /// It counts as full for another reason.
+    /// Declares the pipe full for another reason.
     pub(super) const fn end(&mut self) {
         (self.is_full, self.was_reached) = (true, true);
     }
 
-    /// Any bandwidth of the next round trip counts as growth.
-    pub(super) const fn forget_baseline(&mut self) {
+    /// Counts any bandwidth of the next round trip as growth.
+    pub(super) const fn clear_baseline(&mut self) {
         self.baseline = 0;
     }
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_rounds_without_a_quarter_more_are_enough() {
+    fn the_pipe_is_full_after_three_rounds_without_growth_by_a_quarter() {
         let mut pipe = FullPipe::default();
         for bandwidth in [100, 125, 157, 190, 190] {
             pipe.on_round(bandwidth);

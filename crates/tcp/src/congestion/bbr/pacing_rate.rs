@@ -1,21 +1,22 @@
-//! The rate at which segments leave (draft-ietf-ccwg-bbr, section 5.6.2).
+//! The pacing rate (draft-ietf-ccwg-bbr, section 5.6.2).
 
 use std::time::Duration;
 
 use super::rate::per_second;
 use crate::congestion::Pacing;
 
-/// Without a round-trip time, one is assumed.
+/// The round-trip time assumed before the first measurement.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// Below this rate, in octets a second, single segments leave, not pairs (`bbr_min_tso_rate`).
-const PAIRS_FROM: u64 = 1_200_000 / 8;
+/// Below this rate, in octets per second, single segments are sent instead of pairs
+/// (`bbr_min_tso_rate`).
+const MIN_RATE_OF_PAIRS: u64 = 1_200_000 / 8;
 /// The largest burst, in segments (`bbr_tso_segs_goal`) and octets.
-const MOST_SEGMENTS: u64 = 127;
-const MOST_OCTETS: u64 = 65_215;
-/// A burst is what leaves in this part of a second.
-const BURSTS_A_SECOND: u64 = 1024;
+const MAX_BURST_SEGMENTS: u64 = 127;
+const MAX_BURST_OCTETS: u64 = 65_215;
+/// Bursts per second at the pacing rate.
+const BURSTS_PER_SECOND: u64 = 1024;
 
-/// A rate, in octets a second.
+/// A pacing rate, in octets per second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PacingRate {
     rate: u64,
@@ -27,40 +28,40 @@ impl PacingRate {
     pub(super) fn begin(&mut self, cwnd: u32, srtt: Option<Duration>, gain: impl Fn(u64) -> u64) {
         self.has_rtt = srtt.is_some();
         let rtt = srtt.unwrap_or(NOMINAL_RTT).max(Duration::from_micros(1));
-        self.rate = below(gain(per_second(u64::from(cwnd), rtt)));
+        self.rate = with_margin(gain(per_second(u64::from(cwnd), rtt)));
     }
 
-    /// The first round-trip time was not known yet: the rate is set again when it is.
-    pub(super) fn note_rtt(&mut self, cwnd: u32, srtt: Option<Duration>, gain: impl Fn(u64) -> u64) {
+    /// Sets the rate again as soon as the first round-trip time is known.
+    pub(super) fn on_rtt(&mut self, cwnd: u32, srtt: Option<Duration>, gain: impl Fn(u64) -> u64) {
         if !self.has_rtt && srtt.is_some() {
             self.begin(cwnd, srtt, gain);
         }
     }
 
-    /// The bandwidth with its gain; as long as the pipe is not full, the rate only grows. Before a
-    /// bandwidth was measured, it stays what it is.
+    /// Sets the rate to the bandwidth times its gain. Until the pipe is full, the rate only grows;
+    /// before the first measurement of the bandwidth, it is unchanged.
     ///
     //= draft-ietf-ccwg-bbr, section 5.6.2: SetPacingRateWithGain ().
     pub(super) const fn set(&mut self, bandwidth_with_gain: u64, is_full: bool) {
-        let rate = below(bandwidth_with_gain);
+        let rate = with_margin(bandwidth_with_gain);
         if rate > self.rate || (is_full && rate > 0) {
             self.rate = rate;
         }
     }
 
     pub(super) const fn get(&self) -> Pacing {
-        let min_burst = if self.rate < PAIRS_FROM { 1 } else { 2 };
+        let min_burst = if self.rate < MIN_RATE_OF_PAIRS { 1 } else { 2 };
         Pacing { rate: if self.rate > 0 { self.rate } else { 1 }, min_burst }
     }
 
-    /// Segments that leave at once (`bbr_tso_segs_goal`).
+    /// Segments sent at once (`bbr_tso_segs_goal`).
     pub(super) fn burst(&self, mss: u32) -> u64 {
-        let octets = (self.rate / BURSTS_A_SECOND).min(MOST_OCTETS);
-        (octets / u64::from(mss)).max(u64::from(self.get().min_burst)).min(MOST_SEGMENTS)
+        let octets = (self.rate / BURSTS_PER_SECOND).min(MAX_BURST_OCTETS);
+        (octets / u64::from(mss)).max(u64::from(self.get().min_burst)).min(MAX_BURST_SEGMENTS)
     }
 }
 
-/// A hundredth below, so that no queue stays.
-const fn below(rate: u64) -> u64 {
+/// Takes 1% off the rate, so that no queue persists.
+const fn with_margin(rate: u64) -> u64 {
     rate - rate / 100
 }

@@ -1,5 +1,5 @@
-//! How long the window stays small to measure a round-trip time without queue: 200 ms and a round
-//! trip (draft-ietf-ccwg-bbr, section 5.3.4.3).
+//! How long the window is small to measure a round-trip time without queue: 200 ms and a round trip
+//! (draft-ietf-ccwg-bbr, section 5.3.4.3).
 
 use std::time::Duration;
 
@@ -9,17 +9,18 @@ use super::rounds::Rounds;
 
 const DURATION: Duration = Duration::from_millis(200);
 
-/// The time with a small window.
+/// The period with a small window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRttHold {
-    /// When it is over; None as long as more is in the network.
+    /// When it ends; None until the network is drained.
     done_at: Option<Instant>,
     is_round_done: bool,
 }
 
 impl ProbeRttHold {
-    /// An ACK came; `is_drained` if no more is in the network than is to be. Returns whether the
-    /// time may be over ([`Self::is_done`]).
+    /// Processes an ACK; `is_drained` if the octets in the network fit into the small window.
+    /// Returns whether a round trip has passed, so that the period may have ended
+    /// ([`Self::is_done`]).
     pub(super) fn on_ack(
         &mut self,
         is_drained: bool,
@@ -38,7 +39,7 @@ impl ProbeRttHold {
         self.is_round_done
     }
 
-    /// Whether the time is over.
+    /// Whether the 200 ms have passed.
     pub(super) fn is_done(&self, now: Instant) -> bool {
         self.done_at.is_some_and(|at| now > at)
     }
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_begins_when_the_queue_is_drained_and_lasts_200_ms_and_a_round_trip() {
+    fn it_begins_when_the_network_is_drained_and_lasts_200_ms_and_a_round_trip() {
         let (mut hold, mut rounds) = (ProbeRttHold::default(), Rounds::default());
         let at = Instant::from_millis;
         assert!(!hold.on_ack(false, &mut rounds, 1000, at(0)));

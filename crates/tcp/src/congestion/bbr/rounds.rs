@@ -1,20 +1,20 @@
-//! Round trips counted by packets: one is over when a segment is delivered that left after the last
-//! one was over (draft-ietf-ccwg-bbr, section 5.5.1).
+//! Packet-timed round trips: a round trip ends when a segment is delivered that was sent after the
+//! end of the previous one (draft-ietf-ccwg-bbr, section 5.5.1).
 
 /// Counts round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
-    /// How many are over (`BBR.round_count`).
+    /// Completed round trips (`BBR.round_count`).
     pub(super) count: u64,
-    /// The last ACK ended one (`BBR.round_start`).
+    /// The last ACK ended a round trip (`BBR.round_start`).
     pub(super) is_start: bool,
     /// Octets delivered when the current one began (`BBR.next_round_delivered`).
     next_delivered: u64,
 }
 
 impl Rounds {
-    /// An ACK delivered a segment that left when `prior` octets were delivered; now it is
-    /// `delivered`.
+    /// Processes the delivery of a segment: `prior` octets were delivered when it was sent, and
+    /// `delivered` are now.
     #[inline]
     pub(super) const fn on_delivery(&mut self, prior: u64, delivered: u64) {
         self.is_start = prior >= self.next_delivered;
@@ -24,7 +24,7 @@ impl Rounds {
         }
     }
 
-    /// A round trip begins with what leaves from now on.
+    /// Begins a round trip with the next segment sent.
     pub(super) const fn begin(&mut self, delivered: u64) {
         self.next_delivered = delivered;
     }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_is_over_when_something_is_delivered_that_left_after_the_last_one() {
+    fn a_round_ends_when_a_segment_sent_after_the_previous_one_is_delivered() {
         let mut rounds = Rounds::default();
         rounds.on_delivery(0, 1000);
         assert_eq!((rounds.count, rounds.is_start), (1, true));

@@ -1,5 +1,5 @@
-//! A bottleneck for a model of the path: a queue, a rate, a round-trip time, an ACK for each
-//! segment.
+//! A simulated bottleneck for tests of a path model: a queue, a rate, a round-trip time, and an ACK
+//! for each segment.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow::Continue;
@@ -21,16 +21,16 @@ pub(super) struct Pipe<M> {
     pub queue: RetransmissionQueue,
     pub now: Instant,
     pub stage: Stage,
-    /// Of the bottleneck, in octets a second.
+    /// Rate of the bottleneck, in octets per second.
     pub rate: u64,
     pub rtt: Duration,
-    /// Octets that may wait.
+    /// Limit of the queue, in octets.
     pub buffer: u64,
-    /// Segments of 1000 that are lost at random.
+    /// Random loss, in segments of 1000.
     pub loss: u64,
-    /// What a policer in front lets through: octets a second, and the depth of its bucket.
+    /// Policer before the bottleneck: octets per second, and the depth of its bucket.
     pub policer: Option<(u64, u64)>,
-    /// Segments that the application still has to send.
+    /// Segments that the application has not sent yet.
     pub data: u64,
     pub dropped: u64,
     tokens: u64,
@@ -39,7 +39,7 @@ pub(super) struct Pipe<M> {
     is_busy_until: Instant,
     next_send: Instant,
     wire: VecDeque<(Instant, Seq)>,
-    /// Received behind a gap, by the distance from the start.
+    /// Segments received above a gap, as distances from the start.
     held: BTreeSet<u32>,
     recovery_end: Seq,
 }
@@ -78,19 +78,19 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         }
     }
 
-    /// Goes on for so long.
+    /// Runs for this time.
     pub(super) fn run(&mut self, time: Duration) {
         let end = self.now + time;
         self.run_while(end, |_| true);
         self.now = end;
     }
 
-    /// Goes on until this holds after an ACK, for a minute at most.
+    /// Runs until this holds after an ACK, for at most a minute.
     pub(super) fn run_until(&mut self, mut holds: impl FnMut(&Self) -> bool) {
         self.run_while(self.now + Duration::from_secs(60), |pipe| !holds(pipe));
     }
 
-    fn run_while(&mut self, end: Instant, mut goes_on: impl FnMut(&Self) -> bool) {
+    fn run_while(&mut self, end: Instant, mut holds: impl FnMut(&Self) -> bool) {
         loop {
             while self.next_send <= self.now && self.send() {}
             let departure = self.can_send().then_some(self.next_send);
@@ -99,20 +99,20 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
             self.now = self.now.max(next);
             if self.wire.front().is_some_and(|(at, _)| *at <= self.now) {
                 self.acknowledge();
-                if !goes_on(self) {
+                if !holds(self) {
                     return;
                 }
             }
         }
     }
 
-    /// The application has this number of segments more to send.
+    /// The application writes this number of segments.
     pub(super) fn write(&mut self, segments: u64) {
-        self.note_application_limit();
+        self.check_application_limit();
         self.data += segments;
     }
 
-    /// The bottleneck becomes slower by this factor, for what waits too.
+    /// Divides the rate of the bottleneck by this factor, for queued segments too.
     pub(super) fn slow_down(&mut self, times: u32) {
         self.rate /= u64::from(times);
         let now = self.now;
@@ -121,14 +121,14 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         self.wire.iter_mut().for_each(|(at, _)| *at = later(*at));
     }
 
-    /// Octets that wait for the bottleneck.
+    /// Octets queued at the bottleneck.
     pub(super) fn backlog(&self) -> u64 {
         octets_in(self.rate, self.is_busy_until.since(self.now))
     }
 
     fn can_send(&self) -> bool {
-        let has_something = self.data > 0 || self.queue.next_lost(MSS).is_some();
-        has_something && self.queue.in_network() + MSS <= self.flight.cwnd
+        let has_data = self.data > 0 || self.queue.next_lost(MSS).is_some();
+        has_data && self.queue.in_network() + MSS <= self.flight.cwnd
     }
 
     fn send(&mut self) -> bool {
@@ -153,27 +153,27 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
     }
 
     fn carry(&mut self, seq: Seq) {
-        let is_lost = self.dice.below(1000) < self.loss || !self.is_let_through();
+        let is_lost = self.dice.below(1000) < self.loss || !self.passes_policer();
         if is_lost || self.backlog() > self.buffer {
             self.dropped += 1;
             return;
         }
-        let takes = Duration::from_nanos(u64::from(MSS) * 1_000_000_000 / self.rate);
-        self.is_busy_until = self.is_busy_until.max(self.now) + takes;
+        let duration = Duration::from_nanos(u64::from(MSS) * 1_000_000_000 / self.rate);
+        self.is_busy_until = self.is_busy_until.max(self.now) + duration;
         self.wire.push_back((self.is_busy_until + self.rtt, seq));
     }
 
-    fn is_let_through(&mut self) -> bool {
+    fn passes_policer(&mut self) -> bool {
         let Some((rate, depth)) = self.policer else { return true };
         let since = self.now.since(self.filled_at);
         self.tokens = (self.tokens + octets_in(rate, since)).min(depth);
         self.filled_at = self.now;
-        let is_enough = self.tokens >= u64::from(MSS);
-        self.tokens -= if is_enough { u64::from(MSS) } else { 0 };
-        is_enough
+        let has_tokens = self.tokens >= u64::from(MSS);
+        self.tokens -= if has_tokens { u64::from(MSS) } else { 0 };
+        has_tokens
     }
 
-    fn note_application_limit(&mut self) {
+    fn check_application_limit(&mut self) {
         if self.data == 0 && self.queue.in_network() < self.flight.cwnd {
             self.queue.note_application_limited();
         }
@@ -181,7 +181,7 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
 
     fn acknowledge(&mut self) {
         let Some((_, seq)) = self.wire.pop_front() else { return };
-        self.note_application_limit();
+        self.check_application_limit();
         let (in_network_before, lost_before) = (self.queue.in_network(), self.queue.lost_in_all());
         let outstanding = self.flight.outstanding();
         self.queue.begin_ack(None);
@@ -214,7 +214,7 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         });
     }
 
-    /// An ACK comes in recovery that says nothing of a rate, and delivers these octets.
+    /// Processes an ACK in recovery that delivers these octets and has no rate sample.
     pub(super) fn acknowledge_in_recovery(&mut self, acked: u32) {
         let ack = AckSample { now: self.now, acked, outstanding: acked, rtt: None, srtt: None, rate: None };
         self.model.update(&mut PathSample {
@@ -229,7 +229,7 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         });
     }
 
-    /// What left before what was delivered last is lost: nothing is reordered here.
+    /// Marks as lost all segments sent before the one delivered last: there is no reordering.
     fn detect_losses(&mut self, lost_before: u64) {
         if let Some(newest) = self.queue.delivery().newest {
             let Self { model, flight, queue, now, .. } = self;
@@ -247,13 +247,13 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         }
     }
 
-    /// A recovery begins.
+    /// Begins a recovery.
     pub(super) fn recover(&mut self) {
         self.model.on_loss(&self.flight);
         (self.stage, self.recovery_end) = (Stage::Recovery, self.flight.max);
     }
 
-    /// The last recovery was needless.
+    /// Undoes the last recovery, which was spurious.
     pub(super) fn undo(&mut self) {
         self.queue.unmark_lost();
         self.model.on_undo(&self.flight);

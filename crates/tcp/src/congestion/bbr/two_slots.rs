@@ -1,9 +1,9 @@
-//! The largest value of the current period and the one before.
+//! The maximum of the current period and the previous one.
 
 /// A maximum over two periods.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TwoSlots {
-    before: u64,
+    previous: u64,
     current: u64,
 }
 
@@ -11,7 +11,7 @@ impl TwoSlots {
     /// The maximum; 0 at the beginning.
     #[inline]
     pub(super) const fn get(&self) -> u64 {
-        if self.current > self.before { self.current } else { self.before }
+        if self.current > self.previous { self.current } else { self.previous }
     }
 
     #[inline]
@@ -21,9 +21,9 @@ impl TwoSlots {
         }
     }
 
-    /// A new period begins.
+    /// Begins a new period.
     pub(super) const fn advance(&mut self) {
-        *self = Self { before: self.current, current: 0 };
+        *self = Self { previous: self.current, current: 0 };
     }
 }
 

@@ -1,28 +1,28 @@
-//! BBR version 1 as Linux 6.18 has it (`net/ipv4/tcp_bbr.c`, whose names are in parentheses).
+//! BBR version 1 as in Linux 6.18 (`net/ipv4/tcp_bbr.c`, whose names are in parentheses).
 //!
 //! | file | what |
 //! |---|---|
-//! | `model` | [`Bbr`]: what it does, and what it remembers |
-//! | `bandwidth` | how fast the path is |
-//! | `modes` | when one mode ends and another begins, and the gains of each |
+//! | `model` | [`Bbr`]: its mode and its state |
+//! | `bandwidth` | the bandwidth of the path |
+//! | `modes` | the transitions between modes, and the gains of each mode |
 //! | `probe_rtt` | the mode that measures the round-trip time |
-//! | `cwnd` | what the window becomes with an ACK |
+//! | `cwnd` | the window after an ACK |
 //!
-//! The parts of the model, which know nothing of it:
+//! The parts of the model, which do not depend on it:
 //!
 //! | file | what |
 //! |---|---|
 //! | `gain` | multiples of the bandwidth |
-//! | `gain_cycle` | faster and slower in turns, to find more bandwidth and to share it |
-//! | `min_rtt` | the least round-trip time of ten seconds |
-//! | `long_term` | the rate that a policer lets through |
-//! | `extra_acked` | room for what ACKs bring at once |
-//! | `window` | cwnd before it was reduced, and in recovery |
+//! | `gain_cycle` | alternating higher and lower gains, to find more bandwidth and to share it |
+//! | `min_rtt` | the minimum round-trip time of ten seconds |
+//! | `long_term` | the rate of a policer |
+//! | `extra_acked` | room for aggregated ACKs |
+//! | `window` | cwnd before a reduction, and in recovery |
 //!
-//! What differs from Linux:
+//! Differences from Linux:
 //! - Octets are counted, not packets; where Linux rounds to packets, so do we.
-//! - Counters do not overflow: an interval is not given up because it is too long to count.
-//! - Chance comes from the connection's first sequence number.
+//! - Counters do not overflow: an interval is not discarded because it is too long to count.
+//! - Random numbers are seeded with the connection's first sequence number.
 
 mod bandwidth;
 mod cwnd;
@@ -88,8 +88,8 @@ impl PathModel for Bbr {
 
     /// `bbr_set_state`.
     fn on_loss_state(&mut self, _now: Instant, queue: &RetransmissionQueue) {
-        self.window.note_loss_state();
-        self.full_pipe.forget_baseline();
+        self.window.enter_loss_stage();
+        self.full_pipe.clear_baseline();
         self.rounds.is_start = true;
         self.sample_long_term(true, false, queue);
     }
@@ -111,7 +111,7 @@ impl CongestionControl for Bbr {
     /// The model has set the window already.
     fn on_ack(&mut self, _ack: &AckSample, _flight: &mut Flight) {}
 
-    /// `bbr_ssthresh`: nothing is reduced, and the window is remembered.
+    /// `bbr_ssthresh`: saves the window, and does not reduce it.
     fn on_loss(&mut self, flight: &Flight) -> Reduction {
         self.window.save(flight.cwnd, self.mode == Mode::ProbeRtt);
         Reduction::to(flight.cwnd)

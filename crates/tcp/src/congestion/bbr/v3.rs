@@ -2,34 +2,35 @@
 //!
 //! | file | section | what |
 //! |---|---|---|
-//! | `model` | 5.5 | [`Bbr3`]: what it remembers of the path, brought up to date with each ACK |
-//! | `startup` | 5.3.1, 5.3.2 | out of Startup, out of Drain |
+//! | `model` | 5.5 | [`Bbr3`]: the model of the path, and its update with each ACK |
+//! | `startup` | 5.3.1, 5.3.2 | the end of Startup and of Drain |
 //! | `probe_bandwidth` | 5.3.3 | the cycle that probes for bandwidth |
-//! | `probe_rtt` | 5.3.4 | the state that measures the least round-trip time |
-//! | `losses` | 5.5.10.2 | what a lost segment says of how much the path takes |
-//! | `spurious` | 5.5.11 | takes back what a loss did that was none |
-//! | `cwnd` | 5.6.4 | what the window becomes with an ACK |
+//! | `probe_rtt` | 5.3.4 | the state that measures the minimum round-trip time |
+//! | `losses` | 5.5.10.2 | the effect of a lost segment on the long-term limit |
+//! | `spurious` | 5.5.11 | undo of the effects of a spurious loss |
+//! | `cwnd` | 5.6.4 | the window after an ACK |
 //!
-//! The parts of the model, which know nothing of it:
+//! The parts of the model, which do not depend on it:
 //!
 //! | file | section | what |
 //! |---|---|---|
 //! | `state` | 5.6.1 | the states and their gains |
-//! | `lost_ranges` | 5.3.1.3 | ranges that were lost in a round trip |
-//! | `cycle` | 5.3.3 | where it is in that cycle |
-//! | `min_rtt` | 5.3.4 | the least round-trip times |
-//! | `long_term` | 5.5.10 | how much the path takes while it is probed |
-//! | `short_term` | 5.5.10.3 | how much it takes in between |
+//! | `lost_ranges` | 5.3.1.3 | ranges lost in a round trip |
+//! | `cycle` | 5.3.3 | the position in that cycle |
+//! | `min_rtt` | 5.3.4 | the minimum round-trip times |
+//! | `long_term` | 5.5.10 | the limit that probes of the path find |
+//! | `short_term` | 5.5.10.3 | the limit between probes |
 //! | `undo` | 5.5.11 | the limits before losses |
-//! | `window` | 5.6.4 | cwnd before it was reduced, and whether it is used |
+//! | `window` | 5.6.4 | cwnd before a reduction, and its use |
 //!
 //! What the draft leaves open, and what we chose:
-//! - Startup ends because of losses where a round trip of recovery is over that lost more than 2%
-//!   in six ranges; a range that goes on from the last lost segment is no new one.
-//! - cwnd counts as used (`C.is_cwnd_limited`) if an ACK of this round trip or the last one found
-//!   less than a segment of room.
-//! - An ACK whose interval is too short for a rate says nothing, not even of rounds, as in Linux.
-//! - Chance comes from the connection's first sequence number.
+//! - Startup ends because of losses if a round trip of recovery lost more than 2% in six ranges; a
+//!   range adjacent to the last lost segment does not count as new.
+//! - cwnd counts as used (`C.is_cwnd_limited`) if less than a segment of room was left at an ACK of
+//!   this round trip or the last one.
+//! - An ACK whose interval is too short for a rate does not update the model, not even the count of
+//!   rounds, as in Linux.
+//! - Random numbers are seeded with the connection's first sequence number.
 
 mod cwnd;
 mod cycle;
@@ -64,7 +65,11 @@ impl Bbr3 {
     /// `UpdateModelAndState ()`.
     fn update_model(&mut self, path: &mut PathSample<'_>) {
         let delivery_rate = Self::rate(path);
-        self.short_term.note_delivery(path.ack.rate.as_ref(), delivery_rate, path.queue.delivered());
+        self.short_term.update_delivery_signals(
+            path.ack.rate.as_ref(),
+            delivery_rate,
+            path.queue.delivered(),
+        );
         self.update_max_bandwidth(path, delivery_rate);
         self.short_term.adapt(self.state.is_accelerating(), self.max_bandwidth.get(), path.flight.cwnd);
         self.update_aggregation(path);
@@ -91,10 +96,10 @@ impl PathModel for Bbr3 {
 
     //= draft-ietf-ccwg-bbr, section 5.2.3: UpdateOnACK ().
     fn update(&mut self, path: &mut PathSample<'_>) {
-        self.window.note_use(path.in_network_before, path.flight);
-        self.restore_if_due(path);
+        self.window.update_use(path.in_network_before, path.flight);
+        self.undo_spurious_loss(path);
         self.update_model(path);
-        self.pacing.note_rtt(path.flight.cwnd, path.ack.srtt, |rate| State::Startup.pacing_gain().of(rate));
+        self.pacing.on_rtt(path.flight.cwnd, path.ack.srtt, |rate| State::Startup.pacing_gain().of(rate));
         self.set_pacing_rate(self.state.pacing_gain());
         self.set_window(path);
     }
@@ -116,7 +121,7 @@ impl PathModel for Bbr3 {
 
     //= draft-ietf-ccwg-bbr, section 5.6.4.4: OnEnterRTO ().
     fn on_loss_state(&mut self, _now: Instant, _queue: &RetransmissionQueue) {
-        self.window.note_stage(Stage::Loss);
+        self.window.set_stage(Stage::Loss);
     }
 }
 

@@ -1,5 +1,5 @@
-//! The largest value of the last few rounds, approximately: the best three are kept, each later
-//! than the one before (Kathleen Nichols' algorithm, `lib/win_minmax.c` in Linux).
+//! An approximate maximum over the last few rounds: the three best samples are kept, each later than
+//! the one before (Kathleen Nichols' algorithm, `lib/win_minmax.c` in Linux).
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sample {
@@ -19,7 +19,7 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// A value of round `at`; those older than `window` rounds no longer count.
+    /// Adds a value of round `at`; values older than `window` rounds no longer count.
     pub(super) const fn update(&mut self, value: u64, at: u64, window: u64) {
         let sample = Sample { at, value };
         let is_all_old = at - self.best[2].at > window;
@@ -32,11 +32,11 @@ impl WindowedMax {
         } else if value >= self.best[2].value {
             self.best[2] = sample;
         }
-        self.forget(sample, window);
+        self.expire(sample, window);
     }
 
-    /// Forgets the best if it is too old, and has the others spread over the window.
-    const fn forget(&mut self, sample: Sample, window: u64) {
+    /// Removes the best sample if it is too old, and spreads the others over the window.
+    const fn expire(&mut self, sample: Sample, window: u64) {
         let [first, second, third] = self.best;
         if sample.at - first.at > window {
             self.best = [second, third, sample];
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_value_stays_for_the_window_and_not_longer() {
+    fn the_maximum_is_kept_for_the_window_and_not_longer() {
         let mut max = WindowedMax::default();
         max.update(100, 0, 10);
         for at in 1..=10 {
@@ -73,13 +73,13 @@ mod tests {
         let mut max = WindowedMax::default();
         for (at, &value) in values.iter().enumerate() {
             max.update(value, at as u64, 10);
-            let truly = values[at.saturating_sub(10)..=at].iter().max();
-            assert!(max.get() >= value && Some(&max.get()) <= truly, "{at}");
+            let true_max = values[at.saturating_sub(10)..=at].iter().max();
+            assert!(max.get() >= value && Some(&max.get()) <= true_max, "{at}");
         }
     }
 
     #[test]
-    fn a_pause_forgets_everything() {
+    fn a_pause_expires_all_samples() {
         let mut max = WindowedMax::default();
         max.update(100, 0, 10);
         max.update(1, 40, 10);

@@ -26,7 +26,7 @@ struct Run {
 }
 
 impl Run {
-    /// In congestion avoidance after a fast retransmit at a window of so many segments.
+    /// A flow in congestion avoidance after a fast retransmit at this window.
     fn after_loss_at(segments: u32, round_trip: Duration) -> Self {
         let mut run =
             Self { cubic: Cubic::default(), flight: flight(segments), now: Instant::ZERO, round_trip };
@@ -63,7 +63,7 @@ impl Run {
 /// RFC 9438, sections 4.1 and 4.2: `W(t) = C (t - K)^3 + W_max` with `K = cbrt((W_max - cwnd) /
 /// C)`: at every time, concave and convex.
 #[test]
-fn the_window_is_the_closed_formula() {
+fn the_window_follows_the_closed_formula() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
     assert!((run.window() - 700.0).abs() < 0.01);
     let k = libm::cbrt(300.0 / 0.4);
@@ -75,7 +75,7 @@ fn the_window_is_the_closed_formula() {
             let t = run.now.since(begin).as_secs_f64();
             let formula = 0.4 * libm::pow(t - k, 3.0) + 1000.0;
             let off = run.window() / formula - 1.0;
-            // The target lies a round trip ahead, and it takes one to get there.
+            // The target is a round trip ahead, and takes a round trip to reach.
             assert!(off.abs() < 0.005, "at {t} s: {} for {formula}", run.window());
         }
     }
@@ -85,10 +85,10 @@ fn the_window_is_the_closed_formula() {
     );
 }
 
-/// RFC 9438, section 4.3: with a small window and a short round trip, what Reno would have is more:
-/// alpha segments a round trip.
+/// RFC 9438, section 4.3: with a small window and a short round trip, Reno's window is larger: it
+/// grows by alpha segments a round trip.
 #[test]
-fn in_the_reno_friendly_region_the_window_grows_by_alpha_a_round_trip_and_by_one_beyond_the_prior() {
+fn the_reno_friendly_window_grows_by_alpha_a_round_and_by_one_above_cwnd_prior() {
     let mut run = Run::after_loss_at(20, Duration::from_millis(10));
     let rounds = 10;
     (0..rounds).for_each(|_| run.round());
@@ -113,10 +113,9 @@ fn the_target_is_at_most_half_a_window_ahead() {
     }
 }
 
-/// RFC 9438, section 4.7: `W_max` = cwnd (1 + beta) / 2 where the window had not got back to
-/// `W_max`.
+/// RFC 9438, section 4.7: `W_max` = cwnd (1 + beta) / 2 if the window had not returned to `W_max`.
 #[test]
-fn fast_convergence_lowers_the_plateau_of_a_window_that_did_not_come_back() {
+fn fast_convergence_lowers_the_plateau_if_the_window_did_not_return_to_it() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
     (0..20).for_each(|_| run.round());
     let cwnd = run.window();
@@ -128,8 +127,8 @@ fn fast_convergence_lowers_the_plateau_of_a_window_that_did_not_come_back() {
     assert!((run.cubic.w_max - 2000.0).abs() < 0.01);
 }
 
-/// RFC 9438, sections 4.6 and 4.8: a time-out's ssthresh is beta times what is outstanding, and in
-/// the congestion avoidance that follows K is 0 and `W_max` the window at its beginning.
+/// RFC 9438, sections 4.6 and 4.8: ssthresh after a time-out is beta times the outstanding data, and
+/// in the next congestion avoidance K is 0 and `W_max` the window at its beginning.
 #[test]
 fn after_a_time_out_the_curve_begins_at_its_plateau() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));
@@ -163,7 +162,7 @@ fn time_in_which_the_window_is_not_used_does_not_count() {
 }
 
 #[test]
-fn slow_start_counts_acks_and_ends_with_ssthresh() {
+fn slow_start_grows_by_a_segment_for_each_ack_up_to_ssthresh() {
     let mut run = Run {
         cubic: Cubic::default(),
         flight: flight(2),

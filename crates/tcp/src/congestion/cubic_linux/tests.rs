@@ -20,7 +20,7 @@ impl Run {
         Self { control: CubicLinux::default(), flight, now: Instant::from_secs(10) }
     }
 
-    /// A window's worth of segments is acknowledged, one by one, evenly over a round trip.
+    /// Acknowledges a window of segments, one by one, evenly over a round trip.
     fn round(&mut self, rtt_ms: u64) {
         let window = self.flight.cwnd / MSS;
         let rtt = Some(Duration::from_millis(rtt_ms));
@@ -43,7 +43,7 @@ impl Run {
 }
 
 #[test]
-fn a_loss_leaves_seven_tenths_in_whole_segments_and_two_at_least() {
+fn a_loss_leaves_seven_tenths_of_the_window_and_at_least_two_segments() {
     for (window, left) in [(100, 70), (10, 7), (5, 3), (3, 2), (2, 2)] {
         let mut run = Run::new(window, 1);
         run.lose();
@@ -52,8 +52,8 @@ fn a_loss_leaves_seven_tenths_in_whole_segments_and_two_at_least() {
 }
 
 #[test]
-fn the_curve_is_back_at_the_plateau_after_k_seconds() {
-    // The cube root of 30 / 0.4 is 4.2 s; round trips are too long for Reno to be ahead.
+fn the_curve_returns_to_the_plateau_after_k_seconds() {
+    // The cube root of 30 / 0.4 is 4.2 s; round trips are too long for Reno's window to be larger.
     let mut run = Run::new(100, 1);
     run.lose();
     let start = run.now;
@@ -88,7 +88,7 @@ fn before_the_first_loss_the_window_grows_by_a_twentieth_a_round() {
 }
 
 #[test]
-fn slow_start_ends_at_ssthresh_with_what_an_ack_has_left() {
+fn congestion_avoidance_counts_the_segments_of_an_ack_above_ssthresh() {
     let mut run = Run::new(10, 12);
     let ack =
         AckSample { now: run.now, acked: 5 * MSS, outstanding: 10 * MSS, rtt: None, srtt: None, rate: None };
@@ -98,7 +98,7 @@ fn slow_start_ends_at_ssthresh_with_what_an_ack_has_left() {
 }
 
 #[test]
-fn a_flow_whose_window_did_not_come_back_makes_room() {
+fn fast_convergence_lowers_the_plateau_if_the_window_did_not_return_to_it() {
     let mut run = Run::new(100, 1);
     run.lose();
     run.lose();
@@ -106,7 +106,7 @@ fn a_flow_whose_window_did_not_come_back_makes_room() {
 }
 
 #[test]
-fn a_time_out_forgets_the_plateau() {
+fn a_time_out_resets_the_plateau() {
     let mut run = Run::new(100, 1);
     run.lose();
     run.control.on_timeout(&mut run.flight);
@@ -114,11 +114,12 @@ fn a_time_out_forgets_the_plateau() {
     assert_eq!(run.control.last_max, 0);
 }
 
-/// What Linux has: `bictcp_update`, `cubictcp_cong_avoid` and `tcp_cong_avoid_ai`, calculated with integers and a clock of 1 ms (a few
-/// lines of Python), as the ACKs of a window come in evenly over each round trip.
+/// The windows of Linux: `bictcp_update`, `cubictcp_cong_avoid` and `tcp_cong_avoid_ai`, calculated
+/// with integers and a clock of 1 ms (a few lines of Python), for ACKs that arrive evenly over each
+/// round trip.
 #[test]
 fn windows_are_those_of_the_kernels_formulas() {
-    // Windows before the losses, losses one after another, round trip in ms, rounds from a row to the next, and the windows.
+    // Window before the losses, consecutive losses, round trip in ms, rounds between the windows listed, and these windows.
     let table: [(u32, u32, u64, u32, &[u32]); 5] = [
         (100, 1, 100, 10, &[70, 87, 97, 100, 100, 100, 102, 109, 122, 144, 177, 224, 288]),
         (200, 1, 40, 25, &[140, 169, 186, 196, 200, 206, 219, 232, 246, 259, 272, 286, 319]),
@@ -126,21 +127,21 @@ fn windows_are_those_of_the_kernels_formulas() {
         (20, 0, 20, 5, &[20, 25, 32, 41, 52, 66, 85, 108, 138]),
         (30, 1, 10, 50, &[21, 46, 72, 98, 125, 152, 177, 205, 231, 257, 285, 311, 337]),
     ];
-    for (window, losses, rtt, rounds, wanted) in table {
+    for (window, losses, rtt, rounds, expected) in table {
         let mut run = Run::new(window, 1);
         (0..losses).for_each(|_| run.lose());
         let mut got = vec![run.window()];
-        while got.len() < wanted.len() {
+        while got.len() < expected.len() {
             (0..rounds).for_each(|_| run.round(rtt));
             got.push(run.window());
         }
-        let is_near = got.iter().zip(wanted).all(|(got, wanted)| got.abs_diff(*wanted) <= 1);
-        assert!(is_near, "{window} segments, {losses} losses, {rtt} ms\n   {got:?}\nnot {wanted:?}");
+        let is_near = got.iter().zip(expected).all(|(got, expected)| got.abs_diff(*expected) <= 1);
+        assert!(is_near, "{window} segments, {losses} losses, {rtt} ms\n   {got:?}\nnot {expected:?}");
     }
 }
 
 #[test]
-fn a_pause_is_no_time_of_the_curve() {
+fn the_time_of_the_curve_does_not_advance_during_a_pause() {
     let windows = |pause: Duration| {
         let mut run = Run::new(100, 1);
         run.lose();
@@ -161,13 +162,13 @@ fn a_pause_is_no_time_of_the_curve() {
             })
             .collect::<Vec<_>>()
     };
-    // It is calculated anew behind the pause, and a few ACKs later without one.
+    // With a pause, the curve is recalculated right after it; without one, a few ACKs later.
     let (with, without) = (windows(Duration::from_secs(600)), windows(Duration::ZERO));
     assert!(with.iter().zip(&without).all(|(a, b)| a.abs_diff(*b) <= 1), "{with:?} {without:?}");
 }
 
 #[test]
-fn the_largest_window_of_the_smallest_segments_is_no_overflow() {
+fn the_largest_window_with_the_smallest_segments_does_not_overflow() {
     let Run { mut control, mut flight, now } = Run::new(1, 1);
     (flight.mss, flight.cwnd) = (1, 1 << 30);
     let first = control.on_loss(&flight);
@@ -181,7 +182,7 @@ fn the_largest_window_of_the_smallest_segments_is_no_overflow() {
 }
 
 #[test]
-fn an_ack_after_a_time_out_opens_the_window_by_one_segment_unless_the_limit_is_another() {
+fn after_a_time_out_an_ack_opens_the_window_by_one_segment_or_the_limit() {
     for (limit, expected) in [(None, 2), (Some(3), 4), (Some(u32::MAX), 31)] {
         let mut run = Run::new(100, 100);
         run.control = CubicLinux::new(limit);

@@ -15,7 +15,7 @@ fn ack(at: Duration, acked: u32) -> AckSample {
     AckSample { now: Instant::ZERO + at, acked, outstanding: 20 * MSS, rtt, srtt: rtt, rate: None }
 }
 
-/// ACKs of so many octets, one every `gap`.
+/// Processes `count` ACKs of `acked` octets, one every `gap`. Returns the time after the last one.
 fn steady(westwood: &mut Westwood, from: Duration, gap: Duration, acked: u32, count: u32) -> Duration {
     for number in 0..count {
         westwood.measure(&ack(from + gap * number, acked), &flight());
@@ -24,7 +24,7 @@ fn steady(westwood: &mut Westwood, from: Duration, gap: Duration, acked: u32, co
 }
 
 #[test]
-fn the_estimate_becomes_the_rate_of_the_acks() {
+fn the_estimate_converges_to_the_rate_of_the_acks() {
     for (gap, acked) in [(10, MSS), (20, 2 * MSS), (40, 4 * MSS), (5, MSS / 2)] {
         let mut westwood = Westwood::default();
         steady(&mut westwood, Duration::ZERO, Duration::from_millis(gap), acked, 6000 / gap as u32);
@@ -35,7 +35,7 @@ fn the_estimate_becomes_the_rate_of_the_acks() {
 
 /// Section 2.2, by hand: tau = 0.5 s, 1,000 octets every 10 ms; a = 0.99 / 1.01.
 #[test]
-fn the_filter_averages_each_sample_with_the_one_before() {
+fn the_filter_averages_each_sample_with_the_previous_one() {
     let mut westwood = Westwood::default();
     let gap = Duration::from_millis(10);
     let now = steady(&mut westwood, Duration::ZERO, gap, MSS, 2);
@@ -44,7 +44,7 @@ fn the_filter_averages_each_sample_with_the_one_before() {
     assert!((westwood.bandwidth() - 2950.691).abs() < 0.01, "{}", westwood.bandwidth());
 }
 
-/// The filter's answer to a step is that of a low pass of the first order at tau: 1 - e^(-t / tau).
+/// The step response is that of a first-order low pass with time constant tau: 1 - e^(-t / tau).
 #[test]
 fn the_filter_follows_a_step_with_its_time_constant() {
     let mut westwood = Westwood::default();
@@ -65,7 +65,7 @@ fn without_acks_the_estimate_decays() {
     let now = steady(&mut westwood, Duration::ZERO, Duration::from_millis(10), MSS, 600);
     let before = westwood.bandwidth();
     westwood.measure(&ack(now + Duration::from_secs(1), MSS), &flight());
-    // Four times (2m - 1) / (2m + 1) with m = 2, less what the first averages with.
+    // (2m - 1) / (2m + 1), four times, with m = 2; the first one also averages with the sample before.
     let decayed = westwood.bandwidth() / before;
     assert!((0.12..0.25).contains(&decayed), "{decayed}");
     // An hour of silence takes no more work than a minute.
@@ -73,9 +73,9 @@ fn without_acks_the_estimate_decays() {
     assert!(westwood.bandwidth() < 1.0);
 }
 
-/// Section 2.3: what duplicate ACKs stood for is not counted again by the ACK that follows them.
+/// Section 2.3: the ACK after duplicate ACKs does not count their octets again.
 #[test]
-fn duplicate_acks_count_a_segment_each_and_once() {
+fn each_duplicate_ack_counts_for_one_segment_once() {
     let mut westwood = Westwood::default();
     let octets: Vec<u32> =
         [MSS, 0, 0, 0, 4 * MSS, 2 * MSS, MSS].map(|acked| westwood.octets(acked, MSS)).into();
@@ -84,7 +84,7 @@ fn duplicate_acks_count_a_segment_each_and_once() {
 }
 
 #[test]
-fn acks_of_one_instant_make_no_infinite_rate() {
+fn acks_at_the_same_instant_do_not_give_an_infinite_rate() {
     let mut westwood = Westwood::default();
     let now = steady(&mut westwood, Duration::ZERO, Duration::from_millis(10), MSS, 600);
     for _ in 0..50 {
@@ -93,9 +93,9 @@ fn acks_of_one_instant_make_no_infinite_rate() {
     assert!(westwood.bandwidth() < 200_000.0, "{}", westwood.bandwidth());
 }
 
-/// Section 3.1: cwnd comes down to ssthresh, and never goes up to it.
+/// Section 3.1: cwnd is reduced to ssthresh, and never raised to it.
 #[test]
-fn a_loss_sets_ssthresh_to_bandwidth_times_the_least_round_trip_and_cwnd_to_no_more_than_it_was() {
+fn a_loss_sets_ssthresh_to_bandwidth_times_rtt_min_and_does_not_raise_cwnd() {
     let mut westwood = Westwood::default();
     steady(&mut westwood, Duration::ZERO, Duration::from_millis(10), MSS, 1000);
     let large = Flight { cwnd: 30 * MSS, ..flight() };

@@ -1,5 +1,5 @@
-//! How fast the path is: the largest rate of delivery of the last ten round trips, and whether a
-//! policer lets less through.
+//! The bandwidth of the path: the maximum delivery rate of the last ten round trips, or the rate of
+//! a policer.
 
 use super::gain::Gain;
 use super::model::{Bbr, Mode};
@@ -36,7 +36,7 @@ impl Bbr {
         let is_start = self.rounds.is_start;
         if self.long_term.rate().is_some() {
             let counts = self.mode == Mode::ProbeBandwidth && is_start;
-            if counts && self.long_term.is_over() {
+            if counts && self.long_term.expires() {
                 self.probe_bandwidth(queue.delivered_at());
             }
         } else if self.long_term.finds_policer(has_loss, is_application_limited, is_start, queue) {

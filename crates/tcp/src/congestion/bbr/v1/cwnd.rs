@@ -1,17 +1,17 @@
-//! cwnd: what the bandwidth-delay product needs, less in recovery, and next to nothing while the
+//! cwnd: derived from the bandwidth-delay product, reduced in recovery, and minimal while the
 //! round-trip time is probed.
 
 use super::gain::Gain;
 use super::model::{Bbr, Mode};
-use super::window::{Conserving, LEAST_WINDOW};
+use super::window::{Conserving, MIN_WINDOW};
 use crate::congestion::PathSample;
 use crate::congestion::bbr::rate::octets_in;
 
-/// The window before a round-trip time is known, and octets delivered before which every ACK opens
-/// it, in segments (`TCP_INIT_CWND`).
+/// In segments, the window before a round-trip time is known, and the amount of delivered data up to
+/// which every ACK opens the window (`TCP_INIT_CWND`).
 const INITIAL: u64 = 10;
-/// Bursts for which the window has room beside the product: one leaves, one is put together, one
-/// waits for its ACK.
+/// Bursts for which the window has room in addition to the product: one being sent, one being
+/// assembled, one waiting for its ACK.
 const BURSTS: u64 = 3;
 
 impl Bbr {
@@ -24,11 +24,11 @@ impl Bbr {
             };
         }
         if self.mode == Mode::ProbeRtt {
-            path.flight.cwnd = path.flight.cwnd.min(LEAST_WINDOW * path.flight.mss);
+            path.flight.cwnd = path.flight.cwnd.min(MIN_WINDOW * path.flight.mss);
         }
     }
 
-    /// Opens the window as slow start does, up to what the path needs.
+    /// Opens the window as in slow start, up to the target.
     fn approach_target(&self, cwnd: u32, path: &PathSample<'_>) -> u32 {
         let (bandwidth, mss) = (self.bandwidth(), path.flight.mss);
         let is_full = self.full_pipe.was_reached;
@@ -41,22 +41,23 @@ impl Bbr {
         } else if cwnd < target || path.queue.delivered() < INITIAL * u64::from(mss) {
             cwnd += acked;
         }
-        cwnd.clamp(u64::from(LEAST_WINDOW * mss), 1 << 30) as u32
+        cwnd.clamp(u64::from(MIN_WINDOW * mss), 1 << 30) as u32
     }
 
-    /// What is to be in the network at this bandwidth (`bbr_inflight`).
+    /// The target for the octets in the network at this bandwidth (`bbr_inflight`).
     pub(super) fn window_for(&self, bandwidth: u64, gain: Gain, mss: u32) -> u64 {
         self.quantized(self.product(bandwidth, gain, mss), mss)
     }
 
-    /// The bandwidth-delay product, in octets of whole segments (`bbr_bdp`).
+    /// The bandwidth-delay product, in octets, rounded up to full segments (`bbr_bdp`).
     fn product(&self, bandwidth: u64, gain: Gain, mss: u32) -> u64 {
         let mss = u64::from(mss);
         let Some(min_rtt) = self.min_rtt.get() else { return INITIAL * mss };
         gain.of(octets_in(bandwidth, min_rtt)).div_ceil(mss) * mss
     }
 
-    /// With room for whole bursts, an even number of segments (`bbr_quantization_budget`).
+    /// Adds room for full bursts, and rounds up to an even number of segments
+    /// (`bbr_quantization_budget`).
     fn quantized(&self, octets: u64, mss: u32) -> u64 {
         let segments = octets.div_ceil(u64::from(mss)) + BURSTS * self.pacing.burst(mss);
         let more = if self.mode == Mode::ProbeBandwidth && self.cycle.is_faster() { 2 } else { 0 };

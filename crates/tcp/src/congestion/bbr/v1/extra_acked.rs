@@ -1,5 +1,5 @@
-//! Room in the window for ACKs that come all at once: as much as they brought beyond the bandwidth
-//! in the last five to ten round trips (`bbr_update_ack_aggregation`).
+//! Room in the window for aggregated ACKs: the octets that they acknowledged in excess of the
+//! bandwidth in the last five to ten round trips (`bbr_update_ack_aggregation`).
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::congestion::bbr::two_slots::TwoSlots;
 
 /// Round trips of a slot (`bbr_extra_acked_win_rtts`).
 const ROUNDS: u32 = 5;
-/// The room is for silences up to this long (`bbr_extra_acked_max_us`).
-const LONGEST_SILENCE: Duration = Duration::from_millis(100);
+/// The longest gap between ACKs that the room covers (`bbr_extra_acked_max_us`).
+const MAX_GAP: Duration = Duration::from_millis(100);
 
-/// The largest excess of late.
+/// The recent maximum of the excess.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ExtraAcked {
     aggregation: Aggregation,
-    most: TwoSlots,
+    max_excess: TwoSlots,
     /// Round trips in this slot.
     rounds: u32,
 }
@@ -28,7 +28,7 @@ impl ExtraAcked {
         self.aggregation.restart(now);
     }
 
-    /// An ACK brought octets.
+    /// Processes an ACK.
     pub(super) fn update(
         &mut self,
         acked: u64,
@@ -44,14 +44,14 @@ impl ExtraAcked {
             self.rounds += 1;
             if self.rounds >= ROUNDS {
                 self.rounds = 0;
-                self.most.advance();
+                self.max_excess.advance();
             }
         }
-        self.most.update(self.aggregation.excess(acked, bandwidth, now).min(u64::from(cwnd)));
+        self.max_excess.update(self.aggregation.excess(acked, bandwidth, now).min(u64::from(cwnd)));
     }
 
-    /// Octets by which the window is larger (`bbr_ack_aggregation_cwnd`).
+    /// Octets to add to the window (`bbr_ack_aggregation_cwnd`).
     pub(super) fn room(&self, bandwidth: u64) -> u64 {
-        self.most.get().min(octets_in(bandwidth, LONGEST_SILENCE))
+        self.max_excess.get().min(octets_in(bandwidth, MAX_GAP))
     }
 }

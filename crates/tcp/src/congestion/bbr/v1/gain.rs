@@ -5,17 +5,17 @@
 pub(super) struct Gain(u64);
 
 impl Gain {
-    /// Once.
+    /// 1.
     pub(super) const UNIT: Self = Self(256);
-    /// 2/ln 2: the least with which the rate doubles each round trip.
+    /// 2/ln 2: the minimum with which the rate doubles each round trip.
     pub(super) const HIGH: Self = Self(256 * 2885 / 1000 + 1);
-    /// The inverse, which drains in a round trip what the other has filled.
+    /// The inverse of [`Self::HIGH`], which drains its queue in a round trip.
     pub(super) const DRAIN: Self = Self(256 * 1000 / 2885);
-    /// The window in steady state: room for ACKs that come late.
+    /// Gain of the window in steady state: room for late ACKs.
     pub(super) const CWND: Self = Self(512);
-    /// Faster, to find more bandwidth.
+    /// 5/4, to find more bandwidth.
     pub(super) const FASTER: Self = Self(256 * 5 / 4);
-    /// Slower, to drain what that has filled.
+    /// 3/4, to drain the queue of [`Self::FASTER`].
     pub(super) const SLOWER: Self = Self(256 * 3 / 4);
 
     #[inline]

@@ -1,5 +1,5 @@
-//! The cycle of pacing gains (`bbr_pacing_gain`): faster for a while, slower for a while, and six
-//! times the bandwidth as it is. Each phase takes about the least round-trip time.
+//! The cycle of pacing gains (`bbr_pacing_gain`): one phase above the bandwidth, one below it, and
+//! six at the bandwidth. Each phase takes about the minimum round-trip time.
 
 use lasthop_packet::Instant;
 
@@ -7,10 +7,10 @@ use super::gain::Gain;
 use crate::congestion::bbr::dice::Dice;
 
 const PHASES: u8 = 8;
-/// The phase that drains: no cycle begins with it (`bbr_cycle_rand`).
+/// The phase that drains the queue: no cycle begins with it (`bbr_cycle_rand`).
 const SLOWER: u8 = 1;
 
-/// Where in the cycle it is.
+/// The position in the cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GainCycle {
     phase: u8,
@@ -18,7 +18,7 @@ pub(super) struct GainCycle {
 }
 
 impl GainCycle {
-    /// Begins with any phase but the slower one.
+    /// Begins with a random phase other than the slower one.
     pub(super) const fn begin(&mut self, dice: &mut Dice, now: Instant) {
         self.phase = PHASES - 1 - dice.below(PHASES as u64 - 1) as u8;
         self.advance(now);
@@ -34,7 +34,7 @@ impl GainCycle {
         self.start
     }
 
-    /// Whether it is the phase that looks for more bandwidth.
+    /// Whether this is the phase that probes for more bandwidth.
     pub(super) const fn is_faster(&self) -> bool {
         self.phase == 0
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_begins_with_any_phase_but_the_slower_one_and_a_round_of_it_is_even() {
+    fn a_cycle_begins_with_any_phase_but_the_slower_one_and_its_mean_gain_is_one() {
         let mut begun = [false; 8];
         for seed in 0..100 {
             let (mut cycle, mut dice) = (GainCycle::default(), Dice::new(Seq(seed)));

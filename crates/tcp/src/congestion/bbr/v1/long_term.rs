@@ -1,36 +1,36 @@
-//! The rate that a policer lets through: a token bucket lets a burst pass and then drops what comes
-//! too fast (`bbr_lt_bw_sampling`). Two intervals in a row with the same rate and many losses mean
-//! a policer.
+//! Detection of a policer: a token bucket passes a burst and then drops packets above its rate
+//! (`bbr_lt_bw_sampling`). Two consecutive intervals with the same rate and many losses indicate a
+//! policer.
 
 use lasthop_packet::Instant;
 
 use crate::congestion::bbr::rate::per_second;
 use crate::retransmission_queue::RetransmissionQueue;
 
-/// Least number of round trips of an interval; it has at most four times as many
-/// (`bbr_lt_intvl_min_rtts`).
-const LEAST_ROUNDS: u32 = 4;
-/// From this number of losses for 256 deliveries on, an interval is lossy (`bbr_lt_loss_thresh`).
-const LOSSY: u64 = 50;
-/// Two rates are the same if they differ by an eighth (`bbr_lt_bw_ratio`) or by 4 kbit/s
-/// (`bbr_lt_bw_diff`), in octets a second.
-const SAME_PART: u64 = 8;
-const SAME: u64 = 4000 / 8;
-/// Round trips after which the rate is given up (`bbr_lt_bw_max_rtts`).
-const KEPT_ROUNDS: u32 = 48;
+/// Minimum number of round trips of an interval (`bbr_lt_intvl_min_rtts`); the maximum is four times
+/// as large.
+const MIN_ROUNDS: u32 = 4;
+/// Losses per 256 deliveries from which on an interval is lossy (`bbr_lt_loss_thresh`).
+const LOSS_THRESHOLD: u64 = 50;
+/// Two rates are the same if they differ by at most an eighth (`bbr_lt_bw_ratio`) or 4 kbit/s, in
+/// octets per second (`bbr_lt_bw_diff`).
+const SAME_RATE_DIVISOR: u64 = 8;
+const SAME_RATE_DIFFERENCE: u64 = 4000 / 8;
+/// Round trips after which the rate is discarded (`bbr_lt_bw_max_rtts`).
+const MAX_ROUNDS_KEPT: u32 = 48;
 
-/// Looks for a policer.
+/// Detects a policer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LongTerm {
     interval: Option<Interval>,
-    /// Of the last interval.
+    /// Rate of the last interval, or of the policer.
     rate: u64,
     is_policed: bool,
-    /// Round trips of the interval, or since the policer was found.
+    /// Round trips of the interval, or since the policer was detected.
     rounds: u32,
 }
 
-/// What was known when an interval began.
+/// The counters at the beginning of an interval.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     start: Instant,
@@ -39,7 +39,7 @@ struct Interval {
 }
 
 impl LongTerm {
-    /// The policer's rate, if there is one.
+    /// The policer's rate, if one was detected.
     #[inline]
     pub(super) fn rate(&self) -> Option<u64> {
         self.is_policed.then_some(self.rate)
@@ -49,18 +49,18 @@ impl LongTerm {
         *self = Self::default();
     }
 
-    /// A round trip with the policer's rate is over. Returns whether it was kept for long enough, and
-    /// is given up.
-    pub(super) fn is_over(&mut self) -> bool {
+    /// Counts a round trip at the policer's rate. Returns whether the rate has expired and was
+    /// discarded.
+    pub(super) fn expires(&mut self) -> bool {
         self.rounds += 1;
-        let is_over = self.rounds >= KEPT_ROUNDS;
-        if is_over {
+        let is_expired = self.rounds >= MAX_ROUNDS_KEPT;
+        if is_expired {
             self.reset();
         }
-        is_over
+        is_expired
     }
 
-    /// An ACK came with a rate sample, and no policer is known. Returns whether there is one.
+    /// Processes a rate sample while no policer is known. Returns whether it reveals one.
     pub(super) fn finds_policer(
         &mut self,
         has_loss: bool,
@@ -69,7 +69,7 @@ impl LongTerm {
         queue: &RetransmissionQueue,
     ) -> bool {
         if self.interval.is_none() {
-            // Before the first loss the bucket is not empty.
+            // Before the first loss, the bucket still has tokens.
             if !has_loss {
                 return false;
             }
@@ -80,12 +80,12 @@ impl LongTerm {
             return false;
         }
         self.rounds += u32::from(is_round_start);
-        if self.rounds > 4 * LEAST_ROUNDS {
+        if self.rounds > 4 * MIN_ROUNDS {
             self.reset();
             return false;
         }
-        // An interval ends with a loss: then the bucket is empty again.
-        self.rounds >= LEAST_ROUNDS && has_loss && self.end_interval(queue)
+        // An interval ends with a loss, when the bucket is empty again.
+        self.rounds >= MIN_ROUNDS && has_loss && self.end_interval(queue)
     }
 
     fn begin_interval(&mut self, queue: &RetransmissionQueue) {
@@ -101,14 +101,15 @@ impl LongTerm {
         let Some(interval) = self.interval else { return false };
         let lost = queue.lost_in_all() - interval.lost;
         let delivered = queue.delivered() - interval.delivered;
-        let lasted = queue.delivered_at().since(interval.start);
-        if delivered == 0 || lost * 256 < LOSSY * delivered || lasted.as_millis() == 0 {
+        let duration = queue.delivered_at().since(interval.start);
+        if delivered == 0 || lost * 256 < LOSS_THRESHOLD * delivered || duration.as_millis() == 0 {
             return false;
         }
-        let (rate, before) = (per_second(delivered, lasted), self.rate);
-        let difference = rate.abs_diff(before);
-        if before > 0 && (difference * SAME_PART <= before || difference <= SAME) {
-            (self.rate, self.is_policed, self.rounds) = (rate.midpoint(before), true, 0);
+        let (rate, previous) = (per_second(delivered, duration), self.rate);
+        let difference = rate.abs_diff(previous);
+        let is_same = difference * SAME_RATE_DIVISOR <= previous || difference <= SAME_RATE_DIFFERENCE;
+        if previous > 0 && is_same {
+            (self.rate, self.is_policed, self.rounds) = (rate.midpoint(previous), true, 0);
             return true;
         }
         self.rate = rate;

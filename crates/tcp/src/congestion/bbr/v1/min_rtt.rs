@@ -1,44 +1,44 @@
-//! The least round-trip time of the last ten seconds.
+//! The minimum round-trip time of the last ten seconds.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// For so long a round-trip time counts (`bbr_min_rtt_win_sec`).
+/// How long a round-trip time is valid (`bbr_min_rtt_win_sec`).
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A minimum that has to be measured again when it is too old.
+/// A minimum that must be measured again when it is too old.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
-    least: Option<Duration>,
+    min: Option<Duration>,
     /// When it was measured; None before the first ACK.
     at: Option<Instant>,
 }
 
 impl MinRtt {
-    /// What the handshake has shown.
-    pub(super) const fn new(least: Option<Duration>) -> Self {
-        Self { least, at: None }
+    /// Begins with the round-trip time of the handshake, if known.
+    pub(super) const fn new(rtt: Option<Duration>) -> Self {
+        Self { min: rtt, at: None }
     }
 
     /// None before the first measurement.
     pub(super) const fn get(&self) -> Option<Duration> {
-        self.least
+        self.min
     }
 
-    /// An ACK came; `is_delayed` if the receiver may have held it back. Returns whether the minimum
-    /// was too old.
+    /// Processes an ACK; `is_delayed` if the receiver may have delayed it. Returns whether the
+    /// minimum was too old.
     pub(super) fn update(&mut self, rtt: Option<Duration>, is_delayed: bool, now: Instant) -> bool {
         let is_expired = now.since(*self.at.get_or_insert(now)) > WINDOW;
         if let Some(rtt) = rtt
-            && (self.least.is_none_or(|least| rtt <= least) || (is_expired && !is_delayed))
+            && (self.min.is_none_or(|min| rtt <= min) || (is_expired && !is_delayed))
         {
-            (self.least, self.at) = (Some(rtt), Some(now));
+            (self.min, self.at) = (Some(rtt), Some(now));
         }
         is_expired
     }
 
-    /// It counts from now on for ten seconds more.
+    /// Keeps the minimum for ten seconds from now.
     pub(super) const fn keep_from(&mut self, now: Instant) {
         self.at = Some(now);
     }
@@ -53,13 +53,13 @@ mod tests {
     }
 
     #[test]
-    fn the_least_round_trip_counts_for_ten_seconds() {
+    fn the_minimum_is_valid_for_ten_seconds() {
         let mut min = MinRtt::new(None);
         let at = Instant::from_millis;
         assert!(!min.update(Some(ms(50)), false, at(0)));
         assert!(!min.update(Some(ms(60)), false, at(10_000)));
         assert_eq!(min.get(), Some(ms(50)));
-        // A delayed ACK does not replace it; the next one does, however long it is.
+        // A delayed ACK does not replace it; the next one does, even if it is longer.
         assert!(min.update(Some(ms(90)), true, at(10_001)));
         assert_eq!(min.get(), Some(ms(50)));
         assert!(min.update(Some(ms(70)), false, at(10_002)));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_round_trip_again_makes_it_young() {
+    fn the_same_round_trip_time_again_renews_the_minimum() {
         let mut min = MinRtt::new(Some(ms(50)));
         assert!(!min.update(Some(ms(50)), false, Instant::from_secs(100)));
         assert!(!min.update(Some(ms(50)), false, Instant::from_secs(109)));

@@ -1,4 +1,4 @@
-//! What it does, and what it remembers of the path.
+//! BBR's mode and its model of the path.
 
 use lasthop_packet::Instant;
 
@@ -15,17 +15,17 @@ use crate::congestion::bbr::probe_rtt_hold::ProbeRttHold;
 use crate::congestion::bbr::rounds::Rounds;
 use crate::congestion::bbr::windowed_max::WindowedMax;
 
-/// What it does.
+/// `bbr_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Doubles its rate each round trip.
+    /// Doubles the rate each round trip.
     #[default]
     Startup,
-    /// Drains the queue that came of it.
+    /// Drains the queue of [`Self::Startup`].
     Drain,
-    /// Keeps to the bandwidth, and probes for more.
+    /// Sends at the bandwidth, and probes for more.
     ProbeBandwidth,
-    /// Keeps almost nothing in the network, to measure the round-trip time.
+    /// Keeps a minimum in the network, to measure the round-trip time.
     ProbeRtt,
 }
 
@@ -45,13 +45,13 @@ pub struct Bbr {
     pub(super) pacing: PacingRate,
     pub(super) pacing_gain: Gain,
     pub(super) cwnd_gain: Gain,
-    /// It sends after a pause, and nothing was delivered since.
+    /// It sends after a pause, and no data was delivered since.
     pub(super) is_restarting: bool,
     pub(super) dice: Dice,
 }
 
 impl Bbr {
-    /// The bandwidth that it keeps to (`bbr_bw`).
+    /// The bandwidth in use: the policer's rate, or else the maximum (`bbr_bw`).
     pub(super) fn bandwidth(&self) -> u64 {
         self.long_term.rate().unwrap_or_else(|| self.bandwidth.get())
     }

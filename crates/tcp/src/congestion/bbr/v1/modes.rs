@@ -1,4 +1,4 @@
-//! When one mode ends and another begins, and the gains of each; for [`Mode::ProbeRtt`] see
+//! The transitions between modes, and the gains of each mode; for [`Mode::ProbeRtt`] see
 //! `probe_rtt`.
 
 use std::time::Duration;
@@ -56,13 +56,13 @@ impl Bbr {
         }
     }
 
-    /// What will be in the network when the next segment may leave, of what is now
+    /// The octets that will remain in the network when the next segment may be sent
     /// (`bbr_packets_in_net_at_edt`).
     fn in_network_at_departure(&self, now_in_network: u32, path: &PathSample<'_>) -> u64 {
         let burst = self.pacing.burst(path.flight.mss) * u64::from(path.flight.mss);
-        let leaving = if self.pacing_gain > Gain::UNIT { burst } else { 0 };
+        let sent = if self.pacing_gain > Gain::UNIT { burst } else { 0 };
         let delivered = octets_in(self.bandwidth(), path.next_departure.since(path.now()));
-        (u64::from(now_in_network) + leaving).saturating_sub(delivered)
+        (u64::from(now_in_network) + sent).saturating_sub(delivered)
     }
 
     /// `bbr_update_gains`.
@@ -78,7 +78,7 @@ impl Bbr {
 
     /// `bbr_set_pacing_rate`.
     pub(super) fn set_pacing_rate(&mut self, path: &PathSample<'_>) {
-        self.pacing.note_rtt(path.flight.cwnd, path.ack.srtt, |rate| Gain::HIGH.of(rate));
+        self.pacing.on_rtt(path.flight.cwnd, path.ack.srtt, |rate| Gain::HIGH.of(rate));
         self.pacing.set(self.pacing_gain.of(self.bandwidth()), self.full_pipe.was_reached);
     }
 }

@@ -1,10 +1,10 @@
-//! Measures the round-trip time with almost nothing in the network, where it was not as small as the
-//! least one for ten seconds.
+//! Measures the round-trip time with a minimum in the network, if the minimum round-trip time was
+//! not seen for ten seconds.
 
 use lasthop_packet::Instant;
 
 use super::model::{Bbr, Mode};
-use super::window::LEAST_WINDOW;
+use super::window::MIN_WINDOW;
 use crate::congestion::PathSample;
 use crate::congestion::bbr::probe_rtt_hold::ProbeRttHold;
 use crate::flight::Flight;
@@ -21,7 +21,7 @@ impl Bbr {
         }
         if self.mode == Mode::ProbeRtt {
             path.queue.note_application_limited();
-            let is_drained = path.queue.in_network() <= LEAST_WINDOW * path.flight.mss;
+            let is_drained = path.queue.in_network() <= MIN_WINDOW * path.flight.mss;
             if self.hold.on_ack(is_drained, &mut self.rounds, path.queue.delivered(), now) {
                 self.end_probe_rtt(now, path.flight);
             }

@@ -1,15 +1,15 @@
 use std::time::Duration;
 
 use super::extra_acked::ExtraAcked;
-use super::window::LEAST_WINDOW;
+use super::window::MIN_WINDOW;
 use super::*;
 use crate::congestion::Stage;
 use crate::congestion::bbr::testing::{MSS, Pipe};
 
-/// Octets that fill the pipe of the tests.
+/// The bandwidth-delay product of the tests, in octets.
 const PRODUCT: u32 = 50 * MSS;
 
-fn settled() -> Pipe<Bbr> {
+fn steady_state() -> Pipe<Bbr> {
     let mut pipe = Pipe::<Bbr>::new();
     pipe.run(Duration::from_secs(3));
     assert_eq!(pipe.model.mode, Mode::ProbeBandwidth);
@@ -24,8 +24,8 @@ fn is_near(value: u64, expected: u64, percent: u64) -> bool {
 fn startup_finds_the_bandwidth_in_a_few_round_trips_and_drain_empties_the_queue() {
     let mut pipe = Pipe::<Bbr>::new();
     pipe.run_until(|pipe| pipe.model.mode == Mode::Drain);
-    // From 10 segments to 50 in three doublings, and three round trips without growth.
-    // The queue makes them longer.
+    // Three doublings from 10 segments to 50, and three round trips without growth, which the queue
+    // makes longer.
     assert!(pipe.now < Instant::from_millis(1000 + 6 * 3 * 50), "{:?}", pipe.now);
     assert!(is_near(pipe.model.bandwidth(), pipe.rate, 2), "{}", pipe.model.bandwidth());
     assert!(pipe.backlog() > u64::from(PRODUCT), "{}", pipe.backlog());
@@ -51,22 +51,22 @@ fn startup_paces_at_the_high_gain_of_the_initial_window_and_never_slower() {
 
 #[test]
 fn in_steady_state_the_window_is_twice_the_product_and_the_queue_is_short() {
-    let mut pipe = settled();
+    let mut pipe = steady_state();
     let target = 2 * PRODUCT;
     let mut longest = 0;
     pipe.run_until(|pipe| {
         longest = longest.max(pipe.backlog());
         pipe.now > Instant::from_secs(6)
     });
-    // Three bursts of room, and what ACKs brought early.
+    // Room for three bursts and for aggregated ACKs.
     let range = target..target + 30 * MSS;
     assert!(range.contains(&pipe.flight.cwnd), "{}", pipe.flight.cwnd);
     assert!(longest < u64::from(PRODUCT) / 2, "a quarter of the product, and a burst: {longest}");
 }
 
 #[test]
-fn each_phase_of_the_cycle_takes_about_the_least_round_trip_time() {
-    let mut pipe = settled();
+fn each_phase_of_the_cycle_takes_about_the_minimum_round_trip_time() {
+    let mut pipe = steady_state();
     let mut changes = Vec::new();
     let mut gain = pipe.model.pacing_gain;
     pipe.run_until(|pipe| {
@@ -86,19 +86,19 @@ fn each_phase_of_the_cycle_takes_about_the_least_round_trip_time() {
 
 #[test]
 fn the_round_trip_time_is_probed_every_ten_seconds_with_four_segments() {
-    let mut pipe = settled();
-    // A queue that others keep: the least round-trip time of the beginning does not come back.
+    let mut pipe = steady_state();
+    // A standing queue of other flows: the initial minimum round-trip time does not recur.
     pipe.rtt = Duration::from_millis(51);
     pipe.run_until(|pipe| pipe.model.mode == Mode::ProbeRtt);
     let (began, before) = (pipe.now, pipe.model.window.restored(0));
     assert!((Instant::from_secs(10)..Instant::from_secs(15)).contains(&began), "{began:?}");
-    let mut least = u32::MAX;
+    let mut smallest = u32::MAX;
     pipe.run_until(|pipe| {
-        least = least.min(pipe.queue.in_network());
+        smallest = smallest.min(pipe.queue.in_network());
         pipe.model.mode != Mode::ProbeRtt
     });
     let took = pipe.now.since(began);
-    assert!(least <= LEAST_WINDOW * MSS);
+    assert!(smallest <= MIN_WINDOW * MSS);
     assert!((200..400).contains(&took.as_millis()), "{took:?}");
     assert!(pipe.flight.cwnd >= before.min(2 * PRODUCT), "{} of {before}", pipe.flight.cwnd);
     assert_eq!(pipe.model.min_rtt.get(), Some(Duration::from_millis(52)), "with a segment's own time");
@@ -109,8 +109,8 @@ fn the_round_trip_time_is_probed_every_ten_seconds_with_four_segments() {
 }
 
 #[test]
-fn in_the_first_round_trip_of_recovery_as_much_leaves_as_is_delivered() {
-    let mut pipe = settled();
+fn in_the_first_round_trip_of_recovery_as_many_octets_are_sent_as_delivered() {
+    let mut pipe = steady_state();
     let (mut cwnd, mut before) = (0, 0);
     pipe.loss = 30;
     pipe.run_until(|pipe| {
@@ -125,9 +125,9 @@ fn in_the_first_round_trip_of_recovery_as_much_leaves_as_is_delivered() {
     assert!(is_near(pipe.model.bandwidth(), pipe.rate, 2));
 }
 
-// Linux counts packets: one that is delivered lets one leave, however small it was.
+// Linux counts packets: each packet delivered, however small, allows one to be sent.
 #[test]
-fn in_recovery_a_small_segment_that_is_delivered_lets_a_whole_one_leave() {
+fn in_recovery_the_delivery_of_a_small_segment_allows_a_full_one() {
     let mut pipe = Pipe::<Bbr>::new();
     pipe.acknowledge_in_recovery(15);
     assert_eq!(pipe.flight.cwnd, MSS);
@@ -135,9 +135,9 @@ fn in_recovery_a_small_segment_that_is_delivered_lets_a_whole_one_leave() {
 
 #[test]
 fn random_loss_does_not_slow_it_down() {
-    // At 15% it may take the losses for a policer's, and keep to the rate that it has then.
+    // At 15% it may attribute the losses to a policer, and keep the rate of that time.
     for (loss, percent) in [(10, 93), (50, 93), (100, 93), (150, 80)] {
-        let mut pipe = settled();
+        let mut pipe = steady_state();
         pipe.loss = loss;
         let before = pipe.queue.delivered();
         pipe.run(Duration::from_secs(20));
@@ -147,7 +147,7 @@ fn random_loss_does_not_slow_it_down() {
 }
 
 #[test]
-fn a_policer_is_found_and_its_rate_kept_to() {
+fn a_policer_is_detected_and_its_rate_is_respected() {
     let mut pipe = Pipe::<Bbr>::new();
     pipe.policer = Some((300_000, 100_000));
     pipe.run_until(|pipe| pipe.model.long_term.rate().is_some());
@@ -162,8 +162,8 @@ fn a_policer_is_found_and_its_rate_kept_to() {
 }
 
 #[test]
-fn after_a_pause_it_paces_at_the_bandwidth_and_probes_no_round_trip_time() {
-    let mut pipe = settled();
+fn after_a_pause_it_paces_at_the_bandwidth_and_does_not_probe_the_rtt() {
+    let mut pipe = steady_state();
     pipe.data = 100;
     pipe.run(Duration::from_secs(1));
     assert_eq!(pipe.queue.in_network(), 0);
@@ -180,7 +180,7 @@ fn after_a_pause_it_paces_at_the_bandwidth_and_probes_no_round_trip_time() {
 
 #[test]
 fn an_application_that_sends_little_does_not_lower_the_bandwidth() {
-    let mut pipe = settled();
+    let mut pipe = steady_state();
     pipe.data = 0;
     for _ in 0..100 {
         pipe.write(1);
@@ -190,8 +190,8 @@ fn an_application_that_sends_little_does_not_lower_the_bandwidth() {
 }
 
 #[test]
-fn a_needless_recovery_restores_the_window_and_looks_for_a_full_pipe_again() {
-    let mut pipe = settled();
+fn an_undone_recovery_restores_the_window_and_restarts_full_pipe_detection() {
+    let mut pipe = steady_state();
     let before = pipe.flight.cwnd;
     pipe.recover();
     pipe.run(Duration::from_millis(20));
@@ -203,7 +203,7 @@ fn a_needless_recovery_restores_the_window_and_looks_for_a_full_pipe_again() {
 }
 
 #[test]
-fn the_window_has_room_for_acks_that_come_all_at_once() {
+fn the_window_has_room_for_aggregated_acks() {
     let mut extra = ExtraAcked::default();
     let at = Instant::from_millis;
     extra.update(20_000, 1_000_000, true, 100_000, at(1000));
@@ -217,7 +217,7 @@ fn the_window_has_room_for_acks_that_come_all_at_once() {
 }
 
 #[test]
-fn at_a_low_rate_single_segments_leave_and_the_window_has_room_for_three() {
+fn at_a_low_rate_single_segments_are_sent_and_the_window_has_room_for_three() {
     let mut model = Bbr::default();
     let mut flight = Pipe::<Bbr>::new().flight;
     flight.cwnd = MSS;

@@ -1,20 +1,20 @@
-//! What is remembered of cwnd, and what recovery makes of it.
+//! The saved cwnd, and cwnd in recovery.
 
 use crate::congestion::bbr::rounds::Rounds;
 use crate::congestion::{PathSample, Stage};
 
-/// The window while the round-trip time is probed, and the least one else, in segments
+/// The minimum window, and the window while the round-trip time is probed, in segments
 /// (`bbr_cwnd_min_target`).
-pub(super) const LEAST_WINDOW: u32 = 4;
+pub(super) const MIN_WINDOW: u32 = 4;
 
-/// What is remembered of the window.
+/// The saved window and the stage of recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
-    /// The last one that no recovery had reduced (`prior_cwnd`).
+    /// The last window before a reduction by recovery (`prior_cwnd`).
     prior: u32,
-    /// What recovery did at the last ACK (`prev_ca_state`).
+    /// The stage of recovery at the last ACK (`prev_ca_state`).
     stage: Stage,
-    /// In the first round trip of recovery, as much leaves as is delivered
+    /// In the first round trip of recovery, as many octets are sent as are delivered
     /// (`packet_conservation`).
     is_conserving: bool,
 }
@@ -22,13 +22,13 @@ pub(super) struct Window {
 impl Window {
     /// `bbr_save_cwnd`.
     pub(super) const fn save(&mut self, cwnd: u32, is_probing_rtt: bool) {
-        let is_good = matches!(self.stage, Stage::Open) && !is_probing_rtt;
-        if is_good || cwnd > self.prior {
+        let is_unreduced = matches!(self.stage, Stage::Open) && !is_probing_rtt;
+        if is_unreduced || cwnd > self.prior {
             self.prior = cwnd;
         }
     }
 
-    /// What the window is after it was reduced for a while.
+    /// The window after a temporary reduction.
     pub(super) fn restored(self, cwnd: u32) -> u32 {
         cwnd.max(self.prior)
     }
@@ -42,11 +42,11 @@ impl Window {
         self.is_conserving = false;
     }
 
-    pub(super) const fn note_loss_state(&mut self) {
+    pub(super) const fn enter_loss_stage(&mut self) {
         self.stage = Stage::Loss;
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`. A round trip begins with recovery.
+    /// `bbr_set_cwnd_to_recover_or_restore`. Recovery begins a round trip.
     pub(super) fn recover_or_restore(&mut self, path: &PathSample<'_>, rounds: &mut Rounds) -> Conserving {
         let (mut cwnd, mss) = (path.flight.cwnd, path.flight.mss);
         if path.lost > 0 {
@@ -67,7 +67,7 @@ impl Window {
     }
 }
 
-/// Whether as much leaves as is delivered, and the window.
+/// The window, with or without packet conservation.
 pub(super) enum Conserving {
     Yes(u32),
     No(u32),

@@ -1,9 +1,9 @@
-//! cwnd: what the bandwidth-delay product needs, within what the path takes (draft-ietf-ccwg-bbr,
-//! section 5.6.4).
+//! cwnd: derived from the bandwidth-delay product, within the limits of the model
+//! (draft-ietf-ccwg-bbr, section 5.6.4).
 
 use super::model::Bbr3;
 use super::state::{Gain, State};
-use super::window::least;
+use super::window::min_pipe_cwnd;
 use crate::congestion::PathSample;
 use crate::congestion::bbr::rate::octets_in;
 
@@ -12,13 +12,13 @@ impl Bbr3 {
     pub(super) fn set_window(&mut self, path: &mut PathSample<'_>) {
         let (mss, acked) = (path.flight.mss, u64::from(path.ack.acked));
         let mut cwnd = u64::from(self.window.recovered(path.stage, path.flight.cwnd));
-        let most = self.quantized(self.product(self.state.cwnd_gain()) + self.extra_acked.get(), mss);
+        let max = self.quantized(self.product(self.state.cwnd_gain()) + self.extra_acked.get(), mss);
         if self.full_pipe.was_reached {
-            cwnd = (cwnd + acked).min(most);
-        } else if cwnd < most || path.queue.delivered() < self.window.initial() {
+            cwnd = (cwnd + acked).min(max);
+        } else if cwnd < max || path.queue.delivered() < self.window.initial() {
             cwnd += acked;
         }
-        cwnd = cwnd.max(least(mss));
+        cwnd = cwnd.max(min_pipe_cwnd(mss));
         if self.state == State::ProbeRtt {
             cwnd = cwnd.min(self.probe_rtt_window(mss));
         }
@@ -33,12 +33,12 @@ impl Bbr3 {
             State::Cruise | State::ProbeRtt => self.long_term.with_headroom(mss),
         };
         let cap = long_term.unwrap_or(u64::MAX).min(self.short_term.volume.unwrap_or(u64::MAX));
-        cap.max(least(mss))
+        cap.max(min_pipe_cwnd(mss))
     }
 
     /// `ProbeRTTCwnd ()`.
     pub(super) fn probe_rtt_window(&self, mss: u32) -> u64 {
-        self.product(Gain::HALF).max(least(mss))
+        self.product(Gain::HALF).max(min_pipe_cwnd(mss))
     }
 
     /// `Inflight ()`.
@@ -63,7 +63,7 @@ impl Bbr3 {
     fn quantized(&self, volume: u64, mss: u32) -> u64 {
         let budget = 3 * self.send_quantum(mss);
         let more = if self.state == State::Up { 2 * u64::from(mss) } else { 0 };
-        volume.max(budget).max(least(mss)) + more
+        volume.max(budget).max(min_pipe_cwnd(mss)) + more
     }
 
     //= draft-ietf-ccwg-bbr, section 5.6.3: SetSendQuantum ().

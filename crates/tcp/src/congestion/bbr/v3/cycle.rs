@@ -1,4 +1,4 @@
-//! Where it is in the cycle that probes for bandwidth (draft-ietf-ccwg-bbr, section 5.3.3).
+//! The position in the cycle that probes for bandwidth (draft-ietf-ccwg-bbr, section 5.3.3).
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use crate::congestion::bbr::dice::Dice;
 
 //= draft-ietf-ccwg-bbr, section 5.3.3.5.3: no later than Reno would be back with a window of this many segments.
 const RENO_ROUNDS: u64 = 63;
-/// A cycle takes two to three seconds at most.
-const LEAST_WAIT: Duration = Duration::from_secs(2);
+/// The longest time between two probes: two seconds, plus up to one at random.
+const MIN_WAIT: Duration = Duration::from_secs(2);
 const RANDOM_WAIT_MS: u64 = 1000;
 
-/// `BBR.ack_phase`: what ACKs say of the probe.
+/// `BBR.ack_phase`: the relation of the current ACKs to the probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Nothing.
+    /// No relation.
     #[default]
     Init,
-    /// They are for what left before it.
+    /// The probe will begin after the refill; ACKs are for data sent before it.
     Refilling,
-    /// The same, but it has begun.
+    /// The probe has begun; ACKs are still for data sent before it.
     Starting,
-    /// They are for what left in it.
+    /// ACKs are for data sent during the probe.
     Feedback,
-    /// The same, and it is over.
+    /// The probe has ended; ACKs are still for data sent during it.
     Stopping,
 }
 
-/// Where in the cycle it is.
+/// The position in the cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
     pub(super) ack_phase: AckPhase,
@@ -37,7 +37,7 @@ pub(super) struct Cycle {
     wait: Duration,
     /// `BBR.rounds_since_probe_up`.
     rounds: u64,
-    /// `BBR.is_bw_probe_sample`: what is delivered left while the path was probed.
+    /// `BBR.is_bw_probe_sample`: delivered data was sent while the path was probed.
     pub(super) is_sampling: bool,
     /// `BBR.prev_probe_too_high`: too much was lost.
     pub(super) was_too_high: bool,
@@ -46,11 +46,11 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    /// A probe is over: begins the wait for the next one.
+    /// Begins the wait for the next probe.
     pub(super) fn begin(&mut self, dice: &mut Dice, now: Instant) {
         //= draft-ietf-ccwg-bbr, section 5.3.3.5.3: PickProbeWait ().
         self.rounds = dice.below(2);
-        self.wait = LEAST_WAIT + Duration::from_millis(dice.below(RANDOM_WAIT_MS + 1));
+        self.wait = MIN_WAIT + Duration::from_millis(dice.below(RANDOM_WAIT_MS + 1));
         self.start = now;
         self.ack_phase = AckPhase::Stopping;
     }
@@ -59,7 +59,7 @@ impl Cycle {
         self.rounds += 1;
     }
 
-    /// `IsTimeToProbeBW ()`: Reno would be back after `reno_rounds`.
+    /// `IsTimeToProbeBW ()`; a Reno flow would regain its window after `reno_rounds`.
     pub(super) fn is_time_to_probe(&self, reno_rounds: u64, now: Instant) -> bool {
         now > self.start + self.wait || self.rounds >= reno_rounds.min(RENO_ROUNDS)
     }

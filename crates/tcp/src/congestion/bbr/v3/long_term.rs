@@ -1,10 +1,10 @@
-//! How much the path takes at most: what was in the network when too much of it was lost, and more
-//! if that goes well (draft-ietf-ccwg-bbr, sections 5.3.3.6 and 5.5.10.2).
+//! The long-term limit: the octets that were in the network when too many of them were lost, raised
+//! again while losses are few (draft-ietf-ccwg-bbr, sections 5.3.3.6 and 5.5.10.2).
 
-use super::window::least;
+use super::window::min_pipe_cwnd;
 use crate::flight::Flight;
 
-/// The largest volume that has gone well.
+/// The largest volume in the network without excessive loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LongTerm {
     /// `BBR.inflight_longterm`; None: infinite.
@@ -25,12 +25,12 @@ impl LongTerm {
         self.volume = Some(volume);
     }
 
-    /// It is at least this, or infinite.
+    /// Raises the volume to at least this; None: to infinity.
     pub(super) fn raise_to(&mut self, volume: Option<u64>) {
         self.volume = self.volume.zip(volume).map(|(now, before)| now.max(before));
     }
 
-    /// It does not grow for now.
+    /// Stops the growth until the next [`Self::raise_slope`].
     pub(super) const fn stop_growing(&mut self) {
         self.acked_a_step = None;
     }
@@ -39,14 +39,14 @@ impl LongTerm {
         (self.up_rounds, self.up_acked) = (0, 0);
     }
 
-    /// It grows by 1, 2, 4 ... segments a round trip (`RaiseInflightLongtermSlope ()`).
+    /// Lets it grow by 1, 2, 4 ... segments a round trip (`RaiseInflightLongtermSlope ()`).
     pub(super) fn raise_slope(&mut self, flight: &Flight) {
         let steps = 1 << self.up_rounds;
         self.up_rounds = (self.up_rounds + 1).min(30);
         self.acked_a_step = Some((u64::from(flight.cwnd) / steps).max(u64::from(flight.mss)));
     }
 
-    /// So many octets were acknowledged with a window that was used and that this volume limits.
+    /// Grows by the octets acknowledged while cwnd was used and this volume limited it.
     pub(super) fn grow(&mut self, acked: u64, mss: u32) {
         let Some(step) = self.acked_a_step else { return };
         self.up_acked += acked;
@@ -55,14 +55,14 @@ impl LongTerm {
         self.volume = self.volume.map(|volume| volume + steps * u64::from(mss));
     }
 
-    /// `InflightWithHeadroom ()`: room for others, of 15% and a segment at least.
+    /// `InflightWithHeadroom ()`: leaves room of 15%, at least one segment, for other flows.
     pub(super) fn with_headroom(&self, mss: u32) -> Option<u64> {
         let volume = self.volume?;
         let headroom = (volume * 15 / 100).max(u64::from(mss));
-        Some(volume.saturating_sub(headroom).max(least(mss)))
+        Some(volume.saturating_sub(headroom).max(min_pipe_cwnd(mss)))
     }
 
-    /// Whether this is known, and `octets` reach it.
+    /// Whether the volume is finite, and `octets` reach it.
     pub(super) fn limits(&self, octets: u32) -> bool {
         self.volume.is_some_and(|volume| u64::from(octets) >= volume)
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_grows_by_twice_as_many_segments_each_round() {
+    fn the_growth_doubles_each_round() {
         let flight = Flight {
             una: Seq(0),
             nxt: Seq(0),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn headroom_is_15_percent_and_a_segment_at_least() {
+    fn headroom_is_15_percent_and_at_least_a_segment() {
         let mut model = LongTerm::default();
         assert_eq!(model.with_headroom(1000), None);
         model.set(100_000);

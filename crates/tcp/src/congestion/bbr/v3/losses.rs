@@ -1,4 +1,4 @@
-//! What a lost segment says of how much the path takes (draft-ietf-ccwg-bbr, section 5.5.10.2).
+//! The effect of a lost segment on the long-term limit (draft-ietf-ccwg-bbr, section 5.5.10.2).
 
 use lasthop_packet::Instant;
 
@@ -12,8 +12,8 @@ use crate::retransmission_queue::LostSegment;
 impl Bbr3 {
     //= draft-ietf-ccwg-bbr, section 5.5.10.2: HandleLostPacket ().
     pub(super) fn handle_lost_segment(&mut self, lost: &LostSegment, now: Instant, flight: &Flight) {
-        self.lost_ranges.note(lost);
-        if self.short_term.note_loss(lost.delivered) {
+        self.lost_ranges.add(lost);
+        if self.short_term.on_loss(lost.delivered) {
             self.save_upon_loss(flight.cwnd);
         }
         if self.cycle.is_sampling && self.is_too_much(lost.lost, lost.in_network) {
@@ -34,7 +34,7 @@ impl Bbr3 {
     }
 }
 
-/// How much was in the network when losses passed the threshold, within this segment
+/// The octets in the network when losses exceeded the threshold, within this segment
 /// (`InflightAtLoss ()`).
 fn inflight_at_loss(lost: &LostSegment) -> u64 {
     let size = u64::from(lost.end - lost.seq);
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_volume_at_a_loss_is_where_the_losses_became_too_many() {
+    fn the_volume_at_a_loss_is_where_losses_exceeded_the_threshold() {
         let lost = |in_network, lost| LostSegment {
             seq: Seq(0),
             end: Seq(1000),
@@ -60,9 +60,9 @@ mod tests {
             delivered: 0,
             is_application_limited: false,
         };
-        // The second loss of 1000 octets makes them 2% of what was in the network.
+        // With the second loss of 1000 octets, losses reach 2% of the octets in the network.
         assert_eq!(inflight_at_loss(&lost(100_000, 2000)), 99_000 + (99_000 - 50_000) / 49);
-        // They were too many before.
+        // Losses exceeded the threshold before this segment.
         assert_eq!(inflight_at_loss(&lost(50_000, 9000)), 49_000);
     }
 }

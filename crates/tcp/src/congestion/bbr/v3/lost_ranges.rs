@@ -1,4 +1,4 @@
-//! Ranges of sequence numbers that were lost (draft-ietf-ccwg-bbr, section 5.3.1.3).
+//! Lost ranges of sequence numbers (draft-ietf-ccwg-bbr, section 5.3.1.3).
 
 use lasthop_packet::Seq;
 
@@ -7,23 +7,23 @@ use crate::retransmission_queue::LostSegment;
 //= draft-ietf-ccwg-bbr, section 5.3.1.3: BBRStartupFullLossCnt.
 const RANGES: u32 = 6;
 
-/// Ranges of sequence numbers that were lost in this round trip.
+/// The number of ranges lost in this round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LostRanges {
     count: u32,
-    /// Behind the last one.
+    /// The end of the last range.
     end: Option<Seq>,
 }
 
 impl LostRanges {
-    pub(super) fn note(&mut self, lost: &LostSegment) {
+    pub(super) fn add(&mut self, lost: &LostSegment) {
         if self.end != Some(lost.seq) {
             self.count = self.count.saturating_add(1);
         }
         self.end = Some(lost.end);
     }
 
-    /// Whether they are enough to end Startup.
+    /// Whether there are enough to end Startup.
     pub(super) const fn are_many(&self) -> bool {
         self.count >= RANGES
     }

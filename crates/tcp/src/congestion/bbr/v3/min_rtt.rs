@@ -1,4 +1,4 @@
-//! The least round-trip times (draft-ietf-ccwg-bbr, section 5.3.4).
+//! The minimum round-trip times (draft-ietf-ccwg-bbr, section 5.3.4).
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// `BBR.ProbeRTTInterval`.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// The least round-trip times of ten and of five seconds.
+/// The minimum round-trip times of the last ten and five seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     /// `BBR.min_rtt` and `BBR.min_rtt_stamp`.
-    least: Option<Duration>,
+    min: Option<Duration>,
     at: Option<Instant>,
     /// `BBR.probe_rtt_min_delay` and `BBR.probe_rtt_min_stamp`.
     recent: Option<Duration>,
@@ -23,13 +23,13 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// What the handshake has shown.
+    /// Begins with the round-trip time of the handshake, if known.
     pub(super) fn new(rtt: Option<Duration>) -> Self {
-        Self { least: rtt, ..Self::default() }
+        Self { min: rtt, ..Self::default() }
     }
 
     pub(super) const fn get(&self) -> Option<Duration> {
-        self.least
+        self.min
     }
 
     /// `UpdateMinRTT ()`.
@@ -42,18 +42,18 @@ impl MinRtt {
         }
         let is_old = now.since(*self.at.get_or_insert(now)) > WINDOW;
         if let Some(recent) = self.recent
-            && (is_old || self.least.is_none_or(|least| recent < least))
+            && (is_old || self.min.is_none_or(|min| recent < min))
         {
-            (self.least, self.at) = (Some(recent), self.recent_at);
+            (self.min, self.at) = (Some(recent), self.recent_at);
         }
     }
 
-    /// Whether the least one of five seconds was older than that at the last ACK.
+    /// Whether the five-second minimum was older than five seconds at the last ACK.
     pub(super) const fn is_expired(&self) -> bool {
         self.is_expired
     }
 
-    /// The least one of five seconds counts from now on for five seconds more.
+    /// Keeps the five-second minimum for five seconds from now.
     pub(super) const fn keep_from(&mut self, now: Instant) {
         self.recent_at = Some(now);
     }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_due_after_five_seconds_and_the_minimum_holds_for_ten() {
+    fn a_probe_is_due_after_five_seconds_and_the_minimum_is_valid_for_ten() {
         let mut min = MinRtt::new(None);
         let (ms, at) = (Duration::from_millis, Instant::from_millis);
         min.update(Some(ms(50)), at(0));

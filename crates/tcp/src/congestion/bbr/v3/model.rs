@@ -1,5 +1,4 @@
-//! What it remembers of the path, and how each ACK brings that up to date (draft-ietf-ccwg-bbr,
-//! section 5.5).
+//! The model of the path, and its update with each ACK (draft-ietf-ccwg-bbr, section 5.5).
 
 use super::cycle::Cycle;
 use super::long_term::LongTerm;
@@ -48,9 +47,9 @@ pub struct Bbr3 {
     pub(super) extra_acked: WindowedMax,
     pub(super) window: Window,
     pub(super) pacing: PacingRate,
-    /// It sends after a pause, and nothing was delivered since (`BBR.idle_restart`).
+    /// It sends after a pause, and no data was delivered since (`BBR.idle_restart`).
     pub(super) is_restarting: bool,
-    /// Whether the receiver reports what it has (`C.has_selective_acks`).
+    /// Whether the receiver sends SACK blocks (`C.has_selective_acks`).
     pub(super) has_reports: bool,
     pub(super) dice: Dice,
 }
@@ -85,12 +84,12 @@ impl Bbr3 {
         self.extra_acked.update(excess.min(u64::from(path.flight.cwnd)), self.rounds.count, window);
     }
 
-    /// The pacing rate of the current state.
+    /// Sets the pacing rate with this gain.
     pub(super) fn set_pacing_rate(&mut self, gain: Gain) {
         self.pacing.set(gain.of(self.bandwidth), self.full_pipe.was_reached);
     }
 
-    /// `IsInflightTooHigh ()`: of what was in the network, too much was lost since.
+    /// `IsInflightTooHigh ()`: too many of the octets in the network were lost.
     pub(super) fn is_too_much(&self, lost: u64, in_network: u32) -> bool {
         lost * LOSS_THRESHOLD > u64::from(in_network) || (lost > 0 && !self.has_reports)
     }

@@ -54,7 +54,7 @@ impl Bbr3 {
         false
     }
 
-    /// The last ACK of the probe has come. Returns whether another one follows at once.
+    /// Processes the last ACK of the probe. Returns whether another probe follows at once.
     fn end_probe(&mut self, path: &PathSample<'_>) -> bool {
         (self.cycle.is_sampling, self.cycle.ack_phase) = (false, AckPhase::Init);
         if !self.state.is_probing_bandwidth() {
@@ -63,14 +63,14 @@ impl Bbr3 {
         if !path.is_application_limited() {
             self.max_bandwidth.advance();
         }
-        let goes_on = self.cycle.was_precautionary && !self.cycle.was_too_high;
-        if goes_on {
+        let probes_again = self.cycle.was_precautionary && !self.cycle.was_too_high;
+        if probes_again {
             self.start_refill(path.queue.delivered());
         }
-        goes_on
+        probes_again
     }
 
-    /// The volume is safe: lets it grow (the rest of `AdaptLongTermModel ()`).
+    /// Raises the volume if it is safe (the rest of `AdaptLongTermModel ()`).
     fn raise_long_term(&mut self, path: &PathSample<'_>) {
         let (Some(volume), Some(rate)) = (self.long_term.volume(), path.ack.rate) else { return };
         if self.is_too_much(rate.lost, rate.in_network) {
@@ -130,7 +130,7 @@ impl Bbr3 {
     /// `IsTimeToCruise ()`.
     fn is_time_to_cruise(&self, path: &PathSample<'_>) -> bool {
         let (in_network, mss) = (u64::from(path.queue.in_network()), path.flight.mss);
-        let has_headroom = self.long_term.with_headroom(mss).is_none_or(|most| in_network <= most);
+        let has_headroom = self.long_term.with_headroom(mss).is_none_or(|max| in_network <= max);
         has_headroom && in_network <= self.inflight_at(self.max_bandwidth.get(), Gain::UNIT, mss)
     }
 
@@ -147,12 +147,12 @@ impl Bbr3 {
         self.full_pipe.is_full
     }
 
-    /// Whether cwnd is used, and is no less than the volume.
+    /// Whether cwnd is used, and is not smaller than the volume.
     fn is_limited_by_long_term(&self, flight: &Flight) -> bool {
         self.window.is_used() && self.long_term.limits(flight.cwnd)
     }
 
-    /// What is to be in the network, unless congestion has cut cwnd (`TargetInflight ()`).
+    /// The target for the octets in the network, limited by cwnd (`TargetInflight ()`).
     pub(super) fn target_inflight(&self, flight: &Flight) -> u64 {
         self.product(Gain::UNIT).min(u64::from(flight.cwnd))
     }

@@ -1,4 +1,4 @@
-//! The state that measures the least round-trip time where nothing else does (draft-ietf-ccwg-bbr,
+//! The state that measures the minimum round-trip time if no other event does (draft-ietf-ccwg-bbr,
 //! section 5.3.4).
 
 use lasthop_packet::Instant;

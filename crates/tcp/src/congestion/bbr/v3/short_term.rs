@@ -1,5 +1,5 @@
-//! How much the path takes while it is not probed: after a round trip with losses, no more than it
-//! delivered in that (draft-ietf-ccwg-bbr, section 5.5.10.3).
+//! The short-term limits, between probes: after a round trip with losses, bandwidth and volume are
+//! reduced by 30%, but not below those delivered in it (draft-ietf-ccwg-bbr, section 5.5.10.3).
 
 use crate::retransmission_queue::RateSample;
 
@@ -24,7 +24,7 @@ pub(super) struct ShortTerm {
 }
 
 impl ShortTerm {
-    /// Whether the last ACK ended a round trip, as losses count them.
+    /// Whether the last ACK ended a round trip of those that count losses.
     pub(super) const fn is_round_start(&self) -> bool {
         self.is_round_start
     }
@@ -34,14 +34,14 @@ impl ShortTerm {
         self.volume_latest
     }
 
-    /// The limits are at least these, or infinite.
+    /// Raises the limits to at least these; None: to infinity.
     pub(super) fn raise_to(&mut self, bandwidth: Option<u64>, volume: Option<u64>) {
         let larger = |now: Option<u64>, before: Option<u64>| now.zip(before).map(|(a, b)| a.max(b));
         self.bandwidth = larger(self.bandwidth, bandwidth);
         self.volume = larger(self.volume, volume);
     }
 
-    /// Forgets the limits (`ResetShortTermModel ()`).
+    /// Removes the limits (`ResetShortTermModel ()`).
     pub(super) const fn reset(&mut self) {
         (self.bandwidth, self.volume) = (None, None);
     }
@@ -56,7 +56,12 @@ impl ShortTerm {
     }
 
     /// `UpdateLatestDeliverySignals ()`.
-    pub(super) fn note_delivery(&mut self, rate: Option<&RateSample>, delivery_rate: u64, delivered: u64) {
+    pub(super) fn update_delivery_signals(
+        &mut self,
+        rate: Option<&RateSample>,
+        delivery_rate: u64,
+        delivered: u64,
+    ) {
         self.is_round_start = false;
         let Some(rate) = rate else { return };
         self.bandwidth_latest = self.bandwidth_latest.max(delivery_rate);
@@ -73,8 +78,8 @@ impl ShortTerm {
         }
     }
 
-    /// A segment is lost. Returns whether it is the first one in this round trip.
-    pub(super) const fn note_loss(&mut self, delivered: u64) -> bool {
+    /// Processes a lost segment. Returns whether it is the first one in this round trip.
+    pub(super) const fn on_loss(&mut self, delivered: u64) -> bool {
         let is_first = !self.has_loss;
         if is_first {
             self.round_delivered = delivered;
@@ -121,14 +126,14 @@ mod tests {
             in_network: 0,
             lost: 0,
         };
-        model.note_delivery(Some(&sample), rate, delivered);
+        model.update_delivery_signals(Some(&sample), rate, delivered);
     }
 
     #[test]
-    fn a_round_with_losses_takes_three_tenths_but_leaves_what_was_delivered() {
+    fn a_round_with_losses_takes_three_tenths_but_not_below_the_delivered_volume() {
         let mut model = ShortTerm::default();
         delivery(&mut model, 0, 30_000, 900);
-        assert!(model.note_loss(30_000) && !model.note_loss(30_000));
+        assert!(model.on_loss(30_000) && !model.on_loss(30_000));
         model.reduce(1000, 100_000);
         assert_eq!((model.bandwidth, model.volume), (Some(900), Some(70_000)));
         model.reduce(1000, 100_000);
@@ -139,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_counts_begins_with_its_first_loss() {
+    fn a_loss_round_begins_with_its_first_loss() {
         let mut model = ShortTerm::default();
         delivery(&mut model, 0, 1000, 1);
         assert!(model.is_round_start());
-        model.note_loss(5000);
+        model.on_loss(5000);
         delivery(&mut model, 4999, 6000, 1);
         assert!(!model.is_round_start());
         delivery(&mut model, 5000, 7000, 1);

@@ -1,4 +1,4 @@
-//! A loss that was none: what it did is taken back (draft-ietf-ccwg-bbr, section 5.5.11).
+//! Undo of the effects of a spurious loss (draft-ietf-ccwg-bbr, section 5.5.11).
 
 use super::model::Bbr3;
 use super::state::State;
@@ -12,9 +12,9 @@ impl Bbr3 {
         self.undo = Undo::new(&self.short_term, &self.long_term);
     }
 
-    /// `HandleSpuriousLossDetection ()`, if it is due. The window is restored with the end of
-    /// recovery, which comes with it.
-    pub(super) fn restore_if_due(&mut self, path: &PathSample<'_>) {
+    /// `HandleSpuriousLossDetection ()`, if due. The end of recovery, which comes with it, restores
+    /// the window.
+    pub(super) fn undo_spurious_loss(&mut self, path: &PathSample<'_>) {
         if !std::mem::take(&mut self.undo.is_due) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Out of Startup, and out of Drain (draft-ietf-ccwg-bbr, sections 5.3.1 and 5.3.2).
+//! The end of Startup and of Drain (draft-ietf-ccwg-bbr, sections 5.3.1 and 5.3.2).
 
 use super::lost_ranges::LostRanges;
 use super::model::Bbr3;
@@ -6,8 +6,8 @@ use super::state::{Gain, State};
 use super::undo::Return;
 use crate::congestion::{PathSample, Stage};
 
-/// Round trips after which Drain ends at the latest.
-const LONGEST_DRAIN: u64 = 3;
+/// Maximum number of round trips of Drain.
+const MAX_DRAIN_ROUNDS: u64 = 3;
 
 impl Bbr3 {
     //= draft-ietf-ccwg-bbr, section 5.3.1.2: CheckFullBWReached ().
@@ -50,7 +50,7 @@ impl Bbr3 {
     //= draft-ietf-ccwg-bbr, section 5.3.2: CheckDrainDone ().
     pub(super) fn check_drain_done(&mut self, path: &PathSample<'_>) {
         let is_drained = || u64::from(path.queue.in_network()) <= self.inflight(Gain::UNIT, path.flight.mss);
-        let is_long = self.rounds.count > self.drain_start + LONGEST_DRAIN;
+        let is_long = self.rounds.count > self.drain_start + MAX_DRAIN_ROUNDS;
         if self.state == State::Drain && (is_long || is_drained()) {
             self.start_down(path.queue.delivered(), path.now());
         }

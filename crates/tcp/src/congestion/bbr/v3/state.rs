@@ -1,4 +1,4 @@
-//! The states, and how fast and how much each sends (draft-ietf-ccwg-bbr, section 5.6.1).
+//! The states and their gains (draft-ietf-ccwg-bbr, section 5.6.1).
 
 /// A multiple, in hundredths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -6,9 +6,9 @@ pub(super) struct Gain(u64);
 
 impl Gain {
     pub(super) const UNIT: Self = Self(100);
-    /// Of the window in most states (`BBR.DefaultCwndGain`).
+    /// Gain of the window in most states (`BBR.DefaultCwndGain`).
     pub(super) const WINDOW: Self = Self(200);
-    /// Of the window in [`State::ProbeRtt`] (`BBR.ProbeRTTCwndGain`).
+    /// Gain of the window in [`State::ProbeRtt`] (`BBR.ProbeRTTCwndGain`).
     pub(super) const HALF: Self = Self(50);
 
     #[inline]
@@ -20,14 +20,14 @@ impl Gain {
 /// `BBR.state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
-    /// Doubles its rate each round trip.
+    /// Doubles the rate each round trip.
     #[default]
     Startup,
-    /// Drains the queue that came of it.
+    /// Drains the queue of [`Self::Startup`].
     Drain,
-    /// Drains the queue that came of [`Self::Up`], and leaves room for others.
+    /// Drains the queue of [`Self::Up`], and leaves room for other flows.
     Down,
-    /// Keeps to what the path takes.
+    /// Stays within the limits of the path.
     Cruise,
     /// Fills the pipe, before [`Self::Up`] fills the queue.
     Refill,
@@ -63,7 +63,7 @@ impl State {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
 
-    /// `IsProbingBW ()`: it may send more than the path takes.
+    /// `IsProbingBW ()`: it may exceed the limits of the path.
     pub(super) const fn is_accelerating(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::*;
 use crate::congestion::bbr::testing::{MSS, Pipe};
 
-/// Octets that fill the pipe of the tests.
+/// The bandwidth-delay product of the tests, in octets.
 const PRODUCT: u64 = 50 * MSS as u64;
 
-fn settled() -> Pipe<Bbr3> {
+fn steady_state() -> Pipe<Bbr3> {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.run_until(|pipe| pipe.model.state == State::Cruise);
     pipe
@@ -18,7 +18,7 @@ fn is_near(value: u64, expected: u64, percent: u64) -> bool {
     value.abs_diff(expected) * 100 <= expected * percent
 }
 
-/// The states that it goes through in this time, and when each begins.
+/// The states in this period, and when each begins.
 fn states(pipe: &mut Pipe<Bbr3>, time: Duration) -> Vec<(State, Instant)> {
     let end = pipe.now + time;
     let mut states = vec![(pipe.model.state, pipe.now)];
@@ -43,7 +43,7 @@ fn startup_ends_on_a_plateau_of_the_bandwidth_and_drain_when_the_queue_is_empty(
 }
 
 #[test]
-fn startup_ends_on_losses_where_the_application_limits_it() {
+fn losses_end_an_application_limited_startup() {
     let mut pipe = Pipe::<Bbr3>::new();
     (pipe.data, pipe.loss) = (0, 200);
     for _ in 0..200 {
@@ -55,7 +55,7 @@ fn startup_ends_on_losses_where_the_application_limits_it() {
 }
 
 #[test]
-fn drain_ends_after_three_round_trips_where_the_queue_stays() {
+fn drain_ends_after_three_round_trips_if_the_queue_persists() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.run_until(|pipe| pipe.model.state == State::Drain);
     pipe.slow_down(4);
@@ -67,7 +67,7 @@ fn drain_ends_after_three_round_trips_where_the_queue_stays() {
 
 #[test]
 fn the_cycle_goes_down_cruises_refills_and_goes_up_every_two_to_three_seconds() {
-    let mut pipe = settled();
+    let mut pipe = steady_state();
     let states = states(&mut pipe, Duration::from_secs(30));
     let order = [State::ProbeRtt, State::Cruise, State::Refill, State::Up, State::Down, State::Cruise];
     let cycles: Vec<&[(State, Instant)]> =
@@ -75,7 +75,7 @@ fn the_cycle_goes_down_cruises_refills_and_goes_up_every_two_to_three_seconds() 
     assert!(cycles.len() >= 4, "{states:?}");
     for cycle in cycles {
         let length = |phase: usize| cycle[phase + 1].1.since(cycle[phase].1).as_millis();
-        // 50 segments: a Reno flow would be back after as many round trips, 2.5 s and more.
+        // 50 segments: a Reno flow would regain its window after as many round trips, at smallest 2.5 s.
         assert!((2000..3100).contains(&length(1)), "{cycle:?}");
         assert!((50..60).contains(&length(2)), "one round trip: {cycle:?}");
         assert!((150..300).contains(&length(3)), "three without growth: {cycle:?}");
@@ -84,7 +84,7 @@ fn the_cycle_goes_down_cruises_refills_and_goes_up_every_two_to_three_seconds() 
 
 #[test]
 fn up_ends_when_the_bandwidth_does_not_grow_and_the_queue_is_bounded() {
-    let mut pipe = settled();
+    let mut pipe = steady_state();
     pipe.run_until(|pipe| pipe.model.state == State::Up);
     let mut longest = 0;
     pipe.run_until(|pipe| {
@@ -96,7 +96,7 @@ fn up_ends_when_the_bandwidth_does_not_grow_and_the_queue_is_bounded() {
 }
 
 #[test]
-fn in_a_shallow_queue_it_leaves_room_and_loses_little() {
+fn with_a_shallow_queue_it_leaves_headroom_and_loses_little() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.buffer = PRODUCT / 4;
     pipe.run(Duration::from_secs(10));
@@ -109,8 +109,8 @@ fn in_a_shallow_queue_it_leaves_room_and_loses_little() {
     assert!(lost * 50 < 30 * goodput, "less than 2%: {lost} of {}", 30 * goodput);
     assert!(goodput > pipe.rate * 80 / 100, "{goodput}");
     pipe.run_until(|pipe| pipe.model.state == State::Cruise);
-    let most = pipe.model.long_term.with_headroom(MSS).expect("a limit");
-    assert!(u64::from(pipe.flight.cwnd) <= most, "{} of {most}", pipe.flight.cwnd);
+    let max = pipe.model.long_term.with_headroom(MSS).expect("a limit");
+    assert!(u64::from(pipe.flight.cwnd) <= max, "{} of {max}", pipe.flight.cwnd);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_probe_that_loses_too_much_ends_at_once_and_the_next_one_is_careful() {
     assert_eq!(pipe.model.state, State::Down);
     let volume = pipe.model.long_term.volume().expect("set by the losses");
     assert!(volume >= pipe.model.target_inflight(&pipe.flight) * 7 / 10);
-    // What was sent while it probed is acknowledged; the next probe may go no further than here.
+    // The data sent in the probe is acknowledged; the next probe may not exceed this volume.
     pipe.run_until(|pipe| pipe.model.state == State::Up);
     pipe.run_until(|pipe| pipe.model.state != State::Up);
     assert!(pipe.model.long_term.volume().is_some());
@@ -130,19 +130,19 @@ fn a_probe_that_loses_too_much_ends_at_once_and_the_next_one_is_careful() {
 
 #[test]
 fn the_round_trip_time_is_probed_every_five_seconds_with_half_of_the_product() {
-    let mut pipe = settled();
+    let mut pipe = steady_state();
     pipe.rtt = Duration::from_millis(52);
     pipe.run_until(|pipe| pipe.model.state == State::ProbeRtt);
     let began = pipe.now;
-    let mut least = u64::MAX;
+    let mut smallest = u64::MAX;
     pipe.run_until(|pipe| {
-        least = least.min(u64::from(pipe.queue.in_network()));
+        smallest = smallest.min(u64::from(pipe.queue.in_network()));
         pipe.model.state != State::ProbeRtt
     });
     assert_eq!(pipe.model.state, State::Cruise);
     let took = pipe.now.since(began);
     assert!((200..400).contains(&took.as_millis()), "{took:?}");
-    assert!(least <= PRODUCT * 6 / 10 && least > PRODUCT * 3 / 10, "{least}");
+    assert!(smallest <= PRODUCT * 6 / 10 && smallest > PRODUCT * 3 / 10, "{smallest}");
     let again = pipe.now;
     pipe.rtt = Duration::from_millis(53);
     pipe.run_until(|pipe| pipe.model.state == State::ProbeRtt);
@@ -150,8 +150,8 @@ fn the_round_trip_time_is_probed_every_five_seconds_with_half_of_the_product() {
 }
 
 #[test]
-fn a_pause_of_the_application_is_probe_enough() {
-    let mut pipe = settled();
+fn a_pause_of_the_application_replaces_a_probe_of_the_round_trip_time() {
+    let mut pipe = steady_state();
     pipe.data = 0;
     pipe.run(Duration::from_secs(1));
     pipe.now += Duration::from_secs(6);
@@ -165,8 +165,8 @@ fn a_pause_of_the_application_is_probe_enough() {
 }
 
 #[test]
-fn ten_times_the_bandwidth_is_found_and_a_tenth_of_it() {
-    let mut pipe = settled();
+fn it_adapts_to_ten_times_the_bandwidth_and_to_a_tenth_of_it() {
+    let mut pipe = steady_state();
     pipe.rate *= 10;
     pipe.run(Duration::from_secs(6));
     assert!(pipe.model.max_bandwidth.get() > pipe.rate * 9 / 10, "{}", pipe.model.max_bandwidth.get());
@@ -178,7 +178,7 @@ fn ten_times_the_bandwidth_is_found_and_a_tenth_of_it() {
 
 #[test]
 fn loss_of_a_percent_leaves_most_of_the_bandwidth() {
-    let mut pipe = settled();
+    let mut pipe = steady_state();
     pipe.loss = 10;
     let before = pipe.queue.delivered();
     pipe.run(Duration::from_secs(30));
@@ -188,7 +188,7 @@ fn loss_of_a_percent_leaves_most_of_the_bandwidth() {
 
 #[test]
 fn an_application_that_sends_little_does_not_lower_the_bandwidth() {
-    let mut pipe = settled();
+    let mut pipe = steady_state();
     pipe.data = 0;
     for _ in 0..200 {
         pipe.write(1);
@@ -198,8 +198,8 @@ fn an_application_that_sends_little_does_not_lower_the_bandwidth() {
 }
 
 #[test]
-fn a_needless_recovery_gives_back_what_it_took() {
-    let mut pipe = settled();
+fn an_undone_recovery_restores_the_limits() {
+    let mut pipe = steady_state();
     pipe.recover();
     let model = &mut pipe.model;
     let lost = |seq| LostSegment {
@@ -220,7 +220,7 @@ fn a_needless_recovery_gives_back_what_it_took() {
 }
 
 #[test]
-fn a_needless_end_of_startup_leads_back_to_it() {
+fn a_spurious_end_of_startup_is_undone() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.loss = 100;
     pipe.run_until(|pipe| pipe.model.undo.state == Some(undo::Return::Startup));
@@ -232,7 +232,7 @@ fn a_needless_end_of_startup_leads_back_to_it() {
 }
 
 #[test]
-fn a_pipe_of_less_than_a_segment_has_four_of_them() {
+fn the_window_is_four_segments_on_a_path_of_less_than_one() {
     let mut pipe = Pipe::<Bbr3>::new();
     (pipe.rate, pipe.rtt) = (100_000, Duration::from_millis(1));
     pipe.run(Duration::from_secs(8));
@@ -241,9 +241,10 @@ fn a_pipe_of_less_than_a_segment_has_four_of_them() {
     assert!(rate < pipe.rate * 13 / 10, "{rate}");
 }
 
-// Without reports every recovery ends Startup, be nothing measured yet: at a rate of nothing, the next segment would not leave.
+// Without SACK every recovery ends Startup, even before the first measurement: at a rate of zero, the
+// next segment would not be sent.
 #[test]
-fn as_long_as_no_bandwidth_is_measured_the_rate_stays_that_of_the_initial_window() {
+fn the_rate_of_the_initial_window_is_kept_until_a_bandwidth_is_measured() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.model.has_reports = false;
     let before = pipe.model.pacing.get();
@@ -254,9 +255,9 @@ fn as_long_as_no_bandwidth_is_measured_the_rate_stays_that_of_the_initial_window
 
 //= draft-ietf-ccwg-bbr, section 5.3.4.3: EnterProbeRTT (), then SaveCwnd (): in ProbeRTT that is "max(BBR.prior_cwnd, cwnd)".
 #[test]
-fn the_window_before_the_round_trip_time_is_probed_is_kept_and_so_is_a_larger_one_before_it() {
+fn probing_the_round_trip_time_saves_the_window_or_a_larger_earlier_one() {
     for prior in [PRODUCT as u32 / 2, PRODUCT as u32 * 4] {
-        let mut pipe = settled();
+        let mut pipe = steady_state();
         pipe.model.window.save(prior, false);
         pipe.rtt = Duration::from_millis(52);
         let mut before = 0;

@@ -1,4 +1,4 @@
-//! What the model was before losses (draft-ietf-ccwg-bbr, section 5.5.11).
+//! The model before losses (draft-ietf-ccwg-bbr, section 5.5.11).
 
 use super::long_term::LongTerm;
 use super::short_term::ShortTerm;
@@ -19,7 +19,7 @@ pub(super) struct Undo {
     bandwidth: Option<u64>,
     volume: Option<u64>,
     long_term: Option<u64>,
-    /// The loss was none.
+    /// The loss was spurious.
     pub(super) is_due: bool,
 }
 
@@ -34,7 +34,7 @@ impl Undo {
         }
     }
 
-    /// No limit is less than before.
+    /// Raises each limit to at least its value before the losses.
     pub(super) fn restore(&self, short_term: &mut ShortTerm, long_term: &mut LongTerm) {
         short_term.raise_to(self.bandwidth, self.volume);
         long_term.raise_to(self.long_term);

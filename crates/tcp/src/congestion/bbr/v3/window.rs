@@ -1,23 +1,23 @@
-//! What is remembered of cwnd (draft-ietf-ccwg-bbr, section 5.6.4).
+//! The saved cwnd, and its use (draft-ietf-ccwg-bbr, section 5.6.4).
 
 use crate::congestion::Stage;
 use crate::flight::Flight;
 
 /// `BBR.MinPipeCwnd`.
-pub(super) const fn least(mss: u32) -> u64 {
+pub(super) const fn min_pipe_cwnd(mss: u32) -> u64 {
     4 * mss as u64
 }
 
-/// What is remembered of the window.
+/// The saved window, its use, and the stage of recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
     /// `C.InitialCwnd`.
     initial: u64,
-    /// The last one that nothing had reduced (`BBR.prior_cwnd`).
+    /// The last window before a reduction (`BBR.prior_cwnd`).
     prior: u32,
-    /// What recovery did at the last ACK.
+    /// The stage of recovery at the last ACK.
     stage: Stage,
-    /// It was used up in this round trip, or in the last one (`C.is_cwnd_limited`).
+    /// The window was fully used in this round trip, or in the last one (`C.is_cwnd_limited`).
     is_used: bool,
     was_used: bool,
 }
@@ -35,7 +35,7 @@ impl Window {
         (self.was_used, self.is_used) = (self.is_used, false);
     }
 
-    pub(super) const fn note_use(&mut self, in_network: u32, flight: &Flight) {
+    pub(super) const fn update_use(&mut self, in_network: u32, flight: &Flight) {
         self.is_used |= in_network + flight.mss > flight.cwnd;
     }
 
@@ -43,14 +43,14 @@ impl Window {
         self.is_used || self.was_used
     }
 
-    pub(super) const fn note_stage(&mut self, stage: Stage) {
+    pub(super) const fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;
     }
 
     /// `SaveCwnd ()`.
     pub(super) fn save(&mut self, cwnd: u32, is_probing_rtt: bool) {
-        let is_good = !self.stage.is_recovering() && !is_probing_rtt;
-        self.prior = if is_good { cwnd } else { self.restored(cwnd) };
+        let is_unreduced = !self.stage.is_recovering() && !is_probing_rtt;
+        self.prior = if is_unreduced { cwnd } else { self.restored(cwnd) };
     }
 
     /// `RestoreCwnd ()`.
@@ -58,7 +58,7 @@ impl Window {
         cwnd.max(self.prior)
     }
 
-    /// An ACK came, and recovery is at this stage now: what the window is before it grows with that.
+    /// Records the stage of recovery after an ACK. Returns the window before that ACK opens it.
     pub(super) fn recovered(&mut self, stage: Stage, cwnd: u32) -> u32 {
         //= draft-ietf-ccwg-bbr, section 5.6.4.4: on exiting loss recovery, RestoreCwnd ().
         let is_over = self.stage.is_recovering() && !stage.is_recovering();
