@@ -1,5 +1,5 @@
-//! BBR: adapts to the bandwidth of the path and its minimum round-trip time, not to losses (Cardwell
-//! et al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016).
+//! BBR: adapts to the bandwidth of the path and its minimum round-trip time, not to losses
+//! (Cardwell et al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016).
 //!
 //! | file | what |
 //! |---|---|

@@ -2,8 +2,8 @@
 //! ([`super::Cubic`]):
 //!
 //! - Windows are in segments; ssthresh is 717/1024 of cwnd, used or not.
-//! - If Reno would be faster, the window grows by at most 8/15 of a segment a round trip; in the RFC,
-//!   by one segment above the window of the last loss.
+//! - If Reno would be faster, the window grows by at most 8/15 of a segment a round trip; in the
+//!   RFC, by one segment above the window of the last loss.
 //! - Before the first loss the window grows by at least a twentieth a round trip.
 //! - The curve is recalculated at most every 32nd of a second while the window is unchanged.
 //! - A time-out resets all state. In the slow start after it, Linux opens the window by all octets
@@ -32,8 +32,8 @@ const RTT_DISCARD_TIME: Duration = Duration::from_secs(1);
 /// CUBIC with windows in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CubicLinux {
-    /// Segments by which an ACK opens the window in the slow start after a time-out; None: the limit
-    /// of RFC 3465.
+    /// Segments by which an ACK opens the window in the slow start after a time-out; None: the
+    /// limit of RFC 3465.
     slow_start_limit: Option<u32>,
     /// cwnd has not reached ssthresh since the last time-out.
     is_after_timeout: bool,

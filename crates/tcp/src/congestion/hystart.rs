@@ -3,8 +3,8 @@
 //! ACK train of a round lasts for half of the minimum round-trip time, or when round-trip times
 //! grow.
 //!
-//! It wraps any congestion control, whose slow start it ends by setting ssthresh. It is active again
-//! in the slow start after a time-out.
+//! It wraps any congestion control, whose slow start it ends by setting ssthresh. It is active
+//! again in the slow start after a time-out.
 
 use std::time::Duration;
 
@@ -105,8 +105,8 @@ impl Round {
     }
 }
 
-/// The delay of ACKs that aggregation on the path may cause: the time of four large packets at twice
-/// the rate of the window.
+/// The delay of ACKs that aggregation on the path may cause: the time of four large packets at
+/// twice the rate of the window.
 fn max_aggregation_delay(ack: &AckSample, flight: &Flight) -> Duration {
     let round_trip = ack.srtt.unwrap_or_default().as_nanos() as u64;
     let nanos = AGGREGATE.saturating_mul(round_trip) / u64::from(2 * flight.cwnd.max(1));

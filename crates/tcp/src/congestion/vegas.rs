@@ -150,7 +150,8 @@ impl CongestionControl for Vegas {
         let queued = self.queued_in_round(flight);
         let mss = u64::from(flight.mss);
         if flight.cwnd < flight.ssthresh {
-            // Section III.C: cwnd is unchanged every other round, so that the rates can be compared.
+            // Section III.C: cwnd is unchanged every other round, so that the rates can be
+            // compared.
             if let Some(queued) = queued {
                 if self.is_frozen && queued > GAMMA * mss {
                     flight.ssthresh = flight.cwnd;

@@ -12,8 +12,8 @@
 //! and 3.2. What the paper leaves open, and what we chose:
 //! - tau = 500 ms, m = 2.
 //! - The estimate begins at 0. ssthresh is at least two segments, after a fast retransmission too.
-//! - The sample after virtual ones covers all the time since the last ACK: over the short time since
-//!   the last virtual one, it would be far too large.
+//! - The sample after virtual ones covers all the time since the last ACK: over the short time
+//!   since the last virtual one, it would be far too large.
 //! - Octets of ACKs at the same instant count with the next sample.
 //! - `RTTmin` is over the whole connection.
 
@@ -97,8 +97,8 @@ impl Westwood {
     }
 
     /// The octets that an ACK counts for (section 2.3): for a duplicate ACK, a segment that arrived
-    /// out of order; for an ACK of new data, the octets not counted for duplicate ACKs, but at least
-    /// one segment.
+    /// out of order; for an ACK of new data, the octets not counted for duplicate ACKs, but at
+    /// least one segment.
     fn octets(&mut self, acked: u32, mss: u32) -> u32 {
         if acked == 0 {
             self.accounted_for = self.accounted_for.saturating_add(mss);

@@ -74,8 +74,8 @@ pub trait LossRecovery: Send {
     }
 
     /// Enters recovery for a scheme that knows that the loss is not due to congestion: cwnd is
-    /// `cwnd` during recovery and has its present value again afterwards; ssthresh is unchanged. The
-    /// first outstanding segment is retransmitted now, or the scheme has retransmitted it. A
+    /// `cwnd` during recovery and has its present value again afterwards; ssthresh is unchanged.
+    /// The first outstanding segment is retransmitted now, or the scheme has retransmitted it. A
     /// recovery that does not inflate cwnd ignores `cwnd`.
     fn enter_without_reduction(&mut self, cwnd: u32, sender: &mut Sender<'_>);
 

@@ -10,8 +10,8 @@
 //! - The advance of the last ACK distinguishes duplicate ACKs below `recover` that indicate a loss
 //!   from those that unnecessary retransmissions cause (section 4.1). The timestamps of section 4.2
 //!   would need negotiation with the peer.
-//! - `recover` is empty before the first loss. With the initial sequence number in it, as in step 1,
-//!   duplicate ACKs for the very first segment would cover no more than `recover`, and its loss
+//! - `recover` is empty before the first loss. With the initial sequence number in it, as in step
+//!   1, duplicate ACKs for the very first segment would cover no more than `recover`, and its loss
 //!   would wait for the timer.
 
 use lasthop_packet::{Instant, Seq};
@@ -50,8 +50,8 @@ struct BeforeTimeout {
 }
 
 impl NewReno {
-    /// Creates a recovery that undoes a time-out if `undo` is set and an ACK echoes a timestamp from
-    /// before it.
+    /// Creates a recovery that undoes a time-out if `undo` is set and an ACK echoes a timestamp
+    /// from before it.
     pub fn with_undo(undo: bool) -> Self {
         Self { undo, ..Self::default() }
     }

@@ -22,8 +22,8 @@ impl ProportionalReduction {
         self.sent += u64::from(octets);
     }
 
-    /// Processes an ACK that delivered octets; `is_safe` if it acknowledged new data and indicated no
-    /// further loss (`SafeACK`). Returns cwnd.
+    /// Processes an ACK that delivered octets; `is_safe` if it acknowledged new data and indicated
+    /// no further loss (`SafeACK`). Returns cwnd.
     ///
     //= RFC 9937, section 6: the algorithm, with its names in parentheses.
     pub(super) fn on_ack(&mut self, delivered: u32, is_safe: bool, in_network: u32, mss: u32) -> u32 {

@@ -172,8 +172,8 @@ impl Rack {
             return self.on_ack_in_order(sender);
         }
         if advanced && self.acknowledges_original(sender) {
-            // The first partial ACK is for an original: nothing was lost. The retransmissions in the
-            // network must arrive before the reduction is undone.
+            // The first partial ACK is for an original: nothing was lost. The retransmissions in
+            // the network must arrive before the reduction is undone.
             self.detection.on_late_original();
             if sender.queue.again() == 0 {
                 self.undo_reduction(sender);

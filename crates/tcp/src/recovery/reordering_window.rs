@@ -33,8 +33,8 @@ impl Default for ReorderingWindow {
 }
 
 impl ReorderingWindow {
-    /// Processes the delivery of an ACK; `is_probe` if the duplicate that it reports was a tail loss
-    /// probe.
+    /// Processes the delivery of an ACK; `is_probe` if the duplicate that it reports was a tail
+    /// loss probe.
     pub(super) fn on_delivery(&mut self, delivery: &Delivery, is_probe: bool, flight: &Flight) {
         self.is_reordering_seen |= delivery.is_reordered;
         self.round_end = self.round_end.filter(|end| flight.una.before(*end));

@@ -1,9 +1,9 @@
 //! 4.3BSD Tahoe's fast retransmit (Jacobson 1988; Fall and Floyd 1996, section 2).
 //!
 //! What we chose: everything from the loss on is retransmitted, as in the simulator of Fall and
-//! Floyd, in ns-2 and after a time-out here. 4.3BSD sent the one segment and continued from where it
-//! had been. As there, the sender does not remember how far it had sent: three duplicate ACKs caused
-//! by unnecessary retransmissions count as a loss.
+//! Floyd, in ns-2 and after a time-out here. 4.3BSD sent the one segment and continued from where
+//! it had been. As there, the sender does not remember how far it had sent: three duplicate ACKs
+//! caused by unnecessary retransmissions count as a loss.
 
 use super::loss_recovery::{
     AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,

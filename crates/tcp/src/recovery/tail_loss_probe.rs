@@ -1,5 +1,5 @@
-//! The tail loss probe (RFC 8985, section 7): if no ACK arrives that could reveal a loss, the sender
-//! elicits one with new data or with a retransmission of the last segment.
+//! The tail loss probe (RFC 8985, section 7): if no ACK arrives that could reveal a loss, the
+//! sender elicits one with new data or with a retransmission of the last segment.
 
 use std::time::Duration;
 
@@ -147,8 +147,9 @@ mod tests {
     use crate::retransmission_queue::RetransmissionQueue;
     use crate::rtt::{RtoConfig, RttEstimator};
 
-    // The pacer may hold a probe back until all data is acknowledged. With nothing outstanding and a
-    // closed window, a probe that stays due blocks every other segment: the window is never probed.
+    // The pacer may hold a probe back until all data is acknowledged. With nothing outstanding and
+    // a closed window, a probe that stays due blocks every other segment: the window is never
+    // probed.
     #[test]
     fn a_probe_that_the_pacer_holds_is_canceled_when_nothing_is_outstanding() {
         let (una, peer_window, mss) = (Seq(1001), 0, 1000);

@@ -1,4 +1,5 @@
-//! Random numbers that are the same in each run, seeded with the connection's first sequence number.
+//! Random numbers that are the same in each run, seeded with the connection's first sequence
+//! number.
 
 use lasthop_packet::Seq;
 

@@ -1,5 +1,5 @@
-//! An approximate maximum over the last few rounds: the three best samples are kept, each later than
-//! the one before (Kathleen Nichols' algorithm, `lib/win_minmax.c` in Linux).
+//! An approximate maximum over the last few rounds: the three best samples are kept, each later
+//! than the one before (Kathleen Nichols' algorithm, `lib/win_minmax.c` in Linux).
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sample {

@@ -127,8 +127,8 @@ fn fast_convergence_lowers_the_plateau_if_the_window_did_not_return_to_it() {
     assert!((run.cubic.w_max - 2000.0).abs() < 0.01);
 }
 
-/// RFC 9438, sections 4.6 and 4.8: ssthresh after a time-out is beta times the outstanding data, and
-/// in the next congestion avoidance K is 0 and `W_max` the window at its beginning.
+/// RFC 9438, sections 4.6 and 4.8: ssthresh after a time-out is beta times the outstanding data,
+/// and in the next congestion avoidance K is 0 and `W_max` the window at its beginning.
 #[test]
 fn after_a_time_out_the_curve_begins_at_its_plateau() {
     let mut run = Run::after_loss_at(1000, Duration::from_millis(50));

@@ -119,7 +119,8 @@ fn a_time_out_resets_the_plateau() {
 /// round trip.
 #[test]
 fn windows_are_those_of_the_kernels_formulas() {
-    // Window before the losses, consecutive losses, round trip in ms, rounds between the windows listed, and these windows.
+    // Window before the losses, consecutive losses, round trip in ms, rounds between the windows
+    // listed, and these windows.
     let table: [(u32, u32, u64, u32, &[u32]); 5] = [
         (100, 1, 100, 10, &[70, 87, 97, 100, 100, 100, 102, 109, 122, 144, 177, 224, 288]),
         (200, 1, 40, 25, &[140, 169, 186, 196, 200, 206, 219, 232, 246, 259, 272, 286, 319]),

@@ -42,8 +42,8 @@ impl Run {
 
 #[test]
 fn an_ack_train_of_half_the_round_trip_time_ends_slow_start() {
-    // 20 ACKs, 1 ms apart, last 19 ms: less than half of 50 ms. 40 last 39 ms, and the 26th is 25 ms
-    // after the first.
+    // 20 ACKs, 1 ms apart, last 19 ms: less than half of 50 ms. 40 last 39 ms, and the 26th is 25
+    // ms after the first.
     let mut run = Run::new(20);
     run.round(50_000, 1000);
     assert!(!run.has_ended());

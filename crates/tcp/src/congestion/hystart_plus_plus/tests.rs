@@ -83,7 +83,8 @@ fn a_delay_increase_above_the_threshold_slows_the_growth_to_a_quarter() {
     let mut run = Run::new();
     run.round(50);
     run.round(80);
-    // Eight samples of twenty reveal it: up to the eighth the window grows by a segment for each ACK.
+    // Eight samples of twenty reveal it: up to the eighth the window grows by a segment for each
+    // ACK.
     assert_eq!(run.window(), 20 + 8 + 12 / 4);
 }
 

@@ -65,7 +65,8 @@ fn without_acks_the_estimate_decays() {
     let now = steady(&mut westwood, Duration::ZERO, Duration::from_millis(10), MSS, 600);
     let before = westwood.bandwidth();
     westwood.measure(&ack(now + Duration::from_secs(1), MSS), &flight());
-    // (2m - 1) / (2m + 1), four times, with m = 2; the first one also averages with the sample before.
+    // (2m - 1) / (2m + 1), four times, with m = 2; the first one also averages with the sample
+    // before.
     let decayed = westwood.bandwidth() / before;
     assert!((0.12..0.25).contains(&decayed), "{decayed}");
     // An hour of silence takes no more work than a minute.

@@ -7,8 +7,8 @@ use super::window::{Conserving, MIN_WINDOW};
 use crate::congestion::PathSample;
 use crate::congestion::bbr::rate::octets_in;
 
-/// In segments, the window before a round-trip time is known, and the amount of delivered data up to
-/// which every ACK opens the window (`TCP_INIT_CWND`).
+/// In segments, the window before a round-trip time is known, and the amount of delivered data up
+/// to which every ACK opens the window (`TCP_INIT_CWND`).
 const INITIAL: u64 = 10;
 /// Bursts for which the window has room in addition to the product: one being sent, one being
 /// assembled, one waiting for its ACK.

@@ -7,8 +7,8 @@ use lasthop_packet::Instant;
 use crate::congestion::bbr::rate::per_second;
 use crate::retransmission_queue::RetransmissionQueue;
 
-/// Minimum number of round trips of an interval (`bbr_lt_intvl_min_rtts`); the maximum is four times
-/// as large.
+/// Minimum number of round trips of an interval (`bbr_lt_intvl_min_rtts`); the maximum is four
+/// times as large.
 const MIN_ROUNDS: u32 = 4;
 /// Losses per 256 deliveries from which on an interval is lossy (`bbr_lt_loss_thresh`).
 const LOSS_THRESHOLD: u64 = 50;

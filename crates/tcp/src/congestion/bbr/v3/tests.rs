@@ -75,7 +75,8 @@ fn the_cycle_goes_down_cruises_refills_and_goes_up_every_two_to_three_seconds() 
     assert!(cycles.len() >= 4, "{states:?}");
     for cycle in cycles {
         let length = |phase: usize| cycle[phase + 1].1.since(cycle[phase].1).as_millis();
-        // 50 segments: a Reno flow would regain its window after as many round trips, at smallest 2.5 s.
+        // 50 segments: a Reno flow would regain its window after as many round trips, at least
+        // 2.5 s.
         assert!((2000..3100).contains(&length(1)), "{cycle:?}");
         assert!((50..60).contains(&length(2)), "one round trip: {cycle:?}");
         assert!((150..300).contains(&length(3)), "three without growth: {cycle:?}");
@@ -241,8 +242,8 @@ fn the_window_is_four_segments_on_a_path_of_less_than_one() {
     assert!(rate < pipe.rate * 13 / 10, "{rate}");
 }
 
-// Without SACK every recovery ends Startup, even before the first measurement: at a rate of zero, the
-// next segment would not be sent.
+// Without SACK every recovery ends Startup, even before the first measurement: at a rate of zero,
+// the next segment would not be sent.
 #[test]
 fn the_rate_of_the_initial_window_is_kept_until_a_bandwidth_is_measured() {
     let mut pipe = Pipe::<Bbr3>::new();
