@@ -57,7 +57,7 @@ const DOCUMENTS: &[(&str, Sources)] = &[
         "`lasthop try --json`",
         &[
             ("cli/src/commands/trial/report.rs", &["Report", "Row"]),
-            ("cli/src/commands/trial/caveats.rs", &["Caveat"]),
+            ("cli/src/commands/trial/doubts.rs", &["Doubt"]),
             ("cli/src/commands/trial/fairness.rs", &["Fairness"]),
             ("trial/src/outcome.rs", &["Outcome"]),
             ("trial/src/stations.rs", &["StationUse"]),

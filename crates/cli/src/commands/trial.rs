@@ -1,6 +1,6 @@
 //! `lasthop try`.
 
-mod caveats;
+mod doubts;
 mod fairness;
 mod prediction;
 mod report;

@@ -47,9 +47,3 @@ impl Pacing {
         segments.max(self.min_burst)
     }
 }
-
-/// Nanoseconds of a round-trip time: durations up to 584 years fit.
-#[inline]
-fn nanos(duration: Duration) -> u64 {
-    duration.as_nanos() as u64
-}

@@ -5,7 +5,7 @@
 //!   first one does (the impatient variant), but RFC 6298, section 5.3, requires it for every ACK
 //!   of new data, and Linux and FreeBSD do the same: a recovery from many losses takes as many
 //!   round trips, and no time-out.
-//! - At the end cwnd becomes ssthresh, not the minimum of ssthresh and FlightSize: when a scheme
+//! - At the end cwnd becomes ssthresh, not the minimum of ssthresh and `FlightSize`: when a scheme
 //!   spares a loss, the full window must be restored.
 //! - The advance of the last ACK distinguishes duplicate ACKs below `recover` that indicate a loss
 //!   from those that unnecessary retransmissions cause (section 4.1). The timestamps of section 4.2

@@ -12,7 +12,7 @@ use lasthop_trial::sample::Sample;
 use lasthop_trial::session::SessionFigures;
 use serde::Serialize;
 
-use super::caveats::Notes;
+use super::doubts::Notes;
 use super::fairness::{self, Fairness, Shared};
 use super::rows::{grouped, mbps, mean_mbps, number, with_endpoints};
 use super::runs::{self, Runs};

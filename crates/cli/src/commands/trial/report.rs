@@ -9,7 +9,7 @@ use lasthop_trial::session::SessionRun;
 use lasthop_trial::{Outcome, RunOutcome};
 use serde::Serialize;
 
-use super::caveats::{Caveat, Notes, caveats};
+use super::doubts::{Doubt, Notes, doubts};
 use super::fairness::{self, Fairness, Shared};
 use super::rows::{grouped, mbps, number, with_endpoints};
 use super::sessions::{self, Entry, SessionRow};
@@ -50,7 +50,7 @@ struct Row {
     /// Number of runs that are not trusted.
     doubtful: usize,
     /// The runs that are not trusted, with the reasons.
-    caveats: Vec<Caveat>,
+    doubts: Vec<Doubt>,
     /// Goodput in bits per second.
     goodput_bps: f64,
     /// Lowest goodput of a run, in bits per second.
@@ -140,8 +140,8 @@ impl Report {
 
     /// The reasons why rows are not trusted.
     fn notes(&self) -> Notes {
-        let of_flows = self.rows.iter().map(|row| (&row.caveats[..], row.runs));
-        let of_sessions = self.sessions.iter().map(|row| (&row.caveats[..], row.runs()));
+        let of_flows = self.rows.iter().map(|row| (&row.doubts[..], row.runs));
+        let of_sessions = self.sessions.iter().map(|row| (&row.doubts[..], row.runs()));
         Notes::of(of_flows.chain(of_sessions))
     }
 
@@ -160,7 +160,7 @@ impl Report {
         for row in &self.rows {
             // A table that is wider than the terminal is folded, and its labels are repeated in
             // each part.
-            let scheme = format!("{}{}", row.scheme, notes.mark(&row.caveats));
+            let scheme = format!("{}{}", row.scheme, notes.mark(&row.doubts));
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), scheme];
             let [goodput, least, most] =
                 [row.goodput_bps, row.goodput_min_bps, row.goodput_max_bps].map(|bps| mbps(Some(bps)));
@@ -263,15 +263,15 @@ impl Row {
             (samples.len() == runs.len()).then(|| median(&samples)).flatten()
         };
         let first = runs.first()?;
-        let caveats = caveats(runs.iter().map(|run| (run.seed, run.because.as_slice())));
+        let doubts = doubts(runs.iter().map(|run| (run.seed, run.because.as_slice())));
         let goodputs = || runs.iter().map(|run| run.goodput_bps);
         Some(Self {
             flow: first.flow.clone(),
             congestion: first.congestion.clone(),
             scheme: first.scheme.clone(),
             runs: runs.len(),
-            doubtful: caveats.len(),
-            caveats,
+            doubtful: doubts.len(),
+            doubts,
             goodput_bps: of(|run| Some(run.goodput_bps))?,
             goodput_min_bps: goodputs().fold(f64::INFINITY, f64::min),
             goodput_max_bps: goodputs().fold(0.0, f64::max),

@@ -7,7 +7,7 @@ use lasthop_scenario::session_figures::{StreamFigures, Transactions};
 use lasthop_trial::session::{SessionFigures, SessionRun};
 use serde::Serialize;
 
-use super::caveats::{Caveat, Notes, caveats};
+use super::doubts::{Doubt, Notes, doubts};
 use super::rows::grouped;
 
 pub(super) use tables::tables;
@@ -46,7 +46,7 @@ pub(super) struct SessionRow {
     /// Number of runs that are not trusted.
     doubtful: usize,
     /// The runs that are not trusted, with the reasons.
-    pub(super) caveats: Vec<Caveat>,
+    pub(super) doubts: Vec<Doubt>,
     /// Medians over the runs between real hosts; `None` with `--predict`.
     real: Option<Medians>,
     /// Medians in the simulator, with the same seeds; `None` for a congestion control that the
@@ -126,7 +126,7 @@ pub(super) fn rows(entries: &[Entry<'_>]) -> Vec<SessionRow> {
 impl SessionRow {
     fn new(runs: &[&Entry<'_>]) -> Option<Self> {
         let first = runs.first()?;
-        let caveats = caveats(runs.iter().map(|run| (run.seed, run.because)));
+        let doubts = doubts(runs.iter().map(|run| (run.seed, run.because)));
         Some(Self {
             session: first.session.to_owned(),
             kind: first.kind,
@@ -135,8 +135,8 @@ impl SessionRow {
             beside: first.beside.to_vec(),
             controls: first.controls.to_vec(),
             runs: runs.len(),
-            doubtful: caveats.len(),
-            caveats,
+            doubtful: doubts.len(),
+            doubts,
             real: Medians::of(runs.iter().map(|run| run.real)),
             predicted: Medians::of(runs.iter().map(|run| run.predicted)),
         })
@@ -148,9 +148,9 @@ impl SessionRow {
     }
 
     /// The sources, real or predicted, with their figures. The real one has the mark of its
-    /// caveats.
+    /// doubts.
     fn sources(&self, notes: &Notes) -> impl Iterator<Item = (String, &Medians)> {
-        let real = format!("real{}", notes.mark(&self.caveats));
+        let real = format!("real{}", notes.mark(&self.doubts));
         let sources = [(real, &self.real), ("predicted".to_owned(), &self.predicted)];
         sources.into_iter().filter_map(|(name, medians)| Some((name, medians.as_ref()?)))
     }

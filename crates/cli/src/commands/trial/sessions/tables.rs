@@ -4,7 +4,7 @@
 use lasthop_lab::table::{self, Table};
 
 use super::{Medians, SessionRow, StreamMedians};
-use crate::commands::trial::caveats::Notes;
+use crate::commands::trial::doubts::Notes;
 use crate::commands::trial::rows::number;
 
 /// A column: its name, and the function for its text.
@@ -164,7 +164,7 @@ mod tests {
             .collect();
         let rows = rows(&entries);
         assert_eq!((rows.len(), rows[0].runs, rows[0].doubtful), (1, 3, 1));
-        let notes = Notes::of(rows.iter().map(|row| (&row.caveats[..], row.runs)));
+        let notes = Notes::of(rows.iter().map(|row| (&row.doubts[..], row.runs)));
         let tables = tables(&rows, &notes);
         let lines: Vec<Vec<&str>> = tables[0]
             .lines()

@@ -5,43 +5,43 @@ use serde::Serialize;
 
 /// Why a run is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Caveat {
+pub(super) struct Doubt {
     /// The seed of the run.
     seed: u64,
     /// The reasons, each a sentence.
     because: Vec<String>,
 }
 
-/// The caveats of a row's runs, each with its seed and reasons. Runs without reasons have no
-/// caveat.
-pub(super) fn caveats<'a>(runs: impl Iterator<Item = (u64, &'a [String])>) -> Vec<Caveat> {
+/// The doubts of a row's runs, each with its seed and reasons. Runs without reasons have no
+/// doubt.
+pub(super) fn doubts<'a>(runs: impl Iterator<Item = (u64, &'a [String])>) -> Vec<Doubt> {
     let untrusted = runs.filter(|(_, because)| !because.is_empty());
-    untrusted.map(|(seed, because)| Caveat { seed, because: because.to_vec() }).collect()
+    untrusted.map(|(seed, because)| Doubt { seed, because: because.to_vec() }).collect()
 }
 
-/// The numbered caveats of all rows. Rows of the same runs have the same caveats, and the same
+/// The numbered doubts of all rows. Rows of the same runs have the same doubts, and the same
 /// number.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// The caveats of a row, and the number of its runs.
-    notes: Vec<(Vec<Caveat>, usize)>,
+    /// The doubts of a row, and the number of its runs.
+    notes: Vec<(Vec<Doubt>, usize)>,
 }
 
 impl Notes {
-    /// Numbers the caveats of rows, each with the number of its runs.
-    pub(super) fn of<'a>(rows: impl Iterator<Item = (&'a [Caveat], usize)>) -> Self {
-        let mut notes: Vec<(Vec<Caveat>, usize)> = Vec::new();
-        for (caveats, runs) in rows.filter(|(caveats, _)| !caveats.is_empty()) {
-            if !notes.iter().any(|(known, _)| known == caveats) {
-                notes.push((caveats.to_vec(), runs));
+    /// Numbers the doubts of rows, each with the number of its runs.
+    pub(super) fn of<'a>(rows: impl Iterator<Item = (&'a [Doubt], usize)>) -> Self {
+        let mut notes: Vec<(Vec<Doubt>, usize)> = Vec::new();
+        for (doubts, runs) in rows.filter(|(doubts, _)| !doubts.is_empty()) {
+            if !notes.iter().any(|(known, _)| known == doubts) {
+                notes.push((doubts.to_vec(), runs));
             }
         }
         Self { notes }
     }
 
-    /// The mark after the label of a row with these caveats, such as ` !1`; empty without caveats.
-    pub(super) fn mark(&self, caveats: &[Caveat]) -> String {
-        let place = self.notes.iter().position(|(known, _)| known == caveats);
+    /// The mark after the label of a row with these doubts, such as ` !1`; empty without doubts.
+    pub(super) fn mark(&self, doubts: &[Doubt]) -> String {
+        let place = self.notes.iter().position(|(known, _)| known == doubts);
         place.map(|place| format!(" !{}", place + 1)).unwrap_or_default()
     }
 
@@ -50,13 +50,13 @@ impl Notes {
         if self.notes.is_empty() {
             return vec!["emulator, gateway and hosts were on time in every run".to_owned()];
         }
-        let lines = self.notes.iter().enumerate().map(|(place, (caveats, runs))| {
+        let lines = self.notes.iter().enumerate().map(|(place, (doubts, runs))| {
             let reasons =
-                caveats.iter().map(|caveat| format!("seed {}: {}", caveat.seed, caveat.because.join("; ")));
+                doubts.iter().map(|doubt| format!("seed {}: {}", doubt.seed, doubt.because.join("; ")));
             format!(
                 "!{} {} of {}: {}",
                 place + 1,
-                caveats.len(),
+                doubts.len(),
                 counted(*runs as u64, "run"),
                 reasons.collect::<Vec<_>>().join(". ")
             )
@@ -70,16 +70,16 @@ impl Notes {
 mod tests {
     use super::*;
 
-    fn late(seed: u64, why: &str) -> Vec<Caveat> {
-        caveats([(seed, &[why.to_owned()][..]), (9, &[][..])].into_iter())
+    fn late(seed: u64, why: &str) -> Vec<Doubt> {
+        doubts([(seed, &[why.to_owned()][..]), (9, &[][..])].into_iter())
     }
 
     #[test]
     fn each_row_has_the_mark_of_its_own_reasons() {
         let (first, second) = (late(1, "the emulator was late"), late(2, "the gateway stalled 3 times"));
         let rows = [&first[..], &[][..], &second[..], &first[..]];
-        let notes = Notes::of(rows.iter().map(|caveats| (*caveats, 2)));
-        assert_eq!(rows.map(|caveats| notes.mark(caveats)), [" !1", "", " !2", " !1"]);
+        let notes = Notes::of(rows.iter().map(|doubts| (*doubts, 2)));
+        assert_eq!(rows.map(|doubts| notes.mark(doubts)), [" !1", "", " !2", " !1"]);
         assert_eq!(
             notes.lines()[1..],
             [
