@@ -35,7 +35,7 @@ pub enum PrefixError {
     /// Bits of the address are set after the prefix, usually by mistake; `ip route` refuses them,
     /// too.
     #[error(
-        "{address}/{len} has bits rest the prefix; expected {network} for the network, or {address} for this address alone"
+        "{address}/{len} has bits behind the prefix; expected {network} for the network, or {address} for this address alone"
     )]
     HostBits {
         /// The address in the text.
