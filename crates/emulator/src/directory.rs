@@ -194,7 +194,7 @@ mod tests {
         let tmp = tempfile::tempdir().expect("a directory");
         let plain = tmp.path().join(name_in_tmp());
         assert_eq!(in_tmp(tmp.path()), plain);
-        // A link does not count as the user's directory, whoever created it.
+        // A symbolic link is not the user's directory, whoever created it.
         std::os::unix::fs::symlink("/", &plain).expect("there is room");
         let drawn = Directory { path: in_tmp(tmp.path()) };
         assert!(drawn.path() != plain && in_tmp(tmp.path()) != drawn.path(), "{drawn:?}");

@@ -24,7 +24,7 @@ pub trait Progress: Sync {
     }
 }
 
-/// Reports to nobody, and cancels nothing.
+/// Discards the reports, and never cancels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -154,7 +154,7 @@ impl AdHoc {
         }
     }
 
-    /// A node's timer has fired. `false` if that was for a deadline that is none any more.
+    /// A node's timer has fired. `false` if its deadline has moved or is gone.
     pub(crate) fn on_deadline(&mut self, node: NodeId, now: Instant) -> bool {
         let Some(at) = self.at(node) else { return false };
         let is_due = at.timer.fired(now);

@@ -1,6 +1,6 @@
 //! 802.11 cells as a technology: packets in, packets and fates out.
 //!
-//! As long as nobody wants to hear what becomes of frames, a cell tells no more than what the world has to act
+//! While no agent or observer needs the fates of frames, a cell tells no more than what the world has to act
 //! upon: arrivals, and frames that were given up.
 //!
 //! A station's frame stays among the packets under its key until the cell tells its last fate. When

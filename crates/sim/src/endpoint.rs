@@ -1,10 +1,10 @@
 //! One end of a connection, as the simulator drives it: TCP's, or another transport's.
 //!
-//! An [`Endpoint`] is a pure state machine. Its host hands it the packets for its ports and tells it the time;
-//! it is asked for the packets that it sends, after whatever happened to it. Its application writes the
-//! octets of a simulated stream, reads those of the other end, and closes.
+//! An [`Endpoint`] is a pure state machine. Its host passes it the time and the packets for its ports, and
+//! takes out its packets after each call. Its application writes the octets of a simulated stream, reads
+//! those of the other end, and closes.
 //!
-//! TCP ([`lasthop_tcp::Connection`]) is called without a table of functions: it is most of a run.
+//! TCP ([`lasthop_tcp::Connection`]) is called directly, without dynamic dispatch.
 
 use lasthop_agent::Deadline;
 use lasthop_packet::{Instant, Packet, Payload, Seq, Transport};
@@ -16,7 +16,7 @@ pub trait Endpoint: Send {
     /// A packet for this end has arrived, or an ICMP message about one that it has sent.
     fn on_packet(&mut self, packet: &Packet, now: Instant);
 
-    /// Whether it has nothing to send, as is seen at a glance; [`Self::transmit`] would say the same.
+    /// Whether it has nothing to send, by a quick check; then [`Self::transmit`] makes no packet.
     fn is_idle(&self) -> bool {
         false
     }
@@ -33,8 +33,8 @@ pub trait Endpoint: Send {
     /// The application writes `octets` octets of the simulated stream `stream`, from `offset` on.
     fn write_stream(&mut self, stream: u32, offset: u64, octets: u64);
 
-    /// The application takes back what it has written and this end has not sent. Returns the octets that are
-    /// left of all that was written.
+    /// The application discards the data that it has written and this end has not sent. Returns the octets
+    /// of all data that remain.
     fn discard(&mut self) -> u64;
 
     /// The application writes nothing more.
@@ -46,7 +46,7 @@ pub trait Endpoint: Send {
     /// The next piece of data that has arrived, in the order in which it was written.
     fn read(&mut self) -> Option<Payload>;
 
-    /// Whether it is still to be called by the other end: until then it has nobody to send to.
+    /// Whether it listens: it knows no other end yet, and sends nothing.
     fn awaits_call(&self) -> bool;
 
     /// Whether the other end has closed, and all that it has written was read or can be.
@@ -76,17 +76,17 @@ pub trait Endpoint: Send {
         false
     }
 
-    /// How often it took data for lost because of a time-out.
+    /// Time-outs after which it retransmitted.
     fn timeouts(&self) -> u64 {
         0
     }
 
-    /// How often it took data for lost because of what the other end acknowledged.
+    /// Losses that it inferred from acknowledgments.
     fn fast_retransmits(&self) -> u64 {
         0
     }
 
-    /// TCP's endpoint, for those who show or count what only TCP has; `None` for other transports.
+    /// TCP's endpoint, for observers of TCP's own state; `None` for other transports.
     fn tcp(&self) -> Option<&Connection> {
         None
     }

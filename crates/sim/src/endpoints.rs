@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use lasthop_packet::{Packet, Quotation, Transport};
-use lasthop_tcp::connection::Endpoint as Address;
+use lasthop_tcp::connection::Socket;
 
 use crate::id::NodeId;
 
@@ -33,7 +33,7 @@ impl<T> Default for Endpoints<T> {
 }
 
 impl<T: Copy> Endpoints<T> {
-    pub(crate) fn add(&mut self, node: NodeId, (local, remote): (Address, Address), endpoint: T) {
+    pub(crate) fn add(&mut self, node: NodeId, (local, remote): (Socket, Socket), endpoint: T) {
         if self.0.len() <= node.index() {
             self.0.resize_with(node.index() + 1, || OfNode {
                 by_key: BTreeMap::new(),
@@ -49,7 +49,7 @@ impl<T: Copy> Endpoints<T> {
         }
     }
 
-    pub(crate) fn remove(&mut self, node: NodeId, (local, remote): (Address, Address)) {
+    pub(crate) fn remove(&mut self, node: NodeId, (local, remote): (Socket, Socket)) {
         let Some(of_node) = self.0.get_mut(node.index()) else { return };
         let key = (local.1, remote.1, remote.0);
         of_node.by_key.remove(&key);
@@ -60,7 +60,7 @@ impl<T: Copy> Endpoints<T> {
     }
 
     /// Whether there is an endpoint with this local port for this remote end.
-    pub(crate) fn has(&self, node: NodeId, local_port: u16, remote: Address) -> bool {
+    pub(crate) fn has(&self, node: NodeId, local_port: u16, remote: Socket) -> bool {
         let key = (local_port, remote.1, remote.0);
         self.0.get(node.index()).is_some_and(|of_node| of_node.by_key.contains_key(&key))
     }

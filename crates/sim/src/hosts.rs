@@ -7,7 +7,7 @@ use lasthop_apps::datagrams::Datagrams;
 use lasthop_apps::traffic::{Next, Source};
 use lasthop_packet::{Instant, Ip, Packet, Rng, Seq, Transport, Udp};
 use lasthop_tcp::Connection;
-use lasthop_tcp::connection::Endpoint as Address;
+use lasthop_tcp::connection::Socket;
 
 use crate::config::{FlowConfig, Opening, TcpConfig, TransportConfig};
 use crate::endpoint::{AnyEndpoint, Endpoint};
@@ -133,7 +133,7 @@ impl Hosts {
         &mut self,
         id: FlowId,
         (from, to): (NodeId, NodeId),
-        (local, remote): (Address, Address),
+        (local, remote): (Socket, Socket),
         [iss, irs]: [Seq; 2],
         config: TcpConfig,
         transit: &mut Transit,
@@ -163,7 +163,7 @@ impl Hosts {
         flow: FlowId,
         endpoint: AnyEndpoint,
         sends: bool,
-        ends: (Address, Address),
+        ends: (Socket, Socket),
     ) -> ConnectionId {
         let id = ConnectionId::of(self.connections.len());
         match endpoint {
@@ -347,7 +347,7 @@ impl Hosts {
         }
     }
 
-    /// An endpoint's timer has fired. `false` if that was for a deadline that is none any more.
+    /// An endpoint's timer has fired. `false` if its deadline has moved or is gone.
     pub(crate) fn on_deadline(&mut self, id: ConnectionId, transit: &mut Transit) -> bool {
         let hosted = &mut self.connections[id.index()];
         if !hosted.timer.fired(transit.now()) {

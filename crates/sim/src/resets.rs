@@ -1,7 +1,7 @@
 //! Resets that no endpoint of their connection has made.
 
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{Config, Connection};
 
 /// What a host answers a segment with that is for none of its connections (RFC 9293, section 3.10.7.1):
@@ -17,7 +17,7 @@ pub(crate) fn in_answer_to(packet: &Packet, now: Instant) -> Option<Packet> {
 
 /// A reset with this sequence number and, in front of an end that has heard nothing yet, with an
 /// acknowledgment.
-pub(crate) fn between(from: Endpoint, to: Endpoint, seq: Seq, ack: Option<Seq>) -> Packet {
+pub(crate) fn between(from: Socket, to: Socket, seq: Seq, ack: Option<Seq>) -> Packet {
     let flags = if ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
     let tcp = Tcp {
         source_port: from.1,

@@ -161,7 +161,7 @@ impl Seats {
         call(placed.agent.as_mut(), &mut cx.with_neighbour(neighbour))
     }
 
-    /// An agent's timer has fired. `false` if that was for a deadline that is none any more.
+    /// An agent's timer has fired. `false` if its deadline has moved or is gone.
     pub(crate) fn on_deadline(&mut self, id: AgentId, now: Instant) -> bool {
         let placed = &mut self.agents[id.index()];
         if !placed.timer.fired(now) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lasthop_agent::{Counter, Report, Tally};
 use lasthop_packet::{Instant, Packet, Seq};
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Socket;
 
 use crate::accounts::{Accounts, DropCause};
 use crate::id::{LinkId, NodeId};
@@ -22,7 +22,7 @@ pub(crate) struct Transit {
     telemetry: Telemetry,
     /// The sequence number of the first octet of each flow's data, by its sender and receiver: losses of
     /// chosen packets count from there.
-    first_octets: BTreeMap<(Endpoint, Endpoint), Seq>,
+    first_octets: BTreeMap<(Socket, Socket), Seq>,
 }
 
 /// The time and the events to come.
@@ -105,7 +105,7 @@ impl Transit {
     }
 
     /// The data of a flow between these begins with this octet.
-    pub(crate) fn add_stream(&mut self, from: Endpoint, to: Endpoint, first_octet: Seq) {
+    pub(crate) fn add_stream(&mut self, from: Socket, to: Socket, first_octet: Seq) {
         self.first_octets.insert((from, to), first_octet);
     }
 

@@ -26,8 +26,8 @@ use crate::stats::Stats;
 
 pub use adopt::{Handshake, NotAHandshake};
 use ecn::Ecn;
-pub use ip_template::Endpoint;
 use ip_template::IpTemplate;
+pub use ip_template::Socket;
 use refusals::{Refusals, Reset};
 pub use snapshot::{Snapshot, Unusable};
 
@@ -397,12 +397,12 @@ impl Connection {
     }
 
     /// Our address and port.
-    pub const fn local(&self) -> Endpoint {
+    pub const fn local(&self) -> Socket {
         self.ip.local()
     }
 
     /// The peer's address and port; unspecified while listening.
-    pub const fn remote(&self) -> Endpoint {
+    pub const fn remote(&self) -> Socket {
         self.ip.remote()
     }
 

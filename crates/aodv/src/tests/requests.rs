@@ -113,6 +113,6 @@ fn requests_of_a_neighbor_that_a_reply_did_not_reach_are_ignored_for_a_while() {
     assert_eq!(node.receive_request(4, 5, Rreq { id: 8, ..request(9, 1, 2) }), []);
     // RREQ_RETRIES * NET_TRAVERSAL_TIME.
     node.until(ms(5_600));
-    let anew = Rreq { id: 9, originator_sequence: 30, ..request(9, 1, 2) };
-    assert_eq!(node.receive_request(4, 5, anew).len(), 1);
+    let new_request = Rreq { id: 9, originator_sequence: 30, ..request(9, 1, 2) };
+    assert_eq!(node.receive_request(4, 5, new_request).len(), 1);
 }

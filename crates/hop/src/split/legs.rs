@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart};
 
 /// Maximum retransmission time-out over the hop. Where a host dozes, the minimum round trip
@@ -20,7 +20,7 @@ const MAX_BACK_OFF: Duration = Duration::from_secs(1);
 const MAX_ACK_DELAY: Duration = Duration::from_millis(20);
 
 /// A placeholder for the ends of a connection that is made only to measure its memory.
-pub const NO_END: Endpoint = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+pub const NO_END: Socket = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// The leg over the wire: an endpoint like that of Linux 6.18, with a buffer of `buffer` octets.
 pub fn core(buffer: u32) -> Config {

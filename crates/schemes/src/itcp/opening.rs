@@ -5,7 +5,7 @@ use lasthop_agent::Side;
 use lasthop_hop::split::Pair;
 use lasthop_hop::split::legs::NO_END;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, TcpFlags};
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{Config, Connection, State};
 
 /// A SYN, and the onward leg that it has started.
@@ -29,7 +29,7 @@ pub(super) enum Outcome {
 }
 
 /// The configuration for a leg to this address: the headers of IPv6 have 20 more octets.
-fn fitting(config: &Config, (address, _): Endpoint) -> Config {
+fn fitting(config: &Config, (address, _): Socket) -> Config {
     let mss = if address.is_ipv4() { config.mss } else { config.mss - 20 };
     Config { mss, ..config.clone() }
 }

@@ -24,7 +24,7 @@
 //! | the first duplicate | forwarded |
 //! | the second | the packet is retransmitted, the ACK suppressed. Expected duplicates from now on: the number of packets cached from the missing one on, less two |
 //! | expected | suppressed |
-//! | more than expected | counted anew: the first is forwarded, so is the second if the packet was retransmitted already |
+//! | more than expected | the count starts again: the first is forwarded, and the second if the packet was retransmitted already |
 //! | after a count below zero | the packet is retransmitted while that happened less than twice; then forwarded |
 //!
 //! A timer of srtt + 4 rttvar, at least 100 ms, runs while the cache is not empty ([`super::rtt`]).

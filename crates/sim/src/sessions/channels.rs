@@ -5,7 +5,7 @@ mod channel;
 use std::collections::VecDeque;
 
 use lasthop_packet::Packet;
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{Connection, Stats};
 
 use crate::endpoints::Endpoints;
@@ -43,7 +43,7 @@ struct Slot {
 
 impl Channels {
     /// A port of a node that no connection to this remote end has; `None` if there is none.
-    pub(super) fn free_port(&mut self, node: NodeId, remote: Endpoint) -> Option<u16> {
+    pub(super) fn free_port(&mut self, node: NodeId, remote: Socket) -> Option<u16> {
         if self.next_ports.len() <= node.index() {
             self.next_ports.resize(node.index() + 1, 0);
         }
@@ -59,7 +59,7 @@ impl Channels {
         &mut self,
         (session, lane): (SessionId, Lane),
         nodes: [NodeId; 2],
-        addresses: [Endpoint; 2],
+        addresses: [Socket; 2],
         ends: [Connection; 2],
     ) -> ChannelKey {
         self.streams = self.streams.wrapping_add(2);

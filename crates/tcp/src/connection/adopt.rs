@@ -4,7 +4,7 @@
 use lasthop_packet::{Instant, Tcp, TcpFlags};
 use thiserror::Error;
 
-use super::{Connection, Endpoint};
+use super::{Connection, Socket};
 use crate::config::Config;
 use crate::negotiation::LARGEST_SHIFT;
 use crate::receive::expressible;
@@ -43,8 +43,8 @@ impl Connection {
     /// former and nothing else.
     pub fn adopt(
         config: Config,
-        local: Endpoint,
-        remote: Endpoint,
+        local: Socket,
+        remote: Socket,
         handshake: Handshake<'_>,
         now: Instant,
     ) -> Result<Self, NotAHandshake> {

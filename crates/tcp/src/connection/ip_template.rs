@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use lasthop_packet::{Ecn, Ip, Packet, Payload, Tcp};
 use serde::{Deserialize, Serialize};
 
-/// An address and a port.
-pub type Endpoint = (IpAddr, u16);
+/// A socket: an address with a port (RFC 9293, section 4).
+pub type Socket = (IpAddr, u16);
 
 /// Makes the packets of a connection, and counts them. Each has the next identification (RFC 791).
 #[derive(Debug)]
 pub(super) struct IpTemplate {
-    local: Endpoint,
-    remote: Endpoint,
+    local: Socket,
+    remote: Socket,
     identification: u16,
     host: HostFields,
     packets: u64,
@@ -28,7 +28,7 @@ pub(super) struct HostFields {
 }
 
 impl IpTemplate {
-    pub(super) fn new(local: Endpoint, remote: Endpoint) -> Self {
+    pub(super) fn new(local: Socket, remote: Socket) -> Self {
         Self { local, remote, identification: 0, host: HostFields::default(), packets: 0 }
     }
 
@@ -46,15 +46,15 @@ impl IpTemplate {
         self.host
     }
 
-    pub(super) const fn local(&self) -> Endpoint {
+    pub(super) const fn local(&self) -> Socket {
         self.local
     }
 
-    pub(super) const fn remote(&self) -> Endpoint {
+    pub(super) const fn remote(&self) -> Socket {
         self.remote
     }
 
-    pub(super) const fn set_remote(&mut self, remote: Endpoint) {
+    pub(super) const fn set_remote(&mut self, remote: Socket) {
         self.remote = remote;
     }
 
@@ -70,7 +70,7 @@ impl IpTemplate {
 
     /// A packet that leaves.
     #[inline]
-    pub(super) fn packet(&mut self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
+    pub(super) fn packet(&mut self, to: Socket, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
         let packet = self.draft(to, ecn, tcp, payload);
         self.identification = self.identification.wrapping_add(1);
         self.packets += 1;
@@ -79,7 +79,7 @@ impl IpTemplate {
 
     /// A packet like the next one that leaves.
     #[inline]
-    pub(super) fn draft(&self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
+    pub(super) fn draft(&self, to: Socket, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
         let HostFields { dscp, hop_limit } = self.host;
         let identification = self.identification;
         let ip = Ip { traffic_class: dscp << 2 | ecn as u8, identification, ..Ip::new(self.local.0, to.0) };

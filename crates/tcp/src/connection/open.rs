@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use lasthop_packet::Seq;
 
-use super::{Connection, Ecn, Endpoint, IpTemplate, Refusals};
+use super::{Connection, Ecn, IpTemplate, Refusals, Socket};
 use crate::config::Config;
 use crate::negotiation::{Negotiated, shift};
 use crate::receive::{ReceiveSide, expressible};
@@ -13,14 +13,14 @@ use crate::state::State;
 
 impl Connection {
     /// A connection that opens actively: its SYN is the first thing to transmit.
-    pub fn connect(config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
+    pub fn connect(config: Config, local: Socket, remote: Socket, iss: Seq) -> Self {
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::SynSent;
         connection
     }
 
     /// A connection that waits for a SYN from anybody; `local` is where.
-    pub fn listen(config: Config, local: Endpoint, iss: Seq) -> Self {
+    pub fn listen(config: Config, local: Socket, iss: Seq) -> Self {
         let nobody = (if local.0.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }, 0);
         let mut connection = Self::new(config, local, nobody, iss);
         connection.state = State::Listen;
@@ -28,12 +28,12 @@ impl Connection {
     }
 
     /// A connection that has ended.
-    pub fn closed(config: Config, local: Endpoint, remote: Endpoint) -> Self {
+    pub fn closed(config: Config, local: Socket, remote: Socket) -> Self {
         Self::new(config, local, remote, Seq(0))
     }
 
     /// A connection that has ended as both ends wanted: each has closed, and the other has acknowledged it.
-    pub fn ended(config: Config, local: Endpoint, remote: Endpoint) -> Self {
+    pub fn ended(config: Config, local: Socket, remote: Socket) -> Self {
         let mut connection = Self::closed(config, local, remote);
         connection.send.end_elsewhere();
         connection.receive.note_end();
@@ -46,8 +46,8 @@ impl Connection {
     pub fn established(
         config: Config,
         peer: &Config,
-        local: Endpoint,
-        remote: Endpoint,
+        local: Socket,
+        remote: Socket,
         iss: Seq,
         irs: Seq,
     ) -> Self {
@@ -68,7 +68,7 @@ impl Connection {
         connection
     }
 
-    pub(super) fn new(mut config: Config, local: Endpoint, remote: Endpoint, iss: Seq) -> Self {
+    pub(super) fn new(mut config: Config, local: Socket, remote: Socket, iss: Seq) -> Self {
         config.mss = config.mss.clamp(1, 65_495);
         config.window = config.window.max(1);
         config.send_window = config.send_window.map(|octets| octets.max(1));

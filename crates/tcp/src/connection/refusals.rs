@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::ip_template::Endpoint;
+use super::ip_template::Socket;
 use crate::stats::{Refusal, Refused};
 
 /// A connection challenges no more than one segment in this time (Linux `tcp_invalid_ratelimit`).
@@ -41,7 +41,7 @@ impl Refusals {
 /// A reset that has to leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reset {
-    pub(super) to: Endpoint,
+    pub(super) to: Socket,
     pub(super) seq: Seq,
     pub(super) ack: Option<Seq>,
     /// It ends the connection, and does not answer a segment that belongs to none.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::ip_template::HostFields;
-use super::{Connection, Ecn, Endpoint};
+use super::{Connection, Ecn, Socket};
 use crate::config::Config;
 use crate::negotiation::Negotiated;
 use crate::receive::{self, expressible};
@@ -21,8 +21,8 @@ use crate::state::State;
 /// congestion control stood beyond cwnd and ssthresh, and time: timers start anew.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
-    local: Endpoint,
-    remote: Endpoint,
+    local: Socket,
+    remote: Socket,
     state: State,
     negotiated: Negotiated,
     send: send::Saved,
@@ -103,12 +103,12 @@ impl Connection {
 
 impl Snapshot {
     /// Our address and port.
-    pub const fn local(&self) -> Endpoint {
+    pub const fn local(&self) -> Socket {
         self.local
     }
 
     /// The peer's address and port.
-    pub const fn remote(&self) -> Endpoint {
+    pub const fn remote(&self) -> Socket {
         self.remote
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_tcp::connection::Endpoint as Address;
+use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{Connection, Stats};
 
 use crate::endpoint::AnyEndpoint;
@@ -33,7 +33,7 @@ pub(in crate::sessions) struct Channel {
     /// What the session's script calls it; `None` once it does not any more.
     lane: Option<Lane>,
     nodes: [NodeId; 2],
-    addresses: [Address; 2],
+    addresses: [Socket; 2],
     ends: [End; 2],
     is_waiting: bool,
 }
@@ -67,7 +67,7 @@ impl Channel {
         session: SessionId,
         lane: Lane,
         nodes: [NodeId; 2],
-        addresses: [Address; 2],
+        addresses: [Socket; 2],
         ends: [Connection; 2],
         stream: u32,
     ) -> Self {
@@ -104,7 +104,7 @@ impl Channel {
     }
 
     /// An end's own address and port, and the other end's.
-    pub(super) const fn between(&self, end: usize) -> (Address, Address) {
+    pub(super) const fn between(&self, end: usize) -> (Socket, Socket) {
         (self.addresses[end], self.addresses[1 - end])
     }
 
