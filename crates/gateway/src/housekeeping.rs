@@ -31,7 +31,7 @@ use lasthop_linux::control::client::{Answers, Client, Part};
 /// The maximum number of concurrent clients of the control socket, and of the metrics listener.
 /// Another client replaces the first one that has sent no request yet; if all have, it waits in the
 /// kernel's backlog.
-const MAX_CLIENTS: usize = 16;
+const MAX_SOCKET_CLIENTS: usize = 16;
 
 /// The state of the housekeeping thread.
 pub(super) struct Housekeeping {
@@ -52,7 +52,7 @@ const TRANSLATION_CHECK: Duration = Duration::from_secs(5);
 
 /// The connected clients.
 #[derive(Default)]
-struct Clients {
+struct SocketClients {
     control: Vec<Client<FlowsAnswer>>,
     metrics: Vec<Client<Infallible>>,
     /// No client is accepted before this time.
@@ -78,7 +78,7 @@ impl Housekeeping {
     pub(super) fn run(self) {
         // Without this thread, the packet loops could not be stopped.
         let _end = StopAtEnd(self.requests.clone());
-        let mut clients = Clients::default();
+        let mut clients = SocketClients::default();
         let mut next_check = self.may_break_translation().then(|| clock::now() + TRANSLATION_CHECK);
         loop {
             let ready = match self.wait(&clients, next_check) {
@@ -133,7 +133,7 @@ impl Housekeeping {
     }
 
     /// Waits until an event source is ready, a client's deadline passes, or `at`.
-    fn wait(&self, clients: &Clients, at: Option<Instant>) -> io::Result<Ready> {
+    fn wait(&self, clients: &SocketClients, at: Option<Instant>) -> io::Result<Ready> {
         let Listeners { control, metrics, signals, ended } = &self.listeners;
         let listeners: [Option<BorrowedFd<'_>>; 5] = [
             Some(ended.as_fd()),
@@ -257,7 +257,7 @@ impl Housekeeping {
     }
 }
 
-impl Clients {
+impl SocketClients {
     /// Adds an accepted client. If the list is full, it replaces a client that has sent no request.
     fn admit<R>(
         &mut self,
@@ -269,7 +269,7 @@ impl Clients {
             Ok(client) => {
                 let clients = room(self);
                 if client.is_some()
-                    && clients.len() >= MAX_CLIENTS
+                    && clients.len() >= MAX_SOCKET_CLIENTS
                     && let Some(silent) = clients.iter().position(Client::is_silent)
                 {
                     clients.remove(silent);
@@ -287,7 +287,7 @@ impl Clients {
 
 /// Whether another client can be accepted.
 fn has_room<R>(clients: &[Client<R>]) -> bool {
-    clients.len() < MAX_CLIENTS || clients.iter().any(Client::is_silent)
+    clients.len() < MAX_SOCKET_CLIENTS || clients.iter().any(Client::is_silent)
 }
 
 /// A client's descriptor, the events to wait for, and its deadline.
@@ -430,25 +430,25 @@ mod tests {
     #[test]
     fn a_new_client_replaces_only_clients_that_have_sent_no_request() {
         let now = Instant::ZERO;
-        let mut clients = Clients::default();
+        let mut clients = SocketClients::default();
         let mut others = Vec::new();
-        let mut accepted = |clients: &mut Clients| {
+        let mut accepted = |clients: &mut SocketClients| {
             let (other, ours) = UnixStream::pair().expect("sockets");
             ours.set_nonblocking(true).expect("a socket");
             others.push(other);
             clients.admit(Ok(Some(Client::new(ours, now))), now, |clients| &mut clients.metrics);
         };
-        for _ in 0..3 * MAX_CLIENTS {
+        for _ in 0..3 * MAX_SOCKET_CLIENTS {
             assert!(has_room(&clients.metrics));
             accepted(&mut clients);
         }
-        assert_eq!(clients.metrics.len(), MAX_CLIENTS);
+        assert_eq!(clients.metrics.len(), MAX_SOCKET_CLIENTS);
         for other in &mut others {
             // Replaced clients are closed.
             let _ = io::Write::write_all(other, b"?");
         }
         clients.metrics.retain_mut(|client| client.step(now, &Echo));
-        assert_eq!(clients.metrics.len(), MAX_CLIENTS);
+        assert_eq!(clients.metrics.len(), MAX_SOCKET_CLIENTS);
         assert!(!has_room(&clients.metrics), "all are being answered");
     }
 }

@@ -165,9 +165,9 @@ impl Runs {
         let of_scheme = |choice: &lasthop_scenario::SchemeChoice| {
             let seeds = (1..=effort.seeds).into_par_iter();
             let runs = seeds.map(|seed| {
-                let summary = run(&scenario, choice, seed, progress);
+                let summary = run(&scenario, choice, seed, progress)?;
                 progress.advance();
-                summary
+                Ok(summary)
             });
             Ok((choice.label.clone(), runs.collect::<Result<_, RunError>>()?))
         };

@@ -113,11 +113,11 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
     let runs: Vec<RunSummary> = grid
         .par_iter()
         .map(|(scheme, seed)| {
-            let summary = run(scenario, &scenario.schemes[*scheme], *seed, progress);
+            let summary = run(scenario, &scenario.schemes[*scheme], *seed, progress)?;
             progress.advance();
-            summary
+            Ok(summary)
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<_, RunError>>()?;
     let by_scheme: Vec<&[RunSummary]> = runs.chunks(scenario.seeds.len().max(1)).collect();
     let baseline = by_scheme[scenario.baseline];
     let can_complete = scenario.flows.iter().any(FlowModel::can_complete);

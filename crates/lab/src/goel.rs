@@ -24,6 +24,6 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
     let cells = tables::measure(&tables::settings(), &seeds, progress)?;
     let mut rows = tables::rows(&cells);
     rows.extend(claims::rows(&cells, &seeds, progress)?);
-    rows.extend(timelines::rows()?);
+    rows.extend(timelines::rows(progress)?);
     Ok(rows)
 }

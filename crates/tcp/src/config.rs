@@ -50,8 +50,9 @@ pub struct Config {
     pub window_validation: bool,
     /// What is lost, and what goes again.
     pub recovery: Recovery,
-    /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042). RACK does so
-    /// in any case, because it counts what has left the network.
+    /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042). With
+    /// SACK, RACK does so in any case, because it counts what has left the network. With
+    /// [`Congestion::Outside`] it has no effect: the owner of the window decides.
     pub limited_transmit: bool,
     /// Initial cwnd in segments: 1 in 4.3BSD Reno, up to 10 today (RFC 6928).
     pub initial_window: u32,

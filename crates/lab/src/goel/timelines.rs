@@ -19,7 +19,7 @@ use lasthop_sim::{Application, Interest, Observer, StateSource, TraceEvent};
 use super::network::{Parameters, TRANSFER, experiment};
 use super::row::number_row;
 use super::tables::IN_CATALOGUE;
-use crate::progress::Silent;
+use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::{RunError, run_observed};
 use crate::stats::Estimate;
@@ -78,10 +78,14 @@ pub fn scenario() -> Scenario {
 }
 
 /// Runs it under a scheme and writes down what happens.
-pub fn timeline(scenario: &Scenario, scheme: &SchemeChoice) -> Result<Timeline, RunError> {
+pub fn timeline(
+    scenario: &Scenario,
+    scheme: &SchemeChoice,
+    progress: &dyn Progress,
+) -> Result<Timeline, RunError> {
     let log = Arc::new(Mutex::new(Timeline::default()));
     let recorder = Recorder { log: Arc::clone(&log), first: None };
-    run_observed(scenario, scheme, 1, |_| Ok::<_, RunError>(vec![Box::new(recorder) as _]), &Silent)?;
+    run_observed(scenario, scheme, 1, |_| Ok::<_, RunError>(vec![Box::new(recorder) as _]), progress)?;
     let timeline = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(timeline)
 }
@@ -98,14 +102,14 @@ impl Timeline {
 }
 
 /// Figures 5.3 and 5.4 and appendix B.4 as rows.
-pub(super) fn rows() -> Result<Vec<Row>, RunError> {
+pub(super) fn rows(progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let scenario = scenario();
     let mut rows: Vec<Row> = Vec::new();
     let mut unmodified = Timeline::default();
     for (figure, scheme, published) in [("figure 5.3", "simple-icmp", 3054.0), ("figure 5.4", "none", 1754.0)]
     {
         let choice = SchemeChoice::new(scheme, toml::Table::new()).expect(IN_CATALOGUE);
-        unmodified = timeline(&scenario, &choice)?;
+        unmodified = timeline(&scenario, &choice, progress)?;
         let label = if scheme == "none" { "unmodified" } else { scheme };
         rows.push(exact(
             figure,
@@ -216,10 +220,11 @@ impl Observer for Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Silent;
 
     fn replay(scheme: &str) -> Timeline {
         let choice = SchemeChoice::new(scheme, toml::Table::new()).expect("in the catalogue");
-        timeline(&scenario(), &choice).expect("it runs")
+        timeline(&scenario(), &choice, &Silent).expect("it runs")
     }
 
     fn acks_from(timeline: &Timeline, from: u64) -> Vec<u64> {

@@ -79,8 +79,9 @@ impl Control {
     pub(super) fn begin(&mut self, config: &Config, has_reports: bool) {
         self.has_reports = has_reports;
         self.recovery = config.recovery.begin(has_reports);
-        // RACK counts what has left the network itself.
-        self.has_limited_transmit = config.limited_transmit && !self.recovery.goes_by_segments();
+        // RACK counts what has left the network itself. A window set from outside is its owner's.
+        let counts_itself = self.recovery.goes_by_segments();
+        self.has_limited_transmit = config.limited_transmit && !counts_itself && !self.is_ruled_from_outside;
         self.tracking = if self.congestion.rules_recovery() {
             self.queue.note_in_network();
             Tracking::Model

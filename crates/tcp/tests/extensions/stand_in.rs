@@ -182,3 +182,28 @@ fn a_window_set_from_outside_stays_as_it_is_through_losses_and_time_outs() {
         },
     );
 }
+
+#[test]
+fn a_window_set_from_outside_allows_nothing_more_for_duplicate_acks() {
+    // Without SACK: the two segments of limited transmit (RFC 3042) would be beyond the window.
+    run_with(
+        r#"--open=established --config="rack congestion=Outside sack=false limited_transmit""#,
+        identity,
+        |run| {
+            run.change(|connection, _| connection.set_cwnd(4000));
+            events(
+                run,
+                "
+                +0     write(3, ..., 20000) = 20000
+                +0     > . 1:4001(4000) ack 1
+                +.01   < . 1:1(0) ack 1 win 65535
+                +0     %{ assert cwnd == 4000 and nxt == 4001 }%
+                ",
+            );
+            for _ in 0..3 {
+                run.change(|connection, _| connection.allow(0));
+                events(run, "+0     %{ assert nxt == 4001 }%");
+            }
+        },
+    );
+}
