@@ -4,7 +4,7 @@ use lasthop_packet::Seq;
 
 /// What a sender knows of its flight: the variables of RFC 9293, section 3.3.1, and of RFC 5681,
 /// section 2.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Flight {
     /// SND.UNA: the oldest sequence number that is not acknowledged.
     pub una: Seq,
@@ -41,24 +41,22 @@ impl Flight {
         seq.within(self.una, self.max)
     }
 
-    /// Opens cwnd by so many octets.
+    /// cwnd, opened by this number of octets, up to the largest window that TCP can advertise (RFC 7323,
+    /// section 2.3).
     #[inline]
-    pub fn open(&mut self, octets: u32) {
-        // Nothing above the largest window that TCP can advertise would ever be used (RFC 7323,
-        // section 2.3).
-        self.cwnd = self.cwnd.saturating_add(octets).min(1 << 30);
+    pub fn opened(&self, octets: u32) -> u32 {
+        self.cwnd.saturating_add(octets).min(1 << 30)
     }
 
-    /// Segments had `before` octets until now. The window is as many of them as before, as in Linux: there
-    /// are congestion controls that count segments.
-    pub(crate) fn keep_window_in_segments(&mut self, before: u32) {
-        let mss = self.mss;
+    /// The same with segments of `mss` octets. The window has as many of them as before, as in Linux:
+    /// there are congestion controls that count segments.
+    pub(crate) fn with_mss(self, mss: u32) -> Self {
         let scaled = |octets: u32| {
-            let octets = u64::from(octets) * u64::from(mss) / u64::from(before);
+            let octets = u64::from(octets) * u64::from(mss) / u64::from(self.mss);
             octets.min(1 << 30) as u32
         };
-        let (cwnd, ssthresh) = (scaled(self.cwnd), scaled(self.ssthresh));
-        (self.cwnd, self.ssthresh) = (cwnd.max(mss), ssthresh.max(2 * mss));
+        let (cwnd, ssthresh) = (scaled(self.cwnd).max(mss), scaled(self.ssthresh).max(2 * mss));
+        Self { mss, cwnd, ssthresh, ..self }
     }
 
     /// Octets by which slow start may open cwnd: up to ssthresh, and a segment in any case.

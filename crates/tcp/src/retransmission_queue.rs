@@ -349,9 +349,13 @@ impl RetransmissionQueue {
             }
         } else {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
-            self.delivery.note_original(segment);
+            let Delivery { first_sent, last_sent, first_original, .. } = &mut self.delivery;
+            first_sent.get_or_insert(segment.sent);
+            *last_sent = (*last_sent).max(Some(segment.sent));
+            *first_original = Some(first_original.map_or(segment.end, |first| first.earlier(segment.end)));
         }
-        self.delivery.note_newest(segment, rtt);
+        let newest = Newest { sent: segment.sent, end: segment.end, rtt };
+        self.delivery.newest = Some(self.delivery.newest.map_or(newest, |known| known.followed_by(newest)));
     }
 
     //= RFC 8985, section 6.2, step 3: a segment that was sent once is delivered below what was delivered before: reordering.
@@ -467,7 +471,8 @@ impl RetransmissionQueue {
         let at = self.position(seq);
         let Some(before) = at.checked_sub(1).and_then(|at| self.segments.get_mut(at)) else { return };
         if before.end.after(seq) {
-            let rest = before.cut_at(seq);
+            let rest = Outstanding { seq, ..*before };
+            before.end = seq;
             self.segments.insert(at, rest);
         }
     }

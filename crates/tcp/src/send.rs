@@ -356,8 +356,7 @@ impl SendSide {
     /// Congestion control and loss recovery, with what they see of the sender.
     #[inline]
     fn control(&mut self, now: Instant) -> (&mut Control, View<'_>) {
-        let (flight, rtt, timer) = (&mut self.flight, &self.rtt, self.retransmission_timer);
-        (&mut self.control, View { now, flight, rtt, timer })
+        (&mut self.control, View::new(&mut self.flight, &self.rtt, self.retransmission_timer, now))
     }
 
     /// Calls loss recovery.

@@ -47,7 +47,7 @@ impl CongestionControl for RenoAbc {
                 0
             }
         };
-        flight.open(increment);
+        flight.cwnd = flight.opened(increment);
     }
 
     fn on_loss(&mut self, flight: &Flight) -> Reduction {

@@ -30,4 +30,4 @@ pub use v1::Bbr;
 pub use v3::Bbr3;
 
 #[cfg(test)]
-mod testing;
+mod tests;

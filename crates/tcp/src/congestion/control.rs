@@ -6,6 +6,7 @@ use super::pacing::Pacing;
 use super::path_model::PathModel;
 use super::sample::{AckSample, SentSegment};
 use crate::flight::Flight;
+use crate::retransmission_queue::LostSegment;
 
 /// A congestion control, in the terms of RFC 5681. It sets [`Flight::cwnd`] and
 /// [`Flight::ssthresh`]; [`crate::LossRecovery`] detects losses.
@@ -68,6 +69,17 @@ pub trait CongestionControl: Send {
 
     /// The window after a loss that was inferred without a time-out.
     fn on_loss(&mut self, flight: &Flight) -> Reduction;
+
+    /// Reduces the window as after a loss.
+    fn reduce(&mut self, flight: &mut Flight) {
+        let reduction = self.on_loss(flight);
+        (flight.ssthresh, flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
+    }
+
+    /// A segment is lost, if the connection measures each segment.
+    fn on_segment_lost(&mut self, lost: &LostSegment, now: Instant, flight: &Flight) {
+        let _ = (lost, now, flight);
+    }
 
     /// The retransmission timer expired: sets cwnd and ssthresh.
     fn on_timeout(&mut self, flight: &mut Flight);

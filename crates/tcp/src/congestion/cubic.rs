@@ -112,7 +112,7 @@ impl CongestionControl for Cubic {
         self.has_timed_out = false;
         if flight.cwnd < flight.ssthresh {
             let limit = self.slow_start_limit.unwrap_or(1).saturating_mul(flight.mss);
-            flight.open(ack.acked.min(limit).min(flight.below_ssthresh()));
+            flight.cwnd = flight.opened(ack.acked.min(limit).min(flight.below_ssthresh()));
             return;
         }
         let cwnd = segments(flight.cwnd, flight);
@@ -144,7 +144,7 @@ impl CongestionControl for Cubic {
         self.carry += increase.max(0.0) * f64::from(flight.mss);
         let octets = self.carry as u32;
         self.carry -= f64::from(octets);
-        flight.open(octets);
+        flight.cwnd = flight.opened(octets);
     }
 
     fn on_loss(&mut self, flight: &Flight) -> Reduction {

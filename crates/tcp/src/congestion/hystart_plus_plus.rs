@@ -75,8 +75,8 @@ impl HystartPlusPlus {
         let mut round = self.round.unwrap_or_else(|| Round::until(flight.max));
         let growth = ack.acked.min(L * flight.mss);
         match self.phase {
-            Phase::Conservative { .. } => flight.open(growth / CSS_GROWTH_DIVISOR),
-            Phase::SlowStart | Phase::Over => flight.open(growth),
+            Phase::Conservative { .. } => flight.cwnd = flight.opened(growth / CSS_GROWTH_DIVISOR),
+            Phase::SlowStart | Phase::Over => flight.cwnd = flight.opened(growth),
         }
         if let Some(rtt) = ack.rtt {
             round.min_rtt = Some(round.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt)));

@@ -6,7 +6,7 @@ use lasthop_packet::Instant;
 
 use super::sample::AckSample;
 use crate::flight::Flight;
-use crate::retransmission_queue::{LostSegment, RetransmissionQueue};
+use crate::retransmission_queue::RetransmissionQueue;
 
 /// A congestion control that sets the window with each ACK, in loss recovery too, from measurements
 /// of the path (`cong_control` in Linux).
@@ -22,11 +22,6 @@ pub trait PathModel {
     /// A segment is about to be sent after an idle period of the application; the network holds no
     /// data. `delivered` octets were delivered so far.
     fn on_restart(&mut self, now: Instant, delivered: u64, flight: &mut Flight);
-
-    /// A segment is lost.
-    fn on_segment_lost(&mut self, lost: &LostSegment, now: Instant, flight: &Flight) {
-        let _ = (lost, now, flight);
-    }
 
     /// The retransmission timer has expired; loss recovery has marked the lost segments and set
     /// cwnd.

@@ -16,7 +16,7 @@ impl CongestionControl for Reno {
         } else {
             (u64::from(flight.mss) * u64::from(flight.mss) / u64::from(flight.cwnd)).max(1) as u32
         };
-        flight.open(increment);
+        flight.cwnd = flight.opened(increment);
     }
 
     fn on_loss(&mut self, flight: &Flight) -> Reduction {

@@ -160,12 +160,14 @@ impl CongestionControl for Vegas {
                 self.is_frozen = !self.is_frozen;
             }
             if !self.is_frozen && ack.is_cwnd_limited(flight) {
-                flight.open(ack.acked.min(flight.mss));
+                flight.cwnd = flight.opened(ack.acked.min(flight.mss));
             }
             return;
         }
         match queued {
-            Some(queued) if queued < ALPHA * mss && ack.is_cwnd_limited(flight) => flight.open(flight.mss),
+            Some(queued) if queued < ALPHA * mss && ack.is_cwnd_limited(flight) => {
+                flight.cwnd = flight.opened(flight.mss);
+            }
             Some(queued) if queued > BETA * mss => {
                 flight.cwnd = flight.cwnd.saturating_sub(flight.mss).max(2 * flight.mss);
                 flight.ssthresh = flight.ssthresh.min(flight.cwnd);

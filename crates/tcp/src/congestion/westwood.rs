@@ -131,7 +131,7 @@ impl CongestionControl for Westwood {
         } else {
             (u64::from(flight.mss) * u64::from(flight.mss) / u64::from(flight.cwnd)).max(1) as u32
         };
-        flight.open(increment);
+        flight.cwnd = flight.opened(increment);
     }
 
     /// Section 3.1: cwnd is limited to ssthresh.

@@ -8,7 +8,7 @@ use lasthop_packet::Instant;
 
 use super::loss_recovery::{DUPLICATE_ACK_THRESHOLD, Sender};
 use super::reordering_window::ReorderingWindow;
-use crate::retransmission_queue::Newest;
+use crate::retransmission_queue::{Newest, Outstanding};
 
 /// The state of loss detection.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ impl LossDetection {
         }
         let allowance = newest.rtt + self.reordering_window(is_repairing, sender);
         let (now, mut latest) = (sender.now, None::<Instant>);
-        let lost = sender.mark_lost(|segment| {
+        let is_lost = |segment: &Outstanding| {
             if !newest.is_after(segment.sent, segment.end) {
                 // Segments above one that was sent only once were last sent after it.
                 return if segment.was_sent_again { Continue(false) } else { Break(()) };
@@ -80,7 +80,9 @@ impl LossDetection {
                 latest = latest.max(Some(overdue_at));
             }
             Continue(overdue_at <= now)
-        });
+        };
+        let Sender { queue, congestion, flight, .. } = sender;
+        let lost = queue.mark_lost(is_lost, |lost| congestion.on_segment_lost(lost, now, flight));
         self.overdue_at = latest;
         lost
     }

@@ -1,13 +1,11 @@
 //! The interface between the connection and a loss recovery.
 
-use std::ops::ControlFlow;
-
 use lasthop_agent::Deadline;
 use lasthop_packet::{Instant, Seq};
 
 use crate::congestion::{CongestionControl, SentSegment, Stage};
 use crate::flight::Flight;
-use crate::retransmission_queue::{Outstanding, RetransmissionQueue};
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 
 /// Number of duplicate ACKs in a row that indicates a loss (RFC 5681, section 3.2; `DupThresh` of
@@ -69,7 +67,7 @@ pub trait LossRecovery: Send {
     /// shrinks as after a loss, unless it is already shrinking.
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         if !self.is_recovering() {
-            sender.reduce();
+            sender.congestion.reduce(sender.flight);
         }
     }
 
@@ -132,25 +130,6 @@ pub struct Sender<'a> {
     pub timer: Option<Instant>,
     /// Set if a reduction of the window was undone.
     pub undone: bool,
-}
-
-impl Sender<'_> {
-    /// Reduces the window as after a loss.
-    pub fn reduce(&mut self) {
-        let reduction = self.congestion.on_loss(self.flight);
-        (self.flight.ssthresh, self.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
-    }
-
-    /// Marks each segment in the network as lost for which `is_lost` is true, from the oldest on,
-    /// until `is_lost` breaks. Returns the number of octets marked.
-    pub fn mark_lost(&mut self, is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>) -> u32 {
-        match self.congestion.as_path_model() {
-            None => self.queue.mark_lost(is_lost, |_| ()),
-            Some(model) => {
-                self.queue.mark_lost(is_lost, |lost| model.on_segment_lost(lost, self.now, self.flight))
-            }
-        }
-    }
 }
 
 /// How an ACK counts because of its SACK blocks.

@@ -154,7 +154,7 @@ impl LossRecovery for NewReno {
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         self.before_timeout = None;
         if !self.is_recovering() {
-            sender.reduce();
+            sender.congestion.reduce(sender.flight);
         }
     }
 

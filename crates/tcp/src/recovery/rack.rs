@@ -224,8 +224,7 @@ impl Rack {
 
     /// Enters recovery after a loss.
     fn begin(&mut self, sender: &mut Sender<'_>) {
-        let (flight, under_way) = (&*sender.flight, self.retransmissions_under_way(sender));
-        self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
+        self.undo = Some(Undo::new(sender.flight, self.retransmissions_under_way(sender)));
         self.first_retransmission.on_recovery_begins(sender.queue);
         self.shrink(sender);
     }
@@ -304,13 +303,11 @@ impl Rack {
             && self.undo_reduction(sender)
     }
 
-    //= RFC 4015, section 3.2: the window is what it was before the reduction, or what it has become since.
     fn undo_reduction(&mut self, sender: &mut Sender<'_>) -> bool {
         let Some(undo) = self.undo.take() else { return false };
         sender.queue.unmark_lost();
-        let flight = &mut *sender.flight;
         if !sender.congestion.rules_recovery() {
-            (flight.cwnd, flight.ssthresh) = (flight.cwnd.max(undo.cwnd), flight.ssthresh.max(undo.ssthresh));
+            undo.restore(sender.flight);
         }
         sender.congestion.on_undo(sender.flight);
         sender.undone = true;
@@ -326,7 +323,10 @@ impl Rack {
         }
         let (una, now) = (sender.flight.una, sender.now);
         let round_trip = self.detection.round_trip();
-        sender.mark_lost(|segment| Continue(segment.seq == una || segment.sent + round_trip <= now));
+        sender.queue.mark_lost(
+            |segment| Continue(segment.seq == una || segment.sent + round_trip <= now),
+            |lost| sender.congestion.on_segment_lost(lost, now, sender.flight),
+        );
     }
 
     //= RFC 8985, section 7.2: no probe in recovery, nor where the receiver reports data behind a gap.
@@ -366,7 +366,11 @@ impl LossRecovery for Rack {
 
     fn on_loss(&mut self, _count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
         let una = sender.flight.una;
-        if sender.mark_lost(|segment| if segment.seq == una { Continue(true) } else { Break(()) }) > 0 {
+        let lost = sender.queue.mark_lost(
+            |segment| if segment.seq == una { Continue(true) } else { Break(()) },
+            |lost| sender.congestion.on_segment_lost(lost, sender.now, sender.flight),
+        );
+        if lost > 0 {
             self.begin(sender);
         }
         AfterDuplicate::Recover
@@ -453,11 +457,9 @@ impl LossRecovery for Rack {
         let is_first = self.timeouts == 0;
         self.mark_lost_by_timeout(sender);
         if is_first && !was_in_recovery {
-            let under_way = self.retransmissions_under_way(sender);
+            self.undo = Some(Undo::new(sender.flight, self.retransmissions_under_way(sender)));
             self.first_retransmission.on_recovery_begins(sender.queue);
-            let flight = &mut *sender.flight;
-            self.undo = Some(Undo::new(flight.cwnd, flight.ssthresh, flight.una, under_way));
-            sender.congestion.on_timeout(flight);
+            sender.congestion.on_timeout(sender.flight);
         } else if !sender.congestion.rules_recovery() {
             // As in Linux (`tcp_set_ca_state`), the control is notified of each time-out.
             let ssthresh = sender.flight.ssthresh;
@@ -489,7 +491,11 @@ impl LossRecovery for Rack {
 
     fn on_smaller_segments(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
         let mss = sender.flight.mss;
-        if sender.mark_lost(|segment| Continue(segment.octets() > mss)) > 0 {
+        let lost = sender.queue.mark_lost(
+            |segment| Continue(segment.octets() > mss),
+            |lost| sender.congestion.on_segment_lost(lost, sender.now, sender.flight),
+        );
+        if lost > 0 {
             self.on_spared_timeout(sender.flight);
             self.undo = None;
             self.phase = Phase::Loss { end: sender.flight.max, f_rto: FRto::Off };

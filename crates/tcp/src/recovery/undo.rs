@@ -4,13 +4,14 @@
 
 use lasthop_packet::Seq;
 
+use crate::flight::Flight;
 use crate::retransmission_queue::{Echoed, RetransmissionQueue};
 
 /// The sender's state before a reduction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
-    pub(super) cwnd: u32,
-    pub(super) ssthresh: u32,
+    cwnd: u32,
+    ssthresh: u32,
     /// SND.UNA at that time.
     una: Seq,
     /// Whether any segment was retransmitted since.
@@ -20,10 +21,16 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// `under_way`: earlier retransmissions that are still in the network, and may cause duplicates
+    /// Before the window is reduced. `under_way`: earlier retransmissions that are still in the network, and may cause duplicates
     /// too.
-    pub(super) const fn new(cwnd: u32, ssthresh: u32, una: Seq, under_way: u32) -> Self {
+    pub(super) const fn new(flight: &Flight, under_way: u32) -> Self {
+        let Flight { cwnd, ssthresh, una, .. } = *flight;
         Self { cwnd, ssthresh, una, has_retransmitted: false, unreported: under_way }
+    }
+
+    //= RFC 4015, section 3.2: the window is what it was before the reduction, or what it has become since.
+    pub(super) fn restore(&self, flight: &mut Flight) {
+        (flight.cwnd, flight.ssthresh) = (flight.cwnd.max(self.cwnd), flight.ssthresh.max(self.ssthresh));
     }
 
     pub(super) const fn on_retransmission(&mut self) {

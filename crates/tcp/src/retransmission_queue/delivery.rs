@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::Outstanding;
-
 /// What the last ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
@@ -85,19 +83,5 @@ impl Delivery {
     #[inline]
     pub const fn octets(&self) -> u32 {
         self.acked + self.sacked
-    }
-
-    #[inline]
-    pub(super) fn note_newest(&mut self, segment: &Outstanding, rtt: Duration) {
-        let newest = Newest { sent: segment.sent, end: segment.end, rtt };
-        self.newest = Some(self.newest.map_or(newest, |known| known.followed_by(newest)));
-    }
-
-    #[inline]
-    pub(super) fn note_original(&mut self, segment: &Outstanding) {
-        self.first_sent.get_or_insert(segment.sent);
-        self.last_sent = self.last_sent.max(Some(segment.sent));
-        let end = segment.end;
-        self.first_original = Some(self.first_original.map_or(end, |first| first.earlier(end)));
     }
 }

@@ -54,11 +54,4 @@ impl Outstanding {
     pub(super) fn due_octets(&self) -> u32 {
         if self.is_lost && !self.is_again { self.octets() } else { 0 }
     }
-
-    /// Ends it at `seq`. Returns the rest.
-    pub(super) const fn cut_at(&mut self, seq: Seq) -> Self {
-        let rest = Self { seq, ..*self };
-        self.end = seq;
-        rest
-    }
 }

@@ -1,6 +1,8 @@
 //! Congestion control and loss recovery, and what they go by.
 
-mod model;
+mod before_ack;
+
+use std::time::Duration;
 
 use lasthop_agent::Deadline;
 use lasthop_packet::{Instant, Seq, Tcp};
@@ -11,6 +13,7 @@ use crate::flight::Flight;
 use crate::recovery::{AfterAck, LossRecovery, Missing, Report, Sender};
 use crate::retransmission_queue::{Delivery, Echoed, RateSample, RetransmissionQueue};
 use crate::rtt::RttEstimator;
+use before_ack::BeforeAck;
 
 /// How much may be in the network, and what is lost of it.
 ///
@@ -50,11 +53,23 @@ enum Tracking {
 
 /// What they see and steer of the sender.
 pub(super) struct View<'a> {
-    pub(super) now: Instant,
-    pub(super) flight: &'a mut Flight,
-    pub(super) rtt: &'a RttEstimator,
-    /// When the retransmission timer expires.
-    pub(super) timer: Option<Instant>,
+    now: Instant,
+    flight: &'a mut Flight,
+    rtt: &'a RttEstimator,
+    timer: Option<Instant>,
+}
+
+impl<'a> View<'a> {
+    /// `timer`: when the retransmission timer expires.
+    #[inline]
+    pub(super) const fn new(
+        flight: &'a mut Flight,
+        rtt: &'a RttEstimator,
+        timer: Option<Instant>,
+        now: Instant,
+    ) -> Self {
+        Self { now, flight, rtt, timer }
+    }
 }
 
 impl Control {
@@ -165,6 +180,58 @@ impl Control {
         }
         let beyond = self.duplicate_acks.min(2) * flight.mss;
         flight.cwnd.saturating_add(beyond).min(flight.peer_window)
+    }
+
+    /// The connection is established.
+    pub(super) fn begin_model(&mut self, flight: &Flight, srtt: Option<Duration>) {
+        if let Some(model) = self.congestion.as_path_model() {
+            model.begin(flight, srtt, self.has_reports);
+        }
+    }
+
+    /// Records that the application limits what is sent, if it does; `unsent` octets were written and not sent.
+    /// To be called before the application writes, and before an ACK or a timer is processed, if there is a model.
+    ///
+    //= draft-ietf-ccwg-bbr, section 4.1.2.4: no unsent data, less in the network than cwnd, and all that is lost was sent
+    //= again.
+    pub(super) fn note_application_limit(&mut self, unsent: u64, flight: &Flight) {
+        if unsent < u64::from(flight.mss)
+            && self.queue.in_network() < flight.cwnd
+            && self.queue.lost() <= self.queue.again()
+        {
+            self.queue.note_application_limited();
+        }
+    }
+
+    pub(super) fn before_ack(&self, flight: &Flight) -> BeforeAck {
+        BeforeAck::new(&self.queue, flight)
+    }
+
+    /// Loss recovery has processed an ACK. The next segment may leave at `next_departure`.
+    pub(super) fn update_model(
+        &mut self,
+        before: BeforeAck,
+        flight: &mut Flight,
+        srtt: Option<Duration>,
+        next_departure: Instant,
+        now: Instant,
+    ) {
+        if let Some(model) = self.congestion.as_path_model() {
+            let stage = self.recovery.stage();
+            model.update(&mut before.sample((&mut self.queue, flight), stage, srtt, next_departure, now));
+        }
+    }
+
+    /// A segment is about to leave: the model restarts if the network is empty because the application had
+    /// nothing to send.
+    pub(super) fn restart_model(&mut self, flight: &mut Flight, now: Instant) {
+        if self.has_model()
+            && self.queue.in_network() == 0
+            && self.queue.is_application_limited()
+            && let Some(model) = self.congestion.as_path_model()
+        {
+            model.on_restart(now, self.queue.delivered(), flight);
+        }
     }
 
     /// How fast segments leave; None: as fast as the window allows.

@@ -5,6 +5,7 @@ use lasthop_packet::Instant;
 
 use super::{Departure, SendSide};
 use crate::extension::{IcmpNotice, TimeoutResponse};
+use crate::flight::Flight;
 use crate::recovery::{AfterDeadline, AfterTimeout};
 use crate::state::State;
 
@@ -130,7 +131,7 @@ impl SendSide {
         self.stats.icmp_accepted += 1;
         self.flight.mss = mss;
         self.send_too_large_again(now);
-        self.flight.keep_window_in_segments(before);
+        self.flight = Flight { mss: before, ..self.flight }.with_mss(mss);
     }
 
     /// What is outstanding in larger segments goes again in smaller ones.
@@ -151,8 +152,7 @@ impl SendSide {
 
     /// Segments have so many octets from now on.
     pub(super) fn set_mss(&mut self, mss: u32) {
-        let before = std::mem::replace(&mut self.flight.mss, mss);
-        self.flight.keep_window_in_segments(before);
+        self.flight = self.flight.with_mss(mss);
     }
 
     /// Another ICMP error message came about a segment that is outstanding.

@@ -9,11 +9,11 @@ use crate::state::State;
 
 /// What is decided about a segment before it is written.
 pub(crate) struct Segment {
-    pub(crate) seq: Seq,
-    pub(crate) flags: TcpFlags,
-    pub(crate) payload: Payload,
+    pub seq: Seq,
+    pub flags: TcpFlags,
+    pub payload: Payload,
     /// It has data, none of which was sent before, and is no window probe.
-    pub(crate) is_new_data: bool,
+    pub is_new_data: bool,
 }
 
 impl Segment {

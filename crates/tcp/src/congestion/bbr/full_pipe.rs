@@ -8,9 +8,9 @@ const ROUNDS: u32 = 3;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
     /// The pipe has become full since the last [`Self::reset_to`] (`BBR.full_bw_now`).
-    pub(super) is_full: bool,
+    is_full: bool,
     /// The pipe was full at some time (`BBR.full_bw_reached`).
-    pub(super) was_reached: bool,
+    was_reached: bool,
     /// The bandwidth to compare with (`BBR.full_bw`).
     baseline: u64,
     /// Round trips without growth (`BBR.full_bw_count`).
@@ -18,6 +18,14 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
+    pub(super) const fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    pub(super) const fn was_reached(&self) -> bool {
+        self.was_reached
+    }
+
     /// A round trip has ended in which the application did not limit the sender.
     ///
     //= draft-ietf-ccwg-bbr, section 5.3.1.2: growth is a quarter more.

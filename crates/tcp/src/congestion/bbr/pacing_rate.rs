@@ -54,6 +54,11 @@ impl PacingRate {
         Pacing { rate: if self.rate > 0 { self.rate } else { 1 }, min_burst }
     }
 
+    //= draft-ietf-ccwg-bbr, section 5.6.3: SetSendQuantum ().
+    pub(super) fn send_quantum(&self, mss: u32) -> u64 {
+        (self.get().rate / 1000).min(64 * 1024).max(2 * u64::from(mss))
+    }
+
     /// Segments sent at once (`bbr_tso_segs_goal`).
     pub(super) fn burst(&self, mss: u32) -> u64 {
         let octets = (self.rate / BURSTS_PER_SECOND).min(MAX_BURST_OCTETS);

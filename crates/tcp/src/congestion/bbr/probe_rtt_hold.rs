@@ -35,7 +35,7 @@ impl ProbeRttHold {
             }
             return false;
         }
-        self.is_round_done |= rounds.is_start;
+        self.is_round_done |= rounds.is_start();
         self.is_round_done
     }
 
@@ -47,6 +47,7 @@ impl ProbeRttHold {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::delivery;
     use super::*;
 
     #[test]
@@ -55,9 +56,9 @@ mod tests {
         let at = Instant::from_millis;
         assert!(!hold.on_ack(false, &mut rounds, 1000, at(0)));
         assert!(!hold.on_ack(true, &mut rounds, 2000, at(100)));
-        rounds.on_delivery(1999, 3000);
+        rounds.on_ack(Some(&delivery(1999, 3000)), 3000);
         assert!(!hold.on_ack(true, &mut rounds, 3000, at(400)) && hold.is_done(at(400)));
-        rounds.on_delivery(2000, 4000);
+        rounds.on_ack(Some(&delivery(2000, 4000)), 4000);
         assert!(hold.on_ack(true, &mut rounds, 4000, at(401)));
         assert!(!hold.is_done(at(300)));
     }

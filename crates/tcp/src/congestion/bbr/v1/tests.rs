@@ -1,10 +1,8 @@
 use std::time::Duration;
 
-use super::extra_acked::ExtraAcked;
-use super::window::MIN_WINDOW;
 use super::*;
 use crate::congestion::Stage;
-use crate::congestion::bbr::testing::{MSS, Pipe};
+use crate::congestion::bbr::tests::{MSS, Pipe};
 
 /// The bandwidth-delay product of the tests, in octets.
 const PRODUCT: u32 = 50 * MSS;
@@ -199,7 +197,7 @@ fn an_undone_recovery_restores_the_window_and_restarts_full_pipe_detection() {
     pipe.undo();
     pipe.run_until(|_| true);
     assert!(pipe.flight.cwnd >= before - MSS, "{} of {before}", pipe.flight.cwnd);
-    assert!(pipe.model.long_term.rate().is_none() && pipe.model.full_pipe.was_reached);
+    assert!(pipe.model.long_term.rate().is_none() && pipe.model.full_pipe.was_reached());
 }
 
 #[test]

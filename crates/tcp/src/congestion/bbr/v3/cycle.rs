@@ -14,7 +14,7 @@ const RANDOM_WAIT_MS: u64 = 1000;
 
 /// `BBR.ack_phase`: the relation of the current ACKs to the probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum AckPhase {
+enum AckPhase {
     /// No relation.
     #[default]
     Init,
@@ -31,18 +31,18 @@ pub(super) enum AckPhase {
 /// The position in the cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
-    pub(super) ack_phase: AckPhase,
+    ack_phase: AckPhase,
     /// `BBR.cycle_stamp` and `BBR.bw_probe_wait`.
     start: Instant,
     wait: Duration,
     /// `BBR.rounds_since_probe_up`.
     rounds: u64,
     /// `BBR.is_bw_probe_sample`: delivered data was sent while the path was probed.
-    pub(super) is_sampling: bool,
+    is_sampling: bool,
     /// `BBR.prev_probe_too_high`: too much was lost.
-    pub(super) was_too_high: bool,
+    was_too_high: bool,
     /// `BBR.prev_probe_precautionary`: the last probe stopped early.
-    pub(super) was_precautionary: bool,
+    was_precautionary: bool,
 }
 
 impl Cycle {
@@ -53,6 +53,61 @@ impl Cycle {
         self.wait = MIN_WAIT + Duration::from_millis(dice.below(RANDOM_WAIT_MS + 1));
         self.start = now;
         self.ack_phase = AckPhase::Stopping;
+    }
+
+    pub(super) const fn start_refill(&mut self) {
+        (self.was_precautionary, self.ack_phase) = (false, AckPhase::Refilling);
+    }
+
+    pub(super) const fn start_up(&mut self) {
+        (self.is_sampling, self.ack_phase) = (true, AckPhase::Starting);
+    }
+
+    /// The probe ended without too many losses.
+    pub(super) const fn end_up(&mut self) {
+        self.was_too_high = false;
+    }
+
+    /// The octets in the network have reached the long-term limit. Returns whether the probe ends because
+    /// the last one exceeded that.
+    pub(super) const fn ends_early(&mut self) -> bool {
+        self.was_precautionary |= self.was_too_high;
+        self.was_too_high
+    }
+
+    /// Too much was lost of what was sent while the path was probed.
+    pub(super) const fn on_too_much(&mut self) {
+        (self.was_too_high, self.is_sampling) = (true, false);
+    }
+
+    /// No more data is sent for the probe.
+    pub(super) const fn stop_sampling(&mut self) {
+        self.ack_phase = AckPhase::Stopping;
+    }
+
+    /// Processes the first ACK of a round trip. Returns whether all data of the probe is acknowledged.
+    pub(super) const fn on_round_start(&mut self) -> bool {
+        let is_over = matches!(self.ack_phase, AckPhase::Stopping);
+        if is_over {
+            (self.is_sampling, self.ack_phase) = (false, AckPhase::Init);
+        } else if matches!(self.ack_phase, AckPhase::Starting) {
+            self.ack_phase = AckPhase::Feedback;
+        }
+        is_over
+    }
+
+    /// Whether another probe follows at once: the last one ended early, but did not lose too much.
+    pub(super) const fn probes_again(&self) -> bool {
+        self.was_precautionary && !self.was_too_high
+    }
+
+    pub(super) const fn is_sampling(&self) -> bool {
+        self.is_sampling
+    }
+
+    #[cfg(test)]
+    pub(super) const fn was_too_high(&self) -> bool {
+        self.was_too_high
     }
 
     pub(super) const fn count_round(&mut self) {

@@ -1,53 +1,53 @@
-//! The effect of a lost segment on the long-term limit (draft-ietf-ccwg-bbr, section 5.5.10.2).
+//! When losses are too many (draft-ietf-ccwg-bbr, sections 5.3.1.3 and 5.5.10.2).
 
-use lasthop_packet::Instant;
+use lasthop_packet::Seq;
 
-use super::model::{Bbr3, LOSS_THRESHOLD};
-use super::short_term::beta;
-use super::state::State;
-use super::undo::Return;
-use crate::flight::Flight;
 use crate::retransmission_queue::LostSegment;
 
-impl Bbr3 {
-    //= draft-ietf-ccwg-bbr, section 5.5.10.2: HandleLostPacket ().
-    pub(super) fn handle_lost_segment(&mut self, lost: &LostSegment, now: Instant, flight: &Flight) {
-        self.lost_ranges.add(lost);
-        if self.short_term.on_loss(lost.delivered) {
-            self.save_upon_loss(flight.cwnd);
-        }
-        if self.cycle.is_sampling && self.is_too_much(lost.lost, lost.in_network) {
-            self.handle_too_much(inflight_at_loss(lost), lost, now, flight);
-        }
-    }
+/// `BBR.LossThresh`: more than a fiftieth.
+const THRESHOLD: u64 = 50;
+//= draft-ietf-ccwg-bbr, section 5.3.1.3: BBRStartupFullLossCnt.
+const RANGES: u32 = 6;
 
-    //= draft-ietf-ccwg-bbr, section 5.5.10.2: HandleInflightTooHigh ().
-    fn handle_too_much(&mut self, in_network: u64, lost: &LostSegment, now: Instant, flight: &Flight) {
-        (self.cycle.was_too_high, self.cycle.is_sampling) = (true, false);
-        if !lost.is_application_limited {
-            self.long_term.set(in_network.max(beta(self.target_inflight(flight))));
-        }
-        if self.state == State::Up {
-            self.undo.state = Some(Return::Up);
-            self.start_down(lost.delivered, now);
-        }
-    }
+/// Whether too many of the octets in the network were lost.
+pub(super) fn is_above_threshold(lost: u64, in_network: u32) -> bool {
+    lost * THRESHOLD > u64::from(in_network)
 }
 
 /// The octets in the network when losses exceeded the threshold, within this segment
 /// (`InflightAtLoss ()`).
-fn inflight_at_loss(lost: &LostSegment) -> u64 {
+pub(super) fn inflight_at_loss(lost: &LostSegment) -> u64 {
     let size = u64::from(lost.end - lost.seq);
     let before = u64::from(lost.in_network).saturating_sub(size);
     let lost_before = lost.lost.saturating_sub(size);
-    let prefix = before.saturating_sub(lost_before * LOSS_THRESHOLD) / (LOSS_THRESHOLD - 1);
+    let prefix = before.saturating_sub(lost_before * THRESHOLD) / (THRESHOLD - 1);
     before + prefix
+}
+
+/// The number of ranges lost in this round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LostRanges {
+    count: u32,
+    /// The end of the last range.
+    end: Option<Seq>,
+}
+
+impl LostRanges {
+    pub(super) fn add(&mut self, lost: &LostSegment) {
+        if self.end != Some(lost.seq) {
+            self.count = self.count.saturating_add(1);
+        }
+        self.end = Some(lost.end);
+    }
+
+    /// Whether there are enough to end Startup.
+    pub(super) const fn are_many(&self) -> bool {
+        self.count >= RANGES
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use lasthop_packet::Seq;
-
     use super::*;
 
     #[test]

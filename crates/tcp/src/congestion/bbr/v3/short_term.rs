@@ -12,8 +12,8 @@ pub(super) const fn beta(value: u64) -> u64 {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ShortTerm {
     /// `BBR.bw_shortterm` and `BBR.inflight_shortterm`; None: infinite.
-    pub(super) bandwidth: Option<u64>,
-    pub(super) volume: Option<u64>,
+    bandwidth: Option<u64>,
+    volume: Option<u64>,
     /// `BBR.bw_latest` and `BBR.inflight_latest`.
     bandwidth_latest: u64,
     volume_latest: u64,
@@ -24,6 +24,11 @@ pub(super) struct ShortTerm {
 }
 
 impl ShortTerm {
+    /// The limits of bandwidth and volume; None: infinite.
+    pub(super) const fn limits(&self) -> (Option<u64>, Option<u64>) {
+        (self.bandwidth, self.volume)
+    }
+
     /// Whether the last ACK ended a round trip of those that count losses.
     pub(super) const fn is_round_start(&self) -> bool {
         self.is_round_start
@@ -35,7 +40,7 @@ impl ShortTerm {
     }
 
     /// Raises the limits to at least these; None: to infinity.
-    pub(super) fn raise_to(&mut self, bandwidth: Option<u64>, volume: Option<u64>) {
+    pub(super) fn raise_to(&mut self, (bandwidth, volume): (Option<u64>, Option<u64>)) {
         let larger = |now: Option<u64>, before: Option<u64>| now.zip(before).map(|(a, b)| a.max(b));
         self.bandwidth = larger(self.bandwidth, bandwidth);
         self.volume = larger(self.volume, volume);
@@ -116,17 +121,10 @@ impl ShortTerm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::bbr::tests::delivery as sample;
 
     fn delivery(model: &mut ShortTerm, prior: u64, delivered: u64, rate: u64) {
-        let sample = RateSample {
-            delivered: delivered - prior,
-            prior_delivered: prior,
-            interval: std::time::Duration::from_millis(50),
-            is_application_limited: false,
-            in_network: 0,
-            lost: 0,
-        };
-        model.update_delivery_signals(Some(&sample), rate, delivered);
+        model.update_delivery_signals(Some(&sample(prior, delivered)), rate, delivered);
     }
 
     #[test]

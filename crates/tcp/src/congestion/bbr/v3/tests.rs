@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::congestion::bbr::testing::{MSS, Pipe};
+use crate::congestion::bbr::tests::{MSS, Pipe};
 
 /// The bandwidth-delay product of the tests, in octets.
 const PRODUCT: u64 = 50 * MSS as u64;
@@ -36,7 +36,7 @@ fn startup_ends_on_a_plateau_of_the_bandwidth_and_drain_when_the_queue_is_empty(
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.run_until(|pipe| pipe.model.state == State::Drain);
     assert!(is_near(pipe.model.max_bandwidth.get(), pipe.rate, 2), "{}", pipe.model.max_bandwidth.get());
-    assert!(pipe.model.full_pipe.is_full && pipe.model.full_pipe.was_reached);
+    assert!(pipe.model.full_pipe.is_full() && pipe.model.full_pipe.was_reached());
     assert_eq!(pipe.model.state.pacing_gain().of(100), 50);
     pipe.run_until(|pipe| pipe.model.state != State::Drain);
     assert!(u64::from(pipe.queue.in_network()) <= pipe.model.inflight(Gain::UNIT, MSS));
@@ -50,7 +50,7 @@ fn losses_end_an_application_limited_startup() {
         pipe.write(10);
         pipe.run(Duration::from_millis(10));
     }
-    assert!(pipe.model.full_pipe.was_reached && pipe.model.state != State::Startup);
+    assert!(pipe.model.full_pipe.was_reached() && pipe.model.state != State::Startup);
     assert!(pipe.model.long_term.volume().is_some());
 }
 
@@ -59,9 +59,9 @@ fn drain_ends_after_three_round_trips_if_the_queue_persists() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.run_until(|pipe| pipe.model.state == State::Drain);
     pipe.slow_down(4);
-    let start = pipe.model.rounds.count;
+    let start = pipe.model.rounds.count();
     pipe.run_until(|pipe| pipe.model.state != State::Drain);
-    assert_eq!(pipe.model.rounds.count, start + 4);
+    assert_eq!(pipe.model.rounds.count(), start + 4);
     assert!(u64::from(pipe.queue.in_network()) > pipe.model.inflight(Gain::UNIT, MSS));
 }
 
@@ -92,7 +92,7 @@ fn up_ends_when_the_bandwidth_does_not_grow_and_the_queue_is_bounded() {
         longest = longest.max(pipe.backlog());
         pipe.model.state == State::Down
     });
-    assert!(!pipe.model.cycle.was_too_high && pipe.model.long_term.volume().is_none());
+    assert!(!pipe.model.cycle.was_too_high() && pipe.model.long_term.volume().is_none());
     assert!(longest > PRODUCT / 5 && longest < PRODUCT * 3 / 2, "{longest}");
 }
 
@@ -119,7 +119,7 @@ fn a_probe_that_loses_too_much_ends_at_once_and_the_next_one_is_careful() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.buffer = PRODUCT / 10;
     pipe.run_until(|pipe| pipe.model.state == State::Up);
-    pipe.run_until(|pipe| pipe.model.cycle.was_too_high);
+    pipe.run_until(|pipe| pipe.model.cycle.was_too_high());
     assert_eq!(pipe.model.state, State::Down);
     let volume = pipe.model.long_term.volume().expect("set by the losses");
     assert!(volume >= pipe.model.target_inflight(&pipe.flight) * 7 / 10);
@@ -213,23 +213,23 @@ fn an_undone_recovery_restores_the_limits() {
     };
     model.on_segment_lost(&lost(pipe.flight.una), pipe.now, &pipe.flight);
     pipe.run(Duration::from_millis(150));
-    let taken = pipe.model.short_term.bandwidth;
+    let (taken, _) = pipe.model.short_term.limits();
     assert!(taken.is_some_and(|bandwidth| bandwidth <= pipe.rate * 102 / 100), "{taken:?}");
     pipe.undo();
     pipe.run_until(|_| true);
-    assert_eq!((pipe.model.short_term.bandwidth, pipe.model.short_term.volume), (None, None));
+    assert_eq!(pipe.model.short_term.limits(), (None, None));
 }
 
 #[test]
 fn a_spurious_end_of_startup_is_undone() {
     let mut pipe = Pipe::<Bbr3>::new();
     pipe.loss = 100;
-    pipe.run_until(|pipe| pipe.model.undo.state == Some(undo::Return::Startup));
-    assert!(pipe.model.full_pipe.was_reached && pipe.model.state == State::Drain);
+    pipe.run_until(|pipe| pipe.model.undo.state() == Some(State::Startup));
+    assert!(pipe.model.full_pipe.was_reached() && pipe.model.state == State::Drain);
     pipe.loss = 0;
     pipe.undo();
     pipe.run_until(|_| true);
-    assert!(!pipe.model.full_pipe.was_reached && pipe.model.state == State::Startup);
+    assert!(!pipe.model.full_pipe.was_reached() && pipe.model.state == State::Startup);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn the_rate_of_the_initial_window_is_kept_until_a_bandwidth_is_measured() {
     pipe.model.has_reports = false;
     let before = pipe.model.pacing.get();
     pipe.acknowledge_in_recovery(0);
-    assert!(pipe.model.full_pipe.was_reached);
+    assert!(pipe.model.full_pipe.was_reached());
     assert_eq!(pipe.model.pacing.get(), before);
 }
 

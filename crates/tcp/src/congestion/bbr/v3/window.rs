@@ -1,6 +1,6 @@
 //! The saved cwnd, and its use (draft-ietf-ccwg-bbr, section 5.6.4).
 
-use crate::congestion::Stage;
+use crate::congestion::{PathSample, Stage};
 use crate::flight::Flight;
 
 /// `BBR.MinPipeCwnd`.
@@ -58,11 +58,20 @@ impl Window {
         cwnd.max(self.prior)
     }
 
-    /// Records the stage of recovery after an ACK. Returns the window before that ACK opens it.
-    pub(super) fn recovered(&mut self, stage: Stage, cwnd: u32) -> u32 {
+    /// The window after an ACK, up to `max` once the pipe was full.
+    pub(super) fn opened(&mut self, max: u64, was_full: bool, path: &PathSample<'_>) -> u64 {
+        let (mut cwnd, acked) = (path.flight.cwnd, u64::from(path.ack.acked));
         //= draft-ietf-ccwg-bbr, section 5.6.4.4: on exiting loss recovery, RestoreCwnd ().
-        let is_over = self.stage.is_recovering() && !stage.is_recovering();
-        self.stage = stage;
-        if is_over { self.restored(cwnd) } else { cwnd }
+        if self.stage.is_recovering() && !path.stage.is_recovering() {
+            cwnd = self.restored(cwnd);
+        }
+        self.stage = path.stage;
+        let mut cwnd = u64::from(cwnd);
+        if was_full {
+            cwnd = (cwnd + acked).min(max);
+        } else if cwnd < max || path.queue.delivered() < self.initial {
+            cwnd += acked;
+        }
+        cwnd.max(min_pipe_cwnd(path.flight.mss))
     }
 }

@@ -11,7 +11,7 @@ use super::dice::Dice;
 use super::rate::octets_in;
 use crate::congestion::{AckSample, CongestionControl, PathModel, PathSample, Stage};
 use crate::flight::Flight;
-use crate::retransmission_queue::RetransmissionQueue;
+use crate::retransmission_queue::{RateSample, RetransmissionQueue};
 
 pub(super) const MSS: u32 = 1000;
 
@@ -42,6 +42,18 @@ pub(super) struct Pipe<M> {
     /// Segments received above a gap, as distances from the start.
     held: BTreeSet<u32>,
     recovery_end: Seq,
+}
+
+/// The delivery of what was sent when `prior` octets were delivered; now `delivered` are.
+pub(super) const fn delivery(prior: u64, delivered: u64) -> RateSample {
+    RateSample {
+        delivered: delivered - prior,
+        prior_delivered: prior,
+        interval: Duration::from_millis(50),
+        is_application_limited: false,
+        in_network: 0,
+        lost: 0,
+    }
 }
 
 impl<M: CongestionControl + PathModel + Default> Pipe<M> {
