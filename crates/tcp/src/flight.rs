@@ -2,19 +2,18 @@
 
 use lasthop_packet::Seq;
 
-/// What a sender knows of its flight: the variables of RFC 9293, section 3.3.1, and of RFC 5681,
-/// section 2.
+/// The send variables of RFC 9293, section 3.3.1, and of RFC 5681, section 2.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight {
-    /// SND.UNA: the oldest sequence number that is not acknowledged.
+    /// SND.UNA: the oldest unacknowledged sequence number.
     pub una: Seq,
-    /// SND.NXT: the next to send. After a time-out it is set back to `una` (4.3BSD's go-back-N).
+    /// SND.NXT: the next sequence number to send; after a time-out `una` again (4.3BSD's go-back-N).
     pub nxt: Seq,
-    /// Behind the highest sequence number that was ever sent.
+    /// The end of all data sent: one above the highest sequence number sent.
     pub max: Seq,
     /// SND.WND: the window that the receiver advertises, in octets.
     pub peer_window: u32,
-    /// Payload of a full segment, options subtracted, in octets.
+    /// Payload of a full segment, without options, in octets.
     pub mss: u32,
     /// The congestion window, in octets.
     pub cwnd: u32,
@@ -29,13 +28,13 @@ impl Flight {
         self.cwnd.min(self.peer_window)
     }
 
-    /// Octets sent and not acknowledged, as `nxt` has it.
+    /// Octets from SND.UNA to SND.NXT.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.nxt - self.una
     }
 
-    /// Whether `seq` was sent and is not acknowledged.
+    /// Whether `seq` was sent and is unacknowledged.
     #[inline]
     pub fn is_outstanding(&self, seq: Seq) -> bool {
         seq.within(self.una, self.max)
@@ -48,8 +47,8 @@ impl Flight {
         self.cwnd.saturating_add(octets).min(1 << 30)
     }
 
-    /// The same with segments of `mss` octets. The window has as many of them as before, as in Linux:
-    /// there are congestion controls that count segments.
+    /// The variables with segments of `mss` octets. The window has as many segments as before, as in
+    /// Linux, because some congestion controls count segments.
     pub(crate) fn with_mss(self, mss: u32) -> Self {
         let scaled = |octets: u32| {
             let octets = u64::from(octets) * u64::from(mss) / u64::from(self.mss);
@@ -65,15 +64,14 @@ impl Flight {
         self.ssthresh.saturating_sub(self.cwnd).max(self.mss)
     }
 
-    /// Octets sent and not acknowledged, whatever is being sent again: `FlightSize` of RFC 5681,
-    /// section 2.
+    /// Octets sent and unacknowledged: `FlightSize` of RFC 5681, section 2.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.max - self.una
     }
 
-    /// Half of the current window in whole segments, at least two: what ssthresh becomes on a loss
-    /// in 4.3BSD Reno.
+    /// Half of the current window in full segments, at least two: ssthresh after a loss in 4.3BSD
+    /// Reno.
     pub fn half_window(&self) -> u32 {
         (self.window() / 2 / self.mss).max(2) * self.mss
     }

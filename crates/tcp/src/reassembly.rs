@@ -1,4 +1,4 @@
-//! Data that arrived ahead of a gap.
+//! Data received above a gap.
 
 use std::collections::VecDeque;
 
@@ -6,12 +6,11 @@ use lasthop_packet::{Payload, SackBlocks, Seq};
 
 use crate::send_buffer::{cut, memory_of};
 
-/// Segments beyond RCV.NXT in sequence order, none overlapping another.
+/// Segments above RCV.NXT in sequence order, without overlaps.
 #[derive(Debug, Default)]
 pub struct Reassembly {
     segments: VecDeque<(Seq, Payload)>,
-    /// The contiguous blocks that they make, the one with the latest arrival first (RFC 2018,
-    /// section 4).
+    /// The contiguous blocks of segments, the one with the latest arrival first (RFC 2018, section 4).
     blocks: VecDeque<(Seq, Seq)>,
     /// Octets of the segments.
     octets: usize,
@@ -24,7 +23,7 @@ impl Reassembly {
         self.segments.is_empty()
     }
 
-    /// Keeps a piece that begins at `seq`, beyond `next`. Octets that are here already are dropped.
+    /// Adds a piece that begins at `seq`, above RCV.NXT. Duplicate octets are dropped.
     pub fn insert(&mut self, seq: Seq, payload: Payload) {
         if payload.is_empty() {
             return;
@@ -40,8 +39,8 @@ impl Reassembly {
                 seq = end;
             }
         }
-        // What follows and is covered whole by the new piece makes room; what is covered in part
-        // cuts it.
+        // The new piece replaces following segments that it covers completely, and is cut at one that
+        // it covers in part.
         while let Some((start, next)) = self.segments.get(at) {
             let end = seq + payload.len() as u32;
             if !end.after(*start) {
@@ -61,11 +60,11 @@ impl Reassembly {
         self.segments.insert(at, (seq, payload));
     }
 
-    /// Takes the piece that continues at `next`, if there is one; octets before `next` are cut off.
+    /// Removes the piece that continues at `next`, if any; octets before `next` are cut off.
     pub fn take_next(&mut self, next: Seq) -> Option<Payload> {
         while let Some((start, payload)) = self.segments.front() {
             if start.after(next) {
-                // What was delivered was a part of the latest one.
+                // The delivered data was a part of the latest block.
                 if self.blocks.front().is_some_and(|(_, right)| !right.after(next)) {
                     self.blocks.retain(|(_, right)| right.after(next));
                 }
@@ -83,7 +82,7 @@ impl Reassembly {
         None
     }
 
-    /// At most `limit` blocks, the one with the latest arrival first.
+    /// Up to `limit` blocks, the one with the latest arrival first.
     ///
     //= RFC 2018, section 4: "The first SACK block [...] MUST specify the contiguous block of data containing the segment which
     //= triggered this ACK".
@@ -95,24 +94,24 @@ impl Reassembly {
         blocks
     }
 
-    /// Octets of memory that it takes, at most.
+    /// Octets of memory in use, at most.
     pub fn memory(&self) -> usize {
         memory_of(self.segments.len(), self.octets())
             + self.segments.capacity() * size_of::<(Seq, Payload)>()
             + self.blocks.capacity() * size_of::<(Seq, Seq)>()
     }
 
-    /// How many octets are held.
+    /// Octets held.
     pub const fn octets(&self) -> usize {
         self.octets
     }
 
-    /// Behind the last octet held.
+    /// The end of the last segment.
     pub fn end(&self) -> Option<Seq> {
         self.segments.back().map(|(start, payload)| *start + payload.len() as u32)
     }
 
-    /// The first run of octets from `left` to `right` that are held.
+    /// The first contiguous range within `left` to `right` that is held.
     pub fn first_known(&self, left: Seq, right: Seq) -> Option<(Seq, Seq)> {
         self.blocks
             .iter()
@@ -121,14 +120,14 @@ impl Reassembly {
             .min_by_key(|block| block.0 - left)
     }
 
-    /// Whether at least `count` blocks are held, and none of the latest `count` touches octets from
+    /// Whether there are at least `count` blocks, and none of the latest `count` touches the range from
     /// `left` to `right`.
     pub fn would_be_new_behind(&self, left: Seq, right: Seq, count: usize) -> bool {
         let is_apart = |block: &(Seq, Seq)| block.1.before(left) || block.0.after(right);
         self.blocks.len() >= count && self.blocks.iter().take(count).all(is_apart)
     }
 
-    /// All that is held, in an order in which it can be inserted again with the same result.
+    /// All segments, in an order in which they can be inserted again with the same result.
     pub fn pieces(&self) -> impl Iterator<Item = &(Seq, Payload)> {
         self.blocks.iter().rev().flat_map(|(left, right)| {
             let first = self.segments.partition_point(|(seq, _)| seq.before(*left));
@@ -136,18 +135,17 @@ impl Reassembly {
         })
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.segments.clear();
         self.octets = 0;
         self.blocks.clear();
     }
 
-    /// Merges the blocks that the new piece touches with it, and moves the result to the front.
+    /// Merges the new piece with the blocks it touches, and moves the result to the front.
     fn note_block(&mut self, left: Seq, right: Seq) {
         let mut merged = (left, right);
-        // Blocks do not touch each other, so that the bounds to compare with are those of the piece
-        // alone.
+        // Blocks do not touch each other, so it is enough to compare with the bounds of the piece.
         self.blocks.retain(|block| {
             let apart = block.1.before(left) || block.0.after(right);
             if !apart {
@@ -173,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_pieces_come_out_as_one_run_without_doubles() {
+    fn overlapping_pieces_are_delivered_once_and_in_order() {
         let mut reassembly = Reassembly::default();
         for (from, to) in [(20, 30), (10, 15), (12, 25), (40, 50), (18, 45), (28, 29)] {
             insert(&mut reassembly, from, to);
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_grows_does_not_push_older_blocks_out() {
+    fn a_growing_block_does_not_replace_older_blocks() {
         let mut reassembly = Reassembly::default();
         insert(&mut reassembly, 20, 30);
         for from in (50..100).step_by(10) {
@@ -213,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_already_is_cut_off() {
+    fn octets_received_before_are_cut_off() {
         let mut reassembly = Reassembly::default();
         insert(&mut reassembly, 20, 30);
         insert(&mut reassembly, 40, 50);

@@ -14,7 +14,7 @@ use estimate::Estimate;
 /// Estimates the round-trip time and derives RTO (RFC 6298), with Karn's rule and exponential
 /// back-off.
 ///
-/// One segment is timed at a time, as in 4.3BSD; with timestamps, RTO goes by them.
+/// One segment is timed at a time, as in 4.3BSD; with timestamps, they are used instead.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RtoConfig,
@@ -23,12 +23,12 @@ pub struct RttEstimator {
     samples: RttSamples,
     timed: Option<TimedSegment>,
     timeouts_in_a_row: u32,
-    /// What follows from `config`, `estimate` and `timeouts_in_a_row`: asked for at every ACK,
-    /// changed by few.
+    /// Derived from `config`, `estimate` and `timeouts_in_a_row`; kept because it is used at every ACK
+    /// and changes rarely.
     rto: Duration,
 }
 
-/// Samples of the round-trip time, summed up.
+/// The sum of the samples of the round-trip time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RttSamples {
     total: Duration,
@@ -36,18 +36,18 @@ pub struct RttSamples {
 }
 
 impl RttSamples {
-    /// Those taken since `earlier`.
+    /// The samples since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { total: self.total.saturating_sub(earlier.total), number: self.number - earlier.number }
     }
 
-    /// How many they are.
+    /// The number of samples.
     pub const fn number(self) -> u32 {
         self.number
     }
 
-    /// Their mean; `None` without any.
+    /// The mean; `None` without samples.
     pub fn mean(self) -> Option<Duration> {
         (self.number > 0).then(|| self.total / self.number)
     }
@@ -60,7 +60,7 @@ struct TimedSegment {
 }
 
 impl RttEstimator {
-    /// No measurement yet.
+    /// Without a measurement.
     pub fn new(config: RtoConfig) -> Self {
         let mut estimator = Self {
             config,
@@ -75,8 +75,7 @@ impl RttEstimator {
         estimator
     }
 
-    /// With the smoothed round-trip time of an estimator elsewhere, and its variation: RTTVAR of
-    /// RFC 6298.
+    /// With the smoothed round-trip time and variation (RTTVAR of RFC 6298) of another estimator.
     pub fn known(config: RtoConfig, srtt: Duration, variation: Duration) -> Self {
         let estimate = Some(Estimate::known(srtt, variation, &config));
         let mut estimator = Self { estimate, ..Self::new(config) };
@@ -84,17 +83,17 @@ impl RttEstimator {
         estimator
     }
 
-    /// What [`Self::known`] takes, if anything was measured.
+    /// The arguments of [`Self::known`], if anything was measured.
     pub fn estimate(&self) -> Option<(Duration, Duration)> {
         self.estimate.map(|estimate| (estimate.srtt(), estimate.variation()))
     }
 
-    /// Whether segments of which every copy was sent more than once are timed ([`RtoConfig::times_copies`]).
+    /// Whether retransmitted segments are timed ([`RtoConfig::times_copies`]).
     pub(crate) const fn times_copies(&self) -> bool {
         self.config.times_copies
     }
 
-    /// Starts timing the segment at `seq` unless one is being timed.
+    /// Starts timing the segment at `seq`, unless another is being timed.
     #[inline]
     pub fn time_segment(&mut self, seq: Seq, now: Instant) {
         if self.timed.is_none() {
@@ -102,14 +101,14 @@ impl RttEstimator {
         }
     }
 
-    /// Something was retransmitted: what is being timed can no longer be distinguished from its copy.
+    /// Stops timing after a retransmission: the original cannot be distinguished from its copy.
     ///
     //= RFC 6298, section 3: "RTT samples MUST NOT be made using segments that were retransmitted".
     pub const fn stop_timing(&mut self) {
         self.timed = None;
     }
 
-    /// Takes a sample if `ack` covers the segment that is being timed. Returns the exact time.
+    /// Takes a sample if `ack` covers the timed segment. Returns the exact time.
     #[inline]
     pub fn on_ack(&mut self, ack: Seq, now: Instant, flight: &Flight) -> Option<Duration> {
         let sent = self.take_timed(ack)?;
@@ -117,8 +116,7 @@ impl RttEstimator {
         Some(now.since(sent))
     }
 
-    /// When the segment that is being timed was sent, if `ack` covers it; another can be timed
-    /// then.
+    /// The time of sending of the timed segment, if `ack` covers it; ends its timing.
     #[inline]
     pub fn take_timed(&mut self, ack: Seq) -> Option<Instant> {
         let timed = self.timed.filter(|timed| ack.after(timed.seq))?;
@@ -126,7 +124,7 @@ impl RttEstimator {
         Some(timed.sent)
     }
 
-    /// Takes a sample of the time from `sent` to `now`, in whole ticks of the clock. Returns it.
+    /// Takes a sample: the time from `sent` to `now` in whole ticks of the clock. Returns it.
     pub fn sample(&mut self, sent: Instant, now: Instant, flight: &Flight) -> Duration {
         let tick = self.config.granularity.as_nanos() as u64;
         let ticks = |at: Instant| at.as_nanos().checked_div(tick);
@@ -153,13 +151,13 @@ impl RttEstimator {
         self.update_rto();
     }
 
-    /// The peer's window opened: what was backed off for window probes counts no longer.
+    /// The peer's window opened: ends the back-off of window probes.
     pub fn stop_probing(&mut self) {
         self.timeouts_in_a_row = 0;
         self.update_rto();
     }
 
-    /// Time-outs since the last sample: how often RTO is doubled.
+    /// Time-outs since the last sample: the number of times RTO is doubled.
     pub const fn timeouts_in_a_row(&self) -> u32 {
         self.timeouts_in_a_row
     }
@@ -178,7 +176,7 @@ impl RttEstimator {
         self.rto = rto.saturating_mul(factor).min(longest).min(self.config.maximum);
     }
 
-    /// When a timer that is set now expires: after RTO, on a tick of the clock.
+    /// The expiry of a timer that is started now: after RTO, on a tick of the clock.
     #[inline]
     pub fn expiry(&self, now: Instant) -> Instant {
         (now + self.rto).round_up_to(self.config.granularity)
@@ -229,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn rto_keeps_its_minimum_and_doubles_up_to_its_maximum_until_a_sample_comes() {
+    fn rto_has_a_minimum_and_doubles_up_to_its_maximum_until_the_next_sample() {
         let mut rtt = estimator(1, 1000);
         rtt.sample(Instant::ZERO, Instant::from_millis(10), &flight());
         assert_eq!(rtt.rto(), Duration::from_secs(1));
@@ -242,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn back_off_ends_where_it_is_set_to_or_at_the_rto_itself() {
+    fn back_off_ends_at_its_limit_or_at_the_rto_itself() {
         let mut rtt = RttEstimator::new(RtoConfig {
             minimum: Duration::ZERO,
             maximum: Duration::from_secs(60),
@@ -267,7 +265,7 @@ mod tests {
         assert_eq!(
             rtt.on_ack(Seq(1), Instant::from_millis(8), &flight()),
             None,
-            "only an ACK beyond it counts"
+            "only an ACK above it counts"
         );
         assert_eq!(rtt.on_ack(Seq(2), Instant::from_millis(9), &flight()), Some(Duration::from_millis(9)));
         rtt.time_segment(Seq(10), Instant::from_millis(20));

@@ -1,31 +1,29 @@
-//! What is counted of a connection.
+//! Counters of a connection.
 
-/// What a connection has done so far.
+/// The counters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Segments sent, pure ACKs included.
     pub segments_sent: u64,
-    /// Segments with data, SYN or FIN that were sent a second time or more often; window probes are
-    /// none.
+    /// Retransmissions of segments with data, SYN or FIN, without window probes.
     pub retransmits: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Those of them that a scheme spared the window.
+    /// Expiries after which a scheme kept the window.
     pub timeouts_spared: u64,
-    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its
-    /// place.
+    /// Losses inferred without a time-out, by TCP, or by a scheme on the third duplicate ACK.
     pub fast_retransmits: u64,
-    /// Tail loss probes: what was sent because no ACK had come for two round trips.
+    /// Tail loss probes: segments sent because no ACK arrived for two round trips.
     pub tail_loss_probes: u64,
-    /// Reductions of the window taken back: what was sent again had arrived.
+    /// Reductions of the window that were undone, because they were spurious.
     pub undone: u64,
-    /// Reductions of the window because the receiver echoed congestion marks (RFC 3168).
+    /// Reductions of the window because of echoed congestion marks (RFC 3168).
     pub congestion_echoes: u64,
-    /// Retransmissions that a scheme asked for on a control message.
+    /// Retransmissions requested by a scheme on a control message.
     pub scheme_retransmits: u64,
     /// Duplicate ACKs received.
     pub duplicate_acks: u64,
-    /// ICMP messages that fitted the connection.
+    /// ICMP messages accepted for the connection.
     pub icmp_accepted: u64,
     /// Octets acknowledged by the peer.
     pub octets_acknowledged: u64,
@@ -35,17 +33,17 @@ pub struct Stats {
     pub refused: Refused,
 }
 
-/// Why a segment was refused: it was dropped, and perhaps answered. What one outside of the window acknowledges
-/// counts in any case, and a SYN that ends a simultaneous open does.
+/// Why a segment was refused: it was dropped, and in some cases answered. The acknowledgment of a segment
+/// outside the window is processed nevertheless, and so is a SYN that completes a simultaneous open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no connection: "An incoming segment not containing a RST causes a RST to be sent in response"
     /// (RFC 9293, section 3.10.7.1).
     Closed,
-    /// A reset that acknowledges no SYN of ours: it "could not have been sent in response to anything sent by
+    /// A reset that does not acknowledge our SYN: it "could not have been sent in response to anything sent by
     /// this incarnation of the connection" (RFC 9293, section 3.10.7.2; SYN-SENT: section 3.10.7.3).
     ResetOfNoSyn,
-    /// It acknowledges no SYN of ours: "Any acknowledgment is bad if it arrives on a connection still in the
+    /// It does not acknowledge our SYN: "Any acknowledgment is bad if it arrives on a connection still in the
     /// LISTEN state" (RFC 9293, section 3.10.7.2; SYN-SENT and SYN-RECEIVED: sections 3.10.7.3 and 3.10.7.4).
     AckOfNoSyn,
     /// "if neither of the SYN or RST bits is set, then drop the segment and return" (RFC 9293, section 3.10.7.3;
@@ -76,7 +74,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// All reasons, in the order in which they are checked.
+    /// All reasons, in the order of the checks.
     pub const ALL: [Self; 12] = [
         Self::Closed,
         Self::ResetOfNoSyn,
@@ -93,17 +91,17 @@ impl Refusal {
     ];
 }
 
-/// How many segments were refused for which reason.
+/// The number of refused segments by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused([u32; Refusal::ALL.len()]);
 
 impl Refused {
-    /// For this reason; at most 2^32 - 1 are counted.
+    /// Segments refused for this reason, at most 2^32 - 1.
     pub const fn by(&self, reason: Refusal) -> u32 {
         self.0[reason as usize]
     }
 
-    /// For any reason.
+    /// Segments refused for any reason.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|count| u64::from(*count)).sum()
     }
@@ -113,7 +111,7 @@ impl Refused {
         *count = count.saturating_add(1);
     }
 
-    /// Those since `earlier`.
+    /// Refusals since `earlier`.
     const fn since(mut self, earlier: &Self) -> Self {
         let mut reason = 0;
         while reason < self.0.len() {
@@ -125,7 +123,7 @@ impl Refused {
 }
 
 impl Stats {
-    /// What the connection has done since it had done `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {

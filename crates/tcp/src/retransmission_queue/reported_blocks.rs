@@ -1,22 +1,22 @@
-//! What a receiver reports (RFC 2018, RFC 2883).
+//! SACK blocks (RFC 2018, RFC 2883).
 
 use lasthop_packet::Seq;
 
-/// The blocks of the last report: what they covered is known.
+/// The blocks of the last report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReportedBlocks {
     blocks: [Option<(Seq, Seq)>; 4],
 }
 
 impl ReportedBlocks {
-    /// Remembers a block, as the one at this place.
+    /// Records the block at this place.
     pub(super) fn note(&mut self, place: usize, left: Seq, right: Seq) {
         if let Some(block) = self.blocks.get_mut(place) {
             *block = Some((left, right));
         }
     }
 
-    /// What of a block they do not cover: the same block may have grown at either end.
+    /// The part of a block that they do not cover: a block may have grown at either end.
     pub(super) fn news(&self, left: Seq, right: Seq) -> (Seq, Seq) {
         for &(known_left, known_right) in self.blocks.iter().flatten() {
             if !left.before(known_left) && !right.after(known_right) {
@@ -33,7 +33,7 @@ impl ReportedBlocks {
     }
 }
 
-/// What the receiver got a second time: the first block reports it, below what is acknowledged, or
+/// The range that the receiver got twice: the first block, if it lies below the acknowledgment number or
 /// within the second block.
 ///
 //= RFC 2883, section 4: a first block before the acknowledgment number, or covered by the second block, is a D-SACK.

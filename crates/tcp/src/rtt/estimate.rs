@@ -1,4 +1,4 @@
-//! Smoothed round-trip time, and how far samples lie from it.
+//! The smoothed round-trip time and its variation.
 
 use std::time::Duration;
 
@@ -14,25 +14,25 @@ pub(super) enum Estimate {
     Linux(Linux),
 }
 
-/// RFC 6298's.
+/// As in RFC 6298.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standard {
     srtt: Duration,
     rttvar: Duration,
 }
 
-/// The kernel's (`tcp_rtt_estimator` in `net/ipv4/tcp_input.c`, Linux 6.18). All that stands for
-/// RTTVAR is four times it.
+/// As in Linux 6.18 (`tcp_rtt_estimator` in `net/ipv4/tcp_input.c`). The deviations and `variation` are
+/// four times the RTTVAR of the RFC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Linux {
     srtt: Duration,
-    /// The mean deviation; grows slowly while round trips get shorter.
+    /// The mean deviation, which grows slowly while round trips get shorter.
     deviation: Duration,
     /// The largest deviation since the round trip began.
     largest: Duration,
-    /// What RTO lies above the smoothed round-trip time; never less than RTO's minimum.
+    /// RTO minus the smoothed round-trip time; at least the minimum of RTO.
     variation: Duration,
-    /// The round trip is over when all before this is acknowledged.
+    /// The round trip ends when all data before this is acknowledged.
     round_end: Seq,
 }
 
@@ -44,7 +44,7 @@ impl Estimate {
         }
     }
 
-    /// What another one had.
+    /// The estimate of another estimator.
     pub(super) fn known(srtt: Duration, variation: Duration, config: &RtoConfig) -> Self {
         match config.rule {
             RtoRule::Standard => Self::Standard(Standard { srtt, rttvar: variation }),
@@ -57,7 +57,7 @@ impl Estimate {
         }
     }
 
-    /// RTTVAR, or what stands for it.
+    /// RTTVAR, or its counterpart.
     pub(super) fn variation(&self) -> Duration {
         match self {
             Self::Standard(Standard { rttvar, .. }) => *rttvar,
