@@ -1,4 +1,4 @@
-//! What a scheme changes in a TCP endpoint: a part of the sender, a part of the receiver, or both.
+//! The hooks for schemes in a TCP endpoint: in the sender, in the receiver, or in both.
 
 mod receiver;
 mod sender;

@@ -1,8 +1,6 @@
-//! The retransmission queue: what is outstanding, segment by segment, with the time at which each
-//! left last.
+//! The retransmission queue: the outstanding segments, each with the time at which it was last sent.
 //!
-//! A connection keeps it only where its recovery or its congestion control goes by single segments:
-//! for all others it stays empty and costs nothing.
+//! A connection fills it only if its recovery or its congestion control tracks single segments.
 
 mod delivery;
 mod outstanding;
@@ -22,51 +20,51 @@ pub use rate::{LostSegment, RateSample};
 use rate::Meter;
 use reported_blocks::{ReportedBlocks, duplicate};
 
-/// Pieces up to which reports of parts split segments: a receiver that reports octet by octet is to
-/// take no more memory.
+/// Number of segments up to which reports of parts split them: a bound for the memory that a receiver
+/// can occupy by reporting octet by octet.
 const MOST_PIECES: usize = 1 << 16;
 
 /// The segments between SND.UNA and SND.MAX in sequence order, without gaps.
 #[derive(Clone, Debug, Default)]
 pub struct RetransmissionQueue {
     segments: VecDeque<Outstanding>,
-    /// Octets of segments that the receiver has reported.
+    /// Octets of reported segments.
     sacked: u32,
-    /// Octets of segments that count as lost and are not reported.
+    /// Octets marked as lost and not reported.
     lost: u32,
     /// Octets of retransmissions that are in the network.
     again: u32,
-    /// Octets that are lost and not sent again since.
+    /// Octets that are lost and not retransmitted since.
     due: u32,
-    /// Behind the highest octet that is reported.
+    /// The end of the highest reported segment.
     highest_sacked: Option<Seq>,
-    /// Nothing before it is lost and not sent again, so that many retransmissions at once do not
-    /// each look from the beginning; None: not known.
+    /// Nothing before it is lost and not retransmitted: saves each of many retransmissions the search
+    /// from the beginning. None: unknown.
     due_from: Option<Seq>,
     reported: ReportedBlocks,
     meter: Meter,
-    /// How much is in the network is noted with each segment that leaves.
+    /// The octets in the network are recorded with each segment sent.
     notes_in_network: bool,
     delivery: Delivery,
     min_rtt: Option<Duration>,
-    /// What the timestamps say of what leaves now.
+    /// The timestamp of segments sent now.
     timestamp: u32,
-    /// The receiver has reported a copy as a duplicate: until all before this is acknowledged, others are
-    /// taken for needless, too.
+    /// The receiver has reported a retransmission as a duplicate: others count as spurious, too, until
+    /// everything before this is acknowledged.
     needless_until: Option<Seq>,
 }
 
 impl RetransmissionQueue {
-    /// Octets of memory for a segment.
+    /// Octets of memory per segment.
     pub const MEMORY_OF_ONE: usize = size_of::<Outstanding>();
 
-    /// Octets of memory that it takes.
+    /// Octets of memory in use.
     pub fn memory(&self) -> usize {
         self.segments.capacity() * size_of::<Outstanding>()
     }
 
-    /// Octets in the network: what was sent, without what was received or lost, and with what was
-    /// sent again (`pipe` of RFC 6675, `inflight` of RFC 8985 and 9937).
+    /// Octets in the network: sent, but neither received nor lost, plus retransmissions (`pipe` of RFC
+    /// 6675, `inflight` of RFC 8985 and 9937).
     #[inline]
     pub fn in_network(&self) -> u32 {
         self.octets() - self.sacked - self.lost + self.again
@@ -81,12 +79,12 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Octets that the receiver has reported beyond SND.UNA.
+    /// Octets reported above SND.UNA.
     pub const fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Octets that count as lost, sent again or not.
+    /// Octets marked as lost, retransmitted or not.
     pub const fn lost(&self) -> u32 {
         self.lost
     }
@@ -96,23 +94,23 @@ impl RetransmissionQueue {
         self.again
     }
 
-    /// Whether nothing is reported, lost or sent again.
+    /// Whether nothing is reported, lost or retransmitted.
     #[inline]
     pub const fn is_in_order(&self) -> bool {
         self.sacked == 0 && self.lost == 0 && self.again == 0
     }
 
-    /// Behind the highest octet that is reported.
+    /// The end of the highest reported segment.
     pub const fn highest_sacked(&self) -> Option<Seq> {
         self.highest_sacked
     }
 
-    /// What the last ACK delivered.
+    /// The effect of the last ACK.
     pub const fn delivery(&self) -> &Delivery {
         &self.delivery
     }
 
-    /// The least round-trip time that was measured on this connection.
+    /// The minimum round-trip time of this connection.
     pub const fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt
     }
@@ -122,39 +120,39 @@ impl RetransmissionQueue {
         self.meter.delivered()
     }
 
-    /// When the latest of them were.
+    /// The time of the last delivery.
     pub const fn delivered_at(&self) -> Instant {
         self.meter.delivered_at()
     }
 
-    /// Octets that counted as lost since the connection began, whether they were or not.
+    /// Octets marked as lost since the connection began, rightly or not.
     pub const fn lost_in_all(&self) -> u64 {
         self.meter.lost()
     }
 
-    /// Whether the application had nothing to send, and what it did not fill is still in the
-    /// network ([`Self::note_application_limited`]).
+    /// Whether data sent while the application limited the sender is still in the network
+    /// ([`Self::note_application_limited`]).
     pub const fn is_application_limited(&self) -> bool {
         self.meter.is_application_limited()
     }
 
-    /// What leaves from now on has this timestamp.
+    /// Sets the timestamp of segments sent from now on.
     #[inline]
     pub const fn set_timestamp(&mut self, timestamp: u32) {
         self.timestamp = timestamp;
     }
 
-    /// The timestamp of what leaves now.
+    /// The timestamp of segments sent now.
     pub const fn timestamp(&self) -> u32 {
         self.timestamp
     }
 
-    /// Has it note with each segment how much is in the network when it leaves.
+    /// Records the octets in the network with each segment sent.
     pub(crate) const fn note_in_network(&mut self) {
         self.notes_in_network = true;
     }
 
-    /// The outstanding segments, from the oldest on.
+    /// The outstanding segments, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Outstanding> {
         self.segments.iter()
     }
@@ -164,14 +162,13 @@ impl RetransmissionQueue {
         self.segments.front()
     }
 
-    /// The application has nothing more to send for now: what is in the network does not show what
-    /// the path can take (draft-ietf-ccwg-bbr, section 4.1.2.4).
+    /// Records that the application has nothing more to send: the delivery rate of the data in the
+    /// network may be below the bandwidth of the path (draft-ietf-ccwg-bbr, section 4.1.2.4).
     pub fn note_application_limited(&mut self) {
         self.meter.note_application_limited(u64::from(self.in_network()));
     }
 
-    /// The octets from `seq` to `end` leave, for the first time or again. What lies beyond the last
-    /// segment is new.
+    /// The octets from `seq` to `end` are sent; those after the last segment for the first time.
     #[inline]
     pub fn on_sent(&mut self, seq: Seq, end: Seq, now: Instant) {
         let next = self.segments.back().map_or(seq, |last| last.end);
@@ -186,7 +183,7 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Octets in the network once `octets` more have left; 0 where that is not noted.
+    /// Octets in the network with `octets` more; 0 if not recorded.
     #[inline]
     fn in_network_with(&self, octets: u32) -> u32 {
         if self.notes_in_network { self.in_network() + octets } else { 0 }
@@ -216,14 +213,20 @@ impl RetransmissionQueue {
         }
     }
 
-    /// An ACK came that echoes a timestamp, or none: begins a new [`Delivery`]. Follow with [`Self::on_sack`] and
+    /// Begins a new [`Delivery`] for an ACK with this echoed timestamp. Follow with [`Self::on_sack`] and
     /// [`Self::on_cumulative_ack`].
     #[inline]
     pub fn begin_ack(&mut self, echo: Option<Echoed>) {
         self.delivery = Delivery { echo, ..Delivery::default() };
     }
 
-    /// Takes in the SACK blocks of an ACK of this number.
+    /// The same for a connection that does not fill the queue.
+    #[inline]
+    pub(crate) const fn set_echo(&mut self, echo: Option<Echoed>) {
+        self.delivery.echo = echo;
+    }
+
+    /// Processes the SACK blocks of an ACK with this number.
     #[cold]
     pub fn on_sack(&mut self, ack: Seq, blocks: &[(Seq, Seq)], now: Instant) {
         self.delivery.duplicate = duplicate(ack, blocks);
@@ -268,7 +271,7 @@ impl RetransmissionQueue {
             }
             at += 1;
         }
-        // With nothing split, the last segment that is reported whole.
+        // If no segment was split: the last one that is reported completely.
         let last = at.checked_sub(1).and_then(|last| self.segments.get(last));
         if let Some(last) = last.filter(|last| last.is_sacked) {
             let right = last.end;
@@ -276,7 +279,7 @@ impl RetransmissionQueue {
         }
     }
 
-    /// All before `ack` is acknowledged.
+    /// Everything before `ack` is acknowledged.
     #[inline]
     pub fn on_cumulative_ack(&mut self, ack: Seq, now: Instant) {
         let timed = (self.delivery.first_sent, self.delivery.last_sent);
@@ -325,21 +328,21 @@ impl RetransmissionQueue {
         self.due -= segment.due_octets();
     }
 
-    /// The segment was delivered now; `is_report` if it was reported.
+    /// The segment was delivered now; `is_report` if by a SACK block.
     #[inline]
     fn note_delivery(&mut self, segment: &Outstanding, is_report: bool, now: Instant) {
         let rtt = now.since(segment.sent);
         self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
         if segment.was_sent_again {
             //= RFC 8985, section 6.2, step 2: it echoes a timestamp from before the retransmission, or comes sooner than min_RTT after it.
-            // Without timestamps, D-SACKs say so (RFC 2883): else the round trip would be taken for as short as from each
-            // copy to the ACK of its original, and nothing but such copies would leave any more.
+            // Without timestamps, D-SACKs show it (RFC 2883). Otherwise the time from each retransmission to the ACK of its
+            // original would count as round trip, and cause ever more spurious retransmissions.
             let has_left_before = match self.delivery.echo {
                 Some(echo) => echo.is_before(segment.timestamp),
                 None => self.needless_until.is_some(),
             };
             let is_too_soon = self.min_rtt.is_some_and(|least| rtt < least);
-            // What arrives behind a gap is not what the timestamp is of.
+            // The timestamp is not that of a segment above a gap.
             let is_original = is_too_soon || (has_left_before && !is_report);
             if is_original || self.min_rtt.is_none() {
                 self.delivery.copied_since = self.delivery.copied_since.max(Some(segment.first_sent));
@@ -366,14 +369,14 @@ impl RetransmissionQueue {
         }
     }
 
-    /// The rate at which what this ACK delivered was delivered; None if it says nothing.
+    /// The delivery rate of the data that this ACK delivered; None if it shows none.
     #[inline]
     pub fn rate_sample(&mut self, now: Instant) -> Option<RateSample> {
         self.meter.sample(now, self.min_rtt)
     }
 
-    /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, marks
-    /// those as lost that are, and calls `on_lost` with each. Returns their octets.
+    /// Marks each segment in the network as lost for which `is_lost` is true, from the oldest on, until
+    /// `is_lost` breaks; calls `on_lost` with each. Returns the number of octets marked.
     pub fn mark_lost(
         &mut self,
         mut is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>,
@@ -409,7 +412,7 @@ impl RetransmissionQueue {
         newly
     }
 
-    /// Nothing is lost after all: what counted as lost is in the network.
+    /// Reverts all marks: what counted as lost is in the network.
     pub fn unmark_lost(&mut self) {
         for segment in self.segments.iter_mut().filter(|segment| segment.is_lost) {
             segment.is_lost = false;
@@ -417,7 +420,7 @@ impl RetransmissionQueue {
         (self.lost, self.due) = (0, 0);
     }
 
-    /// Forgets what the receiver has reported: it may have dropped it (RFC 2018, section 8).
+    /// Discards all reports: the receiver may have dropped the data (RFC 2018, section 8).
     pub fn forget_reports(&mut self) {
         for segment in &mut self.segments {
             segment.is_sacked = false;
@@ -427,8 +430,8 @@ impl RetransmissionQueue {
         self.reported = ReportedBlocks::default();
     }
 
-    /// The first segment that is lost and not sent again since, with what follows it and is so too:
-    /// where it begins, and at most `room` octets.
+    /// The first segment that is lost and not retransmitted since: its first sequence number, and its
+    /// length up to `room`.
     pub fn next_lost(&self, room: u32) -> Option<(Seq, u32)> {
         self.first_due().map(|first| (first.seq, first.octets().min(room)))
     }
@@ -446,13 +449,13 @@ impl RetransmissionQueue {
         self.segments.iter().filter(|segment| segment.is_again).count() as u32
     }
 
-    /// Whether what ends at `end` may have been sent more than once: what is acknowledged may.
+    /// Whether the segment that ends at `end` may have been retransmitted; true if it is acknowledged.
     pub fn may_be_sent_again(&self, end: Seq) -> bool {
         let last = self.position(end).checked_sub(1).and_then(|at| self.segments.get(at));
         last.is_none_or(|segment| segment.was_sent_again)
     }
 
-    /// The last outstanding segment that is not reported.
+    /// The last unreported segment.
     pub fn last_missing(&self) -> Option<&Outstanding> {
         self.segments.iter().rev().find(|segment| !segment.is_sacked)
     }
@@ -461,12 +464,12 @@ impl RetransmissionQueue {
         Some((self.segments.front()?.seq, self.segments.back()?.end))
     }
 
-    /// Where the first segment stands that begins at `seq` or later.
+    /// The index of the first segment that begins at `seq` or later.
     fn position(&self, seq: Seq) -> usize {
         self.segments.partition_point(|segment| segment.seq.before(seq))
     }
 
-    /// Has a segment begin at `seq`, if that lies within one.
+    /// Splits the segment that contains `seq`, if any, so that one begins there.
     fn split_at(&mut self, seq: Seq) {
         let at = self.position(seq);
         let Some(before) = at.checked_sub(1).and_then(|at| self.segments.get_mut(at)) else { return };

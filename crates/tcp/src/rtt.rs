@@ -171,6 +171,10 @@ impl RttEstimator {
     fn update_rto(&mut self) {
         let rto = self.estimate.map_or(self.config.initial, |estimate| estimate.rto(&self.config));
         let rto = rto.max(self.config.minimum);
+        if self.timeouts_in_a_row == 0 {
+            self.rto = rto.min(self.config.maximum);
+            return;
+        }
         let factor = 1u32 << self.timeouts_in_a_row.min(20);
         let longest = self.config.longest_back_off.map_or(Duration::MAX, |longest| longest.max(rto));
         self.rto = rto.saturating_mul(factor).min(longest).min(self.config.maximum);

@@ -1,36 +1,34 @@
-//! What a scheme changes in a TCP receiver.
+//! The hooks for schemes in a TCP receiver.
 
 use lasthop_packet::{Instant, Packet, Seq};
 
 use crate::receive::ReceiveSide;
 
-/// A scheme's part of the receiver. Every hook defaults to nothing, which is what TCP does without
-/// it.
+/// A scheme's part of the receiver. By default, hooks do nothing.
 pub trait ReceiverExtension: Send {
-    /// A segment came and is acceptable: it has passed the checks of RFC 9293, section 3.10.7.4,
-    /// and of RFC 7323, section 5 (PAWS). It is about to be processed, so that `receiver` is as it
-    /// was before. What is answered and otherwise dropped (outside of the window, an old timestamp,
-    /// an acknowledgment of what was never sent) is not shown, and neither are SYN and RST.
+    /// An acceptable segment arrived: it has passed the checks of RFC 9293, section 3.10.7.4, and of
+    /// RFC 7323, section 5 (PAWS). It is not processed yet: `receiver` is in the state before it. Not
+    /// called for refused segments (outside the window, with an old timestamp, or with an
+    /// acknowledgment of unsent data), nor for SYN and RST.
     ///
-    /// For what the path reports to the receiver in the header: a mark of an agent (ELN), a measurement
-    /// to echo (C3TCP), timestamps (WTCP).
+    /// For reports of the path in the header: a mark of an agent (ELN), a measurement to echo (C3TCP),
+    /// timestamps (WTCP).
     fn on_segment(&mut self, segment: &Packet, receiver: &mut ReceiverControl<'_>) {
         let _ = (segment, receiver);
     }
 
-    /// A segment with ACK is about to leave: a pure ACK or data. SYN and RST are not shown: the
-    /// bits of a SYN negotiate (RFC 3168, section 6.1.1; RFC 9768, section 3.1), and neither has a
-    /// window that a scheme could set (RFC 7323, section 2.2).
+    /// A segment with ACK is about to be sent: a pure ACK or data. Not called for SYN and RST: the bits
+    /// of a SYN negotiate (RFC 3168, section 6.1.1; RFC 9768, section 3.1), and neither has a window
+    /// that a scheme could set (RFC 7323, section 2.2).
     ///
-    /// For what the receiver reports to the sender: a bit on duplicate ACKs (ELN), a window (C3TCP).
+    /// For reports to the sender: a bit on duplicate ACKs (ELN), a window (C3TCP).
     fn on_ack_sent(&mut self, ack: &mut OutgoingAck<'_>, receiver: &mut ReceiverControl<'_>) {
         let _ = (ack, receiver);
     }
 }
 
-/// A segment with ACK that is about to leave. Its numbers and options are TCP's own business, and
-/// its window goes by [`ReceiverControl::limit_window`]: only what TCP gives no meaning to can be
-/// set.
+/// A segment with ACK that is about to be sent. Only bits without a meaning in TCP can be set: the
+/// numbers and options are TCP's, and [`ReceiverControl::limit_window`] changes the window.
 #[derive(Debug)]
 pub struct OutgoingAck<'a> {
     packet: &'a mut Packet,
@@ -41,18 +39,18 @@ impl<'a> OutgoingAck<'a> {
         Self { packet }
     }
 
-    /// The segment. A limit that is set now is not in its window yet, but will be when it leaves.
+    /// The segment. A limit that is set now is not in its window yet, but will be when it is sent.
     pub const fn packet(&self) -> &Packet {
         self.packet
     }
 
-    /// Sets its reserved bits: see [`Packet::set_tcp_reserved_bits`].
+    /// Sets the reserved bits: see [`Packet::set_tcp_reserved_bits`].
     pub fn set_reserved_bits(&mut self, bits: u8) {
         self.packet.set_tcp_reserved_bits(bits);
     }
 }
 
-/// The receiver as an extension may see and steer it.
+/// The part of the receiver that an extension reads and changes.
 #[derive(Debug)]
 pub struct ReceiverControl<'a> {
     now: Instant,
@@ -69,32 +67,31 @@ impl<'a> ReceiverControl<'a> {
         self.now
     }
 
-    /// RCV.NXT: what an ACK acknowledges now.
+    /// RCV.NXT: the acknowledgment number of an ACK now.
     pub const fn next(&self) -> Seq {
         self.receive.next()
     }
 
-    /// Whether data waits for a gap to be filled: an ACK now reports a loss, or reordering.
+    /// Whether there is data above a gap: an ACK now reports loss or reordering.
     pub fn has_gap(&self) -> bool {
         self.receive.has_gap()
     }
 
-    /// What is left of the window that was advertised, in octets.
+    /// The rest of the advertised window, in octets.
     pub fn window(&self) -> u32 {
         self.receive.window()
     }
 
-    /// From now on, has no more than so many octets offered, in the ACK that is about to leave
-    /// already, until another limit is set. TCP's own bounds stay: a limit above what is free in
-    /// the buffer has no effect. What was offered stays offered: the window's right edge never
-    /// moves to the left, and a lower limit is reached as data arrives.
+    /// Limits the advertised window to this number of octets, from the ACK that is about to be sent on,
+    /// until another limit is set. TCP's own bounds still apply: a limit above the free buffer has no
+    /// effect. The window's right edge never moves to the left: a lower limit is reached as data
+    /// arrives.
     ///
-    /// A limit that rises while there is a gap changes the window in ACKs that are then no
-    /// duplicates to a sender that goes by RFC 5681, section 2.
+    /// Raising the limit while there is a gap changes the window of ACKs, which then are no duplicates
+    /// for a sender that follows RFC 5681, section 2.
     ///
-    /// A window field gives a limit rounded down to its unit (RFC 7323, section 2.3). A limit of
-    /// less than that closes the window: the peer then goes by its window probes until the limit is
-    /// raised.
+    /// A window field rounds a limit down to its unit (RFC 7323, section 2.3). A limit below the unit
+    /// closes the window: the peer then sends window probes until the limit is raised.
     ///
     //= RFC 9293, section 3.8.6: "A TCP receiver SHOULD NOT shrink the window, i.e., move the right
     //= window edge to the left (SHLD-14)."

@@ -1,4 +1,4 @@
-//! What a scheme changes in a TCP sender.
+//! The hooks for schemes in a TCP sender.
 
 use std::time::Duration;
 
@@ -7,23 +7,22 @@ use lasthop_packet::{Instant, Packet, Seq};
 use crate::flight::Flight;
 use crate::rtt::RttEstimator;
 
-/// A scheme's part of the sender. Every hook defaults to what TCP does without it.
+/// A scheme's part of the sender. By default, hooks do what TCP does without them.
 pub trait SenderExtension: Send {
-    /// An ICMP error message came about a segment of this connection that was sent and is not
-    /// acknowledged. What does not fit (another connection, a sequence number that is not
-    /// outstanding, nothing that parses) never gets here (RFC 5927, section 4.1).
+    /// An ICMP error message arrived about an outstanding segment of this connection. Not called for
+    /// other messages: of another connection, with a sequence number that is not outstanding, or
+    /// malformed (RFC 5927, section 4.1).
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         let _ = (notice, sender);
     }
 
-    /// An acknowledgment came that counts: its segment has passed the checks of RFC 9293, section
-    /// 3.10.7.4, or its data is a duplicate and its ACK does not exceed SND.MAX (as in
-    /// 4.3BSD). It is about to be processed, so that `sender` is as it was before, and
-    /// what the segment says beside its number (a bit in the header, say) is known when
-    /// [`Self::on_new_ack`] or [`Self::on_duplicate_ack`] is called for it. Of the handshake's
-    /// segments, only the ACK that ends it in the end that was opened passively is shown.
+    /// A valid acknowledgment arrived: its segment has passed the checks of RFC 9293, section 3.10.7.4,
+    /// or its data is a duplicate and its ACK does not exceed SND.MAX (as in 4.3BSD). It is not
+    /// processed yet: `sender` is in the state before it, and [`Self::on_new_ack`] or
+    /// [`Self::on_duplicate_ack`] follows. Of the handshake, called only for the ACK that completes a
+    /// passive open.
     ///
-    /// For what the receiver, or an agent on the way, says in ACKs: ELN's bit (Balakrishnan and
+    /// For reports of the receiver, or of an agent on the path, in ACKs: ELN's bit (Balakrishnan and
     /// Katz, "Explicit loss notification and wireless web performance", Globecom 1998).
     fn on_ack(&mut self, ack: &Packet, sender: &mut SenderControl<'_>) {
         let _ = (ack, sender);
@@ -34,7 +33,7 @@ pub trait SenderExtension: Send {
         let _ = sender;
     }
 
-    /// The `count`-th duplicate ACK in a row came.
+    /// The `count`-th consecutive duplicate ACK arrived.
     fn on_duplicate_ack(&mut self, count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
         let _ = (count, sender);
         DuplicateAckResponse::Standard
@@ -47,28 +46,28 @@ pub trait SenderExtension: Send {
     }
 }
 
-/// What an ICMP error message says.
+/// An ICMP error message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpNotice {
     /// ICMP type.
     pub kind: u8,
     /// ICMP code.
     pub code: u8,
-    /// Whether it came as `ICMPv6`.
+    /// Whether the message is `ICMPv6`.
     pub is_v6: bool,
-    /// The segment that it is about; outstanding.
+    /// The first sequence number of the segment, which is outstanding.
     pub seq: Seq,
 }
 
-/// What to do about a duplicate ACK.
+/// The reaction to a duplicate ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateAckResponse {
-    /// What the sender's loss recovery does by itself.
+    /// That of the sender's loss recovery.
     Standard,
-    /// Nothing: it is not from the receiver, and does not count.
+    /// None: the ACK does not count, because it is not from the receiver.
     Ignore,
-    /// Go into fast recovery without taking it for congestion: ssthresh stays, and cwnd is
-    /// afterwards what it was before.
+    /// Enter fast recovery, but not because of congestion: ssthresh is unchanged, and cwnd is restored
+    /// afterwards.
     RecoverWithoutReduction {
         /// cwnd in recovery, before inflation by further duplicate ACKs; in octets.
         cwnd: u32,
@@ -77,17 +76,17 @@ pub enum DuplicateAckResponse {
     },
 }
 
-/// What to do about a time-out.
+/// The reaction to a time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutResponse {
-    /// What TCP does: back-off, slow start, everything from SND.UNA on is sent again.
+    /// That of TCP: back-off, slow start, and retransmission of everything from SND.UNA on.
     Standard,
-    /// Retransmit the first outstanding segment alone; cwnd, ssthresh and RTO stay. Such a time-out
-    /// does not count towards giving the connection up: the scheme knows that the path is there.
+    /// Retransmit only the first outstanding segment; cwnd, ssthresh and RTO are unchanged. Such a
+    /// time-out does not count towards aborting the connection: the scheme knows that the path works.
     RetransmitOnly,
 }
 
-/// The sender as an extension may see and steer it.
+/// The part of the sender that an extension reads and changes.
 #[derive(Debug)]
 pub struct SenderControl<'a> {
     now: Instant,
@@ -123,22 +122,21 @@ impl<'a> SenderControl<'a> {
         self.rtt.rto()
     }
 
-    /// Whether the retransmission timer is running for the segment at `seq`. There is one timer,
-    /// and it is always for the oldest outstanding segment.
+    /// Whether the retransmission timer is running for the segment at `seq`: the only timer is that of
+    /// the oldest outstanding segment.
     pub fn timer_runs_for(&self, seq: Seq) -> bool {
         self.timer.is_some() && seq == self.flight.una
     }
 
-    /// Sets the retransmission timer to expire one RTO from now. Without anything outstanding there
-    /// is nothing to time.
+    /// Restarts the retransmission timer with one RTO from now, if anything is outstanding.
     pub fn restart_timer(&mut self) {
         if self.flight.max != self.flight.una {
             *self.timer = Some(self.rtt.expiry(self.now));
         }
     }
 
-    /// Retransmits the segment at `seq`, ahead of new data; once, however often it is asked for
-    /// before it leaves.
+    /// Retransmits the segment at `seq` before new data, but only once if called several times before it
+    /// is sent.
     pub fn retransmit(&mut self, seq: Seq) {
         if self.flight.is_outstanding(seq) && !self.retransmit.contains(&seq) {
             self.retransmit.push(seq);

@@ -1,47 +1,47 @@
-//! What one ACK says about single segments.
+//! The segments that an ACK delivers.
 
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-/// What the last ACK delivered.
+/// The effect of the last ACK on the outstanding segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
-    /// Octets that the acknowledgment number newly covers and that were not reported before.
+    /// Octets newly acknowledged, and not reported before.
     pub acked: u32,
-    /// Octets that are newly reported.
+    /// Octets newly reported.
     pub sacked: u32,
     /// The delivered segment that was sent last.
     pub newest: Option<Newest>,
-    /// When the first segment delivered left that was sent once: the time since then includes what
-    /// the receiver waited for before it acknowledged.
+    /// When the first delivered segment that was sent only once was sent: the time since then includes
+    /// the delay of the receiver's ACK.
     pub first_sent: Option<Instant>,
-    /// The same of the last one: the time since then does not.
+    /// The same for the last one: the time since then does not include it.
     pub last_sent: Option<Instant>,
-    /// When the last of the segments delivered left first that were sent more than once, and whose ACK
-    /// is for what left before the last copy, or came before any round trip was measured.
+    /// When the last delivered segment that was sent more than once was first sent, if its ACK is for an
+    /// earlier transmission than the last one, or no round trip was measured before.
     pub copied_since: Option<Instant>,
-    /// Behind the first segment delivered that was sent once.
+    /// The end of the first delivered segment that was sent only once.
     pub first_original: Option<Seq>,
-    /// The timestamp that the ACK echoes.
+    /// The timestamp echoed by the ACK.
     pub echo: Option<Echoed>,
-    /// What the receiver got a second time (RFC 2883).
+    /// The range that the receiver got twice (RFC 2883).
     pub duplicate: Option<(Seq, Seq)>,
-    /// A segment that was sent once came later than one that was sent after it.
+    /// A segment that was sent only once arrived after one that was sent later.
     pub is_reordered: bool,
 }
 
-/// A timestamp that an ACK echoes (RFC 7323): that of the segment because of which it left.
+/// An echoed timestamp (RFC 7323): that of the segment that triggered the ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echoed {
-    /// What it says.
+    /// Its value.
     pub value: u32,
-    /// When that segment left, in whole milliseconds, where timestamps give the time.
+    /// When that segment was sent, in whole milliseconds, if timestamps give the time.
     pub sent: Option<Instant>,
 }
 
 impl Echoed {
-    /// Whether that segment left before those with this timestamp did.
+    /// Whether that segment was sent before those with this timestamp.
     #[inline]
     pub const fn is_before(self, timestamp: u32) -> bool {
         self.value.wrapping_sub(timestamp).cast_signed() < 0
@@ -51,24 +51,23 @@ impl Echoed {
 /// The segment delivered that was sent last (`RACK.segment` of RFC 8985).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newest {
-    /// When it left last.
+    /// When it was last sent.
     pub sent: Instant,
-    /// Behind its last octet.
+    /// The sequence number after its last one.
     pub end: Seq,
-    /// The time from sending to the ACK of what was delivered last, be it this segment or an older
-    /// one (`RACK.rtt`).
+    /// The round-trip time of the segment delivered last, which may be an older one (`RACK.rtt`).
     pub rtt: Duration,
 }
 
 impl Newest {
-    /// Whether this left after what left at `sent` and ends at `end`: of two segments of one
-    /// instant the one with the higher number did (RFC 8985, section 6.2, step 2).
+    /// Whether this was sent after the segment that was sent at `sent` and ends at `end`; of two segments
+    /// of one instant, the one with the higher number was (RFC 8985, section 6.2, step 2).
     #[inline]
     pub fn is_after(&self, sent: Instant, end: Seq) -> bool {
         self.sent > sent || (self.sent == sent && self.end.after(end))
     }
 
-    /// What it becomes with what is delivered next.
+    /// The newest segment after the next delivery.
     ///
     //= RFC 8985, section 6.2, step 2: RACK.rtt is updated with each segment delivered, the rest if it was sent after RACK.segment.
     #[inline]

@@ -4,22 +4,22 @@ use lasthop_packet::{Instant, Seq};
 
 use super::rate::Stamp;
 
-/// A run of octets that was sent and is not acknowledged.
+/// A contiguous range of octets that was sent and is unacknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Outstanding {
     /// Its first sequence number.
     pub seq: Seq,
-    /// Behind its last one.
+    /// The sequence number after its last one.
     pub end: Seq,
-    /// When it left last.
+    /// When it was last sent.
     pub sent: Instant,
-    /// When it left first.
+    /// When it was first sent.
     pub first_sent: Instant,
     /// The receiver has reported it (RFC 2018).
     pub is_sacked: bool,
-    /// It counts as lost, or did when it was sent again.
+    /// It is marked as lost, or was when it was retransmitted.
     pub is_lost: bool,
-    /// The timestamp with which it left last (RFC 7323).
+    /// The timestamp with which it was last sent (RFC 7323).
     pub(super) timestamp: u32,
     /// A retransmission of it is in the network.
     pub is_again: bool,
@@ -44,13 +44,13 @@ impl Outstanding {
         }
     }
 
-    /// How many octets it has; SYN and FIN count for one each.
+    /// Its length in octets; SYN and FIN count as one each.
     #[inline]
     pub fn octets(&self) -> u32 {
         self.end - self.seq
     }
 
-    /// How many of its octets are lost without a retransmission in the network: all or none.
+    /// Octets that are lost and have no retransmission in the network: all or none.
     pub(super) fn due_octets(&self) -> u32 {
         if self.is_lost && !self.is_again { self.octets() } else { 0 }
     }

@@ -5,78 +5,77 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-/// What is remembered of the connection when a segment leaves (`P`).
+/// The state of the connection when a segment was sent (`P`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
-    /// Octets delivered by then (`P.delivered`).
+    /// Octets delivered before (`P.delivered`).
     delivered: u64,
-    /// When the latest of them were (`P.delivered_time`).
+    /// The time of the last delivery (`P.delivered_time`).
     delivered_at: Instant,
-    /// When the first segment of the flight left that it belongs to (`P.first_send_time`).
+    /// When the first segment of its flight was sent (`P.first_send_time`).
     first_sent: Instant,
     /// The application had nothing more to send (`P.is_app_limited`).
     is_application_limited: bool,
-    /// Octets in the network with this segment (`P.tx_in_flight`), where that is noted.
+    /// Octets in the network with this segment (`P.tx_in_flight`), if recorded.
     in_network: u32,
-    /// Octets lost by then (`P.lost`).
+    /// Octets lost before (`P.lost`).
     lost: u64,
 }
 
-/// How fast a flight's worth of data was delivered (`RS`).
+/// The delivery rate of a flight (`RS`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
-    /// Octets delivered between the sending of the newest segment that this ACK delivers and the
-    /// ACK (`RS.delivered`).
+    /// Octets delivered from the sending of the newest segment that this ACK delivers until the ACK
+    /// (`RS.delivered`).
     pub delivered: u64,
-    /// Octets that were delivered when that segment left (`RS.prior_delivered`).
+    /// Octets delivered when that segment was sent (`RS.prior_delivered`).
     pub prior_delivered: u64,
-    /// The time that it took to send them, or to have them acknowledged, whichever is longer
-    /// (`RS.interval`).
+    /// The time in which they were sent, or acknowledged, whichever is longer (`RS.interval`).
     pub interval: Duration,
-    /// The application was the limit (`RS.is_app_limited`).
+    /// The application limited the sender (`RS.is_app_limited`).
     pub is_application_limited: bool,
-    /// Octets in the network when that segment had left (`RS.tx_in_flight`); only for a congestion
-    /// control that goes by a model of the path.
+    /// Octets in the network with that segment when it was sent (`RS.tx_in_flight`); only for a
+    /// congestion control that uses a model of the path.
     pub in_network: u32,
     /// Octets lost since then (`RS.lost`).
     pub lost: u64,
 }
 
 impl RateSample {
-    /// Octets a second.
+    /// Octets per second.
     pub fn octets_per_second(&self) -> f64 {
         self.delivered as f64 / self.interval.as_secs_f64()
     }
 }
 
-/// A segment that counts as lost.
+/// A segment that was marked as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
     /// Its first sequence number.
     pub seq: Seq,
-    /// Behind its last one.
+    /// The sequence number after its last one.
     pub end: Seq,
-    /// Octets in the network when it had left last (`P.tx_in_flight`); only for a congestion
-    /// control that goes by a model of the path.
+    /// Octets in the network with it when it was last sent (`P.tx_in_flight`); only for a congestion
+    /// control that uses a model of the path.
     pub in_network: u32,
-    /// Octets lost since then, its own included.
+    /// Octets lost since then, including its own.
     pub lost: u64,
     /// Octets delivered since the connection began.
     pub delivered: u64,
-    /// The application was the limit when it left.
+    /// The application limited the sender when it was sent.
     pub is_application_limited: bool,
 }
 
-/// Counts what is delivered (`C`).
+/// Counts delivered and lost octets (`C`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     delivered: u64,
     lost: u64,
     delivered_at: Instant,
     first_sent: Instant,
-    /// While as many octets are not delivered, samples are limited by the application.
+    /// Until this number of octets is delivered, samples are limited by the application.
     application_limited_until: u64,
-    /// The newest segment that the current ACK delivers: its stamp and when it left.
+    /// The newest segment that the current ACK delivers: its stamp and time of sending.
     newest: Option<(Stamp, Instant)>,
 }
 
@@ -97,7 +96,7 @@ impl Meter {
         self.application_limited_until > 0
     }
 
-    /// The segment from `seq` to `end`, which left with `stamp`, is lost.
+    /// The segment from `seq` to `end`, sent with `stamp`, is lost.
     pub(super) fn note_lost(&mut self, seq: Seq, end: Seq, stamp: &Stamp) -> LostSegment {
         self.lost += u64::from(end - seq);
         LostSegment {
@@ -114,7 +113,7 @@ impl Meter {
         self.application_limited_until = self.delivered + if in_network > 0 { in_network } else { 1 };
     }
 
-    /// A segment leaves; `is_idle` if nothing is outstanding, `in_network` octets are in the network
+    /// A segment is sent; `is_idle` if nothing else is outstanding; `in_network`: octets in the network
     /// with it.
     #[inline]
     pub(super) const fn stamp(&mut self, is_idle: bool, in_network: u32, now: Instant) -> Stamp {
@@ -131,7 +130,7 @@ impl Meter {
         }
     }
 
-    /// So many octets with this stamp, which left then, are delivered.
+    /// This number of octets with this stamp, sent at `sent`, is delivered.
     #[inline]
     pub(super) fn note(&mut self, stamp: Stamp, sent: Instant, octets: u32, now: Instant) {
         self.delivered += u64::from(octets);
@@ -145,9 +144,8 @@ impl Meter {
         }
     }
 
-    /// What the segments noted since the last call say. An interval shorter than the least
-    /// round-trip time says nothing: an ACK of that kind is for the original of a segment that was
-    /// sent again.
+    /// The rate sample of the deliveries since the last call. None if the interval is shorter than the
+    /// minimum round-trip time: such an ACK is for the original of a retransmitted segment.
     #[inline]
     pub(super) fn sample(&mut self, now: Instant, min_rtt: Option<Duration>) -> Option<RateSample> {
         if self.delivered > self.application_limited_until {

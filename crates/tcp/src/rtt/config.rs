@@ -1,38 +1,38 @@
-//! What can be set about the retransmission timer.
+//! The configuration of the retransmission timer.
 
 use std::time::Duration;
 
-/// How RTO follows from round-trip times.
+/// How RTO is derived from round-trip times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RtoRule {
-    /// As RFC 6298 has it: the minimum bounds RTO.
+    /// As in RFC 6298: the minimum bounds RTO.
     #[default]
     Standard,
-    /// As Linux has it: the minimum bounds what RTO lies above the smoothed round-trip time, and
-    /// that is the largest deviation of a round trip.
+    /// As in Linux: the minimum bounds the difference between RTO and the smoothed round-trip time,
+    /// which is the largest deviation in a round trip.
     Linux,
 }
 
 /// The retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// How it follows from round-trip times.
+    /// How RTO is derived from round-trip times.
     pub rule: RtoRule,
     /// RTO before the first measurement.
     pub initial: Duration,
     /// Lower bound of RTO.
     pub minimum: Duration,
-    /// Upper bound of RTO, backed off or not.
+    /// Upper bound of RTO, with or without back-off.
     pub maximum: Duration,
-    /// Back-off goes no further than this, unless RTO itself is longer; None: as far as `maximum`.
+    /// Upper bound of back-off, unless RTO itself is longer; None: `maximum`.
     pub longest_back_off: Option<Duration>,
-    /// An ACK of what was sent more than once measures the round trip from the first time, if it comes
-    /// too soon after the last one to be for that, or if nothing was measured yet. A timer that is too
-    /// short would otherwise have everything sent twice, and never learn of it. False: such ACKs
-    /// measure nothing (Karn).
+    /// An ACK of a retransmitted segment measures the round trip from its first transmission, if it
+    /// arrives too soon after the last one to be for that, or if there is no measurement yet.
+    /// Otherwise a timer that is too short would have everything sent twice without ever being
+    /// corrected. False: such ACKs measure nothing (Karn).
     pub times_copies: bool,
-    /// Clock granularity G: round trips are counted in whole ticks and timers expire on a tick. 500
-    /// ms in 4.3BSD.
+    /// Clock granularity G: round trips are counted in ticks and timers expire on a tick; 500 ms in
+    /// 4.3BSD.
     pub granularity: Duration,
 }
 

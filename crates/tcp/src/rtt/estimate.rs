@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Seq;
+use lasthop_packet::time::nanos;
 
 use super::config::{RtoConfig, RtoRule};
 use crate::flight::Flight;
@@ -26,18 +27,18 @@ pub(super) struct Standard {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Linux {
     srtt: Duration,
-    /// The mean deviation, which grows slowly while round trips get shorter.
-    deviation: Duration,
+    /// The mean deviation, which grows slowly while round trips get shorter; in nanoseconds, as the next two.
+    deviation: u64,
     /// The largest deviation since the round trip began.
-    largest: Duration,
+    largest: u64,
     /// RTO minus the smoothed round-trip time; at least the minimum of RTO.
-    variation: Duration,
+    variation: u64,
     /// The round trip ends when all data before this is acknowledged.
     round_end: Seq,
 }
 
 impl Estimate {
-    pub(super) const fn first(rtt: Duration, config: &RtoConfig, flight: &Flight) -> Self {
+    pub(super) fn first(rtt: Duration, config: &RtoConfig, flight: &Flight) -> Self {
         match config.rule {
             RtoRule::Standard => Self::Standard(Standard::first(rtt)),
             RtoRule::Linux => Self::Linux(Linux::first(rtt, config.minimum, flight.max)),
@@ -49,8 +50,8 @@ impl Estimate {
         match config.rule {
             RtoRule::Standard => Self::Standard(Standard { srtt, rttvar: variation }),
             RtoRule::Linux => {
-                let deviation = variation.saturating_mul(4);
-                let variation = deviation.max(config.minimum);
+                let deviation = nanos(variation).saturating_mul(4);
+                let variation = deviation.max(nanos(config.minimum));
                 let round_end = Seq(0);
                 Self::Linux(Linux { srtt, deviation, largest: variation, variation, round_end })
             }
@@ -61,7 +62,7 @@ impl Estimate {
     pub(super) fn variation(&self) -> Duration {
         match self {
             Self::Standard(Standard { rttvar, .. }) => *rttvar,
-            Self::Linux(Linux { variation, .. }) => *variation / 4,
+            Self::Linux(Linux { variation, .. }) => Duration::from_nanos(*variation / 4),
         }
     }
 
@@ -86,7 +87,7 @@ impl Estimate {
         match self {
             //= RFC 6298, section 2.3: RTO <- SRTT + max (G, K*RTTVAR), K = 4.
             Self::Standard(Standard { srtt, rttvar }) => *srtt + config.granularity.max(*rttvar * 4),
-            Self::Linux(Linux { srtt, variation, .. }) => *srtt + *variation,
+            Self::Linux(Linux { srtt, variation, .. }) => *srtt + Duration::from_nanos(*variation),
         }
     }
 }
@@ -100,22 +101,24 @@ impl Standard {
     //= RFC 6298, section 2.3: alpha = 1/8, beta = 1/4.
     #[inline]
     fn update(&mut self, rtt: Duration) {
-        let Self { srtt, rttvar } = *self;
-        *self = Self { srtt: (srtt * 7 + rtt) / 8, rttvar: (rttvar * 3 + srtt.abs_diff(rtt)) / 4 };
+        let (srtt, rttvar, rtt) = (nanos(self.srtt), nanos(self.rttvar), nanos(rtt));
+        self.srtt = Duration::from_nanos((srtt * 7 + rtt) / 8);
+        self.rttvar = Duration::from_nanos((rttvar * 3 + srtt.abs_diff(rtt)) / 4);
     }
 }
 
 impl Linux {
-    const fn first(rtt: Duration, minimum: Duration, max: Seq) -> Self {
-        let deviation = Duration::from_nanos(rtt.as_nanos() as u64 * 2);
-        let variation = if deviation.as_nanos() > minimum.as_nanos() { deviation } else { minimum };
+    fn first(rtt: Duration, minimum: Duration, max: Seq) -> Self {
+        let deviation = nanos(rtt) * 2;
+        let variation = deviation.max(nanos(minimum));
         Self { srtt: rtt, deviation, largest: variation, variation, round_end: max }
     }
 
     fn update(&mut self, rtt: Duration, minimum: Duration, flight: &Flight) {
-        let error = self.srtt.abs_diff(rtt);
-        let is_shorter = rtt < self.srtt;
-        self.srtt = (self.srtt * 7 + rtt) / 8;
+        let (srtt, rtt) = (nanos(self.srtt), nanos(rtt));
+        let error = srtt.abs_diff(rtt);
+        let is_shorter = rtt < srtt;
+        self.srtt = Duration::from_nanos((srtt * 7 + rtt) / 8);
         let quarter = self.deviation / 4;
         self.deviation = if is_shorter && error > quarter {
             self.deviation + error.saturating_sub(quarter) / 8
@@ -126,7 +129,7 @@ impl Linux {
         self.variation = self.variation.max(self.largest);
         if flight.una.after(self.round_end) {
             self.variation -= self.variation.saturating_sub(self.largest) / 4;
-            (self.round_end, self.largest) = (flight.max, minimum);
+            (self.round_end, self.largest) = (flight.max, nanos(minimum));
         }
     }
 }

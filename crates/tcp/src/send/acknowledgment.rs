@@ -192,8 +192,7 @@ impl SendSide {
         if tcp.options.timestamps.is_some() {
             return self.measure_echo(tcp, now);
         }
-        // That of the ACK before says nothing of this one.
-        self.control.begin_ack(None);
+        self.control.set_echo(None);
         self.rtt.on_ack(tcp.ack, now, &self.flight)
     }
 
@@ -201,7 +200,7 @@ impl SendSide {
     #[inline(never)]
     fn measure_echo(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
         let echo = self.timestamp_clock.echo(tcp, now);
-        self.control.begin_ack(echo);
+        self.control.set_echo(echo);
         if !self.timestamp_clock.is_timed_by(tcp) {
             return self.rtt.on_ack(tcp.ack, now, &self.flight);
         }

@@ -312,9 +312,9 @@ impl Control {
         }
     }
 
-    /// An ACK came that is for a segment with this timestamp; it says nothing else about single segments.
-    pub(super) fn begin_ack(&mut self, echo: Option<Echoed>) {
-        self.queue.begin_ack(echo);
+    /// An ACK arrived that echoes this timestamp, and sequence numbers are tracked: nothing else is known of its delivery.
+    pub(super) const fn set_echo(&mut self, echo: Option<Echoed>) {
+        self.queue.set_echo(echo);
     }
 
     /// An ACK came: what it says about single segments. `una` is SND.UNA before it.

@@ -36,11 +36,12 @@ impl Undo {
 
     /// What to restore, once, if the loss was spurious.
     pub(super) fn take_if_due(&mut self) -> Option<Self> {
-        let undo = Self { is_due: false, ..*self };
-        std::mem::take(&mut self.is_due).then(|| {
-            self.state = None;
-            undo
-        })
+        if !self.is_due {
+            return None;
+        }
+        let undo = *self;
+        (self.state, self.is_due) = (None, false);
+        Some(undo)
     }
 
     /// Raises each limit to at least its value before the losses.
