@@ -33,15 +33,15 @@ pub use snapshot::{Snapshot, Unusable};
 
 /// A TCP connection.
 ///
-/// Feed it packets ([`Self::on_segment`], [`Self::on_icmp`]) and the time ([`Self::on_deadline`]);
-/// after each call take out what it sends ([`Self::poll_transmit`] until `None`), what arrived
+/// Its input is packets ([`Self::on_segment`], [`Self::on_icmp`]) and the time ([`Self::on_deadline`]).
+/// After each call, poll the packets to send ([`Self::poll_transmit`] until `None`), the data received
 /// ([`Self::read`]) and the next [`Self::deadline`].
 ///
-/// Each part owns its fields; the connection has the state, and carries each input to the parts in the order
+/// Each part owns its fields; the connection has the state, and passes each input to the parts in the order
 /// of RFC 9293, section 3.10.
 pub struct Connection {
     state: State,
-    /// A reset of the peer ended it.
+    /// The peer reset the connection.
     was_reset: bool,
     /// When TIME-WAIT ends.
     time_wait: Option<Instant>,
@@ -51,56 +51,55 @@ pub struct Connection {
     send: SendSide,
     receive: ReceiveSide,
     receiver_extension: Option<Box<dyn ReceiverExtension>>,
-    /// Where the peers agreed on ECN.
+    /// If ECN was negotiated.
     ecn: Option<Ecn>,
     refusals: Refusals,
-    /// It leaves before anything else.
+    /// The next packet to send.
     reset: Option<Reset>,
 }
 
 impl Connection {
-    /// With a scheme's part of the sender.
+    /// Adds a scheme's part of the sender.
     #[must_use]
     pub fn with_sender_extension(mut self, extension: Option<Box<dyn SenderExtension>>) -> Self {
         self.send.set_extension(extension);
         self
     }
 
-    /// With a scheme's part of the receiver.
+    /// Adds a scheme's part of the receiver.
     #[must_use]
     pub fn with_receiver_extension(mut self, extension: Option<Box<dyn ReceiverExtension>>) -> Self {
         self.receiver_extension = extension;
         self
     }
 
-    /// Appends data to what is to be sent. Ignored once [`Self::close`] was called.
+    /// Appends data to the stream. Ignored after [`Self::close`].
     pub fn write(&mut self, payload: Payload) {
         self.send.write(payload);
     }
 
-    /// Appends `len` octets of simulated stream `stream` from `offset` on, however many.
+    /// Appends `len` octets of the simulated stream `stream` from `offset` on.
     pub fn write_stream(&mut self, stream: u32, offset: u64, len: u64) {
         self.send.write_stream(stream, offset, len);
     }
 
-    /// Says whether more will be written soon. If so, the last segment of what was written carries no PSH
-    /// (RFC 9293, section 3.9.1.2): at a PSH a receiver such as Linux acknowledges at once.
+    /// Sets whether more will be written soon. If so, the last segment carries no PSH (RFC 9293, section
+    /// 3.9.1.2): receivers such as Linux acknowledge a PSH at once.
     pub const fn expect_more(&mut self, more: bool) {
         self.send.expect_more(more);
     }
 
-    /// Whether the latest data in order ended what its sender had to send: it carried PSH, or that is not
-    /// known.
+    /// Whether the latest data in order carried PSH, or that is unknown.
     pub const fn peer_has_pushed(&self) -> bool {
         self.receive.has_push()
     }
 
-    /// Takes back what was written and never sent: the application stopped producing it.
+    /// Discards unsent data: the application stopped producing it.
     pub fn discard_unsent(&mut self) {
         self.send.discard_unsent();
     }
 
-    /// No more data will be written: FIN follows the last octet.
+    /// Closes the stream: FIN follows the last octet.
     pub fn close(&mut self) {
         self.send.close();
         if matches!(self.state, State::Listen) {
@@ -108,25 +107,25 @@ impl Connection {
         }
     }
 
-    /// From now on data may leave in super-packets ([`Packet::segment_size`]) of up to `segments`
-    /// segments, which the owner can send on.
+    /// Allows super-packets ([`Packet::segment_size`]) of up to `segments` segments, which the owner can
+    /// forward.
     pub fn allow_super_packets(&mut self, segments: u32) {
         self.send.allow_super_packets(segments);
     }
 
-    /// Urgent data ends this many octets behind what was written so far.
+    /// Marks the end of urgent data, this many octets after the data written so far.
     pub fn mark_urgent(&mut self, ahead: u32) {
         let una = self.send.flight().una;
         self.send.mark_urgent(if self.state.is_handshaking() { una + 1 } else { una }, ahead);
     }
 
-    /// How many octets the end of urgent data lies behind what was read; `None` where there is none
-    /// ahead. What it ends may not have arrived yet.
+    /// Octets from the first unread one to the end of urgent data, which may not have arrived yet; `None`
+    /// without unread urgent data.
     pub fn urgent_ahead(&mut self) -> Option<u32> {
         self.receive.urgent_ahead()
     }
 
-    /// Whether something waits to be sent, or sent again.
+    /// Whether there is data to send or to retransmit.
     pub fn has_more(&self) -> bool {
         match self.state {
             State::Closed => false,
@@ -135,8 +134,8 @@ impl Connection {
         }
     }
 
-    /// From now on the peer's FIN is not acknowledged before [`Self::accept_fin`] says so, though
-    /// everything before it is: what it ends has to reach another end first.
+    /// Holds the peer's FIN: it is not acknowledged until [`Self::accept_fin`], because the data before it
+    /// has to reach another end first.
     pub const fn hold_fin(&mut self) {
         self.receive.hold_fin();
     }
@@ -148,9 +147,9 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once with a reset.
+    /// Resets the connection.
     pub fn abort(&mut self) {
-        // RFC 9293, section 3.10.5: whoever does not know of this connection needs no reset.
+        // RFC 9293, section 3.10.5: a peer without knowledge of this connection needs no reset.
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             let (seq, ack) = (self.send.bare_number(self.state), Some(self.receive.next()));
             self.reset = Some(Reset { to: self.ip.remote(), seq, ack, is_of_connection: true });
@@ -177,7 +176,7 @@ impl Connection {
         self.time_wait = Some(now + self.config.time_wait);
     }
 
-    /// The next piece of data that arrived in order.
+    /// The next piece of data in order.
     #[inline]
     pub fn read(&mut self) -> Option<Payload> {
         self.receive.read()
@@ -186,7 +185,7 @@ impl Connection {
     /// When [`Self::on_deadline`] is next due, and why.
     #[inline]
     pub fn deadline(&self) -> Option<Deadline> {
-        // One branch for what few connections wait for.
+        // One branch for the timers that are rare.
         let is_rare =
             self.send.has_rare_timer() | self.receive.ack_timer().is_some() | self.time_wait.is_some();
         if is_rare { self.earliest_deadline() } else { self.send.deadline() }
@@ -204,7 +203,7 @@ impl Connection {
         rest.fold(self.send.deadline(), Deadline::earliest)
     }
 
-    /// Does what is due. Early and repeated calls are harmless.
+    /// Handles expired timers. Early and repeated calls are harmless.
     pub fn on_deadline(&mut self, now: Instant) {
         if self.time_wait.is_some_and(|at| at <= now) {
             self.enter_closed();
@@ -221,17 +220,17 @@ impl Connection {
         self.state
     }
 
-    /// Whether the peer has closed its direction and everything before its FIN was received.
+    /// Whether the peer's FIN was received, and everything before it.
     pub fn peer_has_closed(&self) -> bool {
         self.receive.has_fin()
     }
 
-    /// Whether it ended before the peer had closed its direction: it gave up, or was reset.
+    /// Whether the connection was aborted or reset before the peer had closed its direction.
     pub fn has_failed(&self) -> bool {
         self.state == State::Closed && !self.peer_has_closed()
     }
 
-    /// Whether a reset of the peer ended it.
+    /// Whether the peer reset the connection.
     pub const fn was_reset(&self) -> bool {
         self.was_reset
     }
@@ -241,53 +240,52 @@ impl Connection {
         self.send.stream().end() == End::Acknowledged
     }
 
-    /// Octets that arrived in order and were not read yet.
+    /// Unread octets in order.
     pub const fn unread(&self) -> u32 {
         self.receive.unread()
     }
 
-    /// The number of the octet that is expected next from the peer.
+    /// RCV.NXT: the next sequence number expected from the peer.
     pub const fn next_expected(&self) -> Seq {
         self.receive.next()
     }
 
-    /// TS.Recent: the latest timestamp of the peer, if it sends any (RFC 7323, section 4.3).
+    /// TS.Recent: the latest timestamp of the peer, if any (RFC 7323, section 4.3).
     pub const fn peer_timestamp(&self) -> Option<u32> {
         self.receive.peer_timestamp()
     }
 
-    /// Gives up what has arrived behind a gap: it was reported, perhaps, but never acknowledged (RFC
-    /// 2018, section 8).
+    /// Discards the data above a gap, which may have been reported, but never was acknowledged (RFC 2018,
+    /// section 8).
     pub fn discard_behind_gap(&mut self) {
         self.receive.discard_behind_gap();
     }
 
-    /// Another endpoint has gone on in this one's place and has acknowledged the peer's octets before
-    /// `ack`. What is sent from here has to say so too: the peer discards a segment whose ACK is too
-    /// old (RFC 5961, section 5.2).
+    /// Another endpoint in this one's place has acknowledged the peer's octets before `ack`. Segments sent
+    /// from here must acknowledge them, too: the peer discards a segment whose ACK is too old (RFC
+    /// 5961, section 5.2).
     pub fn acknowledged_elsewhere(&mut self, ack: Seq) {
         self.receive.skip_to(ack);
     }
 
-    /// Octets of memory that it has allocated for what it holds in either direction, at most: a payload
-    /// may lie in a buffer half as large again.
+    /// Octets of memory allocated for the data in both directions, at most: a payload may lie in a buffer
+    /// half as large again.
     pub fn memory(&self) -> usize {
         self.send.memory() + self.receive.memory()
     }
 
-    /// Octets of memory that it takes beside that and itself: its congestion control, its loss recovery and
-    /// what else it has allocated for its own state.
+    /// Octets of memory allocated for its own state: congestion control, loss recovery and others.
     pub fn overhead(&self) -> usize {
         let extension = self.receiver_extension.as_deref().map_or(0, size_of_val);
         self.send.overhead() + self.receive.overhead() + extension
     }
 
-    /// Octets of payload that are held, in either direction.
+    /// Octets of payload held in both directions.
     pub fn held(&self) -> usize {
         self.send.stream().len() as usize + self.receive.held()
     }
 
-    /// Whether nothing has come from the peer since the retransmission timer expired.
+    /// Whether nothing arrived from the peer since the last time-out.
     pub const fn is_unanswered(&self) -> bool {
         self.send.is_unanswered()
     }
@@ -297,34 +295,33 @@ impl Connection {
         self.send.is_ruled_from_outside()
     }
 
-    /// Lets `octets` octets into the network beyond what is there now: for
-    /// [`Outside`](crate::Congestion::Outside). With nothing there, a segment may leave in any case.
+    /// Sets the window so that `octets` more may be in the network than now, and at least a segment if the
+    /// network is empty: for [`Outside`](crate::Congestion::Outside).
     pub fn allow(&mut self, octets: u32) {
         self.send.allow(octets);
     }
 
-    /// Lets nothing into the network for which nothing is there already: for [`Outside`](crate::Congestion::Outside).
-    /// What is there goes again as it must.
+    /// Sets the window so that no new data is sent: for [`Outside`](crate::Congestion::Outside).
+    /// Outstanding data is retransmitted nevertheless.
     pub fn hold(&mut self) {
         self.send.hold();
     }
 
-    /// Sets the congestion window in octets, a segment at least: for
-    /// [`Outside`](crate::Congestion::Outside), where nothing else moves it.
+    /// Sets the congestion window in octets, at least a segment: for
+    /// [`Outside`](crate::Congestion::Outside), where nothing else changes it.
     pub fn set_cwnd(&mut self, octets: u32) {
         self.send.set_cwnd(octets);
     }
 
-    /// From now on the timestamps that are sent have this value: the latest of the end whose place
-    /// is taken. So they never run ahead of that end's own clock, and once it speaks for itself again
-    /// its timestamps are no older than what its peer has seen (PAWS; RFC 7323, section 5.3). What
-    /// the peer echoes then times nothing.
+    /// Sets the timestamp of segments sent from now on: the latest of the end whose place is taken. So
+    /// timestamps never run ahead of that end's own clock, and when it sends again, its timestamps are no
+    /// older than those the peer has seen (PAWS; RFC 7323, section 5.3). Echoes do not measure round
+    /// trips then.
     pub const fn set_timestamp(&mut self, value: u32) {
         self.send.set_timestamp(value);
     }
 
-    /// Takes note of the timestamp of a packet that is not shown to [`Self::on_segment`], because
-    /// another endpoint answers it.
+    /// Records the timestamp of a packet that another endpoint processes.
     pub fn learn_timestamp(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps()) {
@@ -332,9 +329,9 @@ impl Connection {
         }
     }
 
-    /// Whether nothing more is acknowledged from now on, and nothing answered: what is sent carries the last
-    /// number that was acknowledged, and no ACK goes by itself, unless it asks for a loss behind that
-    /// number. The peer's own timers then run. Once this ends, what is owed is sent.
+    /// Sets whether ACKs are withheld: segments then carry the last acknowledgment number that was sent, and
+    /// no pure ACK is sent, unless it reports a loss above that number. The peer's own timers then run. When
+    /// this ends, the ACK that is owed is sent.
     pub fn withhold_acks(&mut self, withholds: bool) {
         self.receive.withhold_acks(withholds);
     }
@@ -344,27 +341,27 @@ impl Connection {
         self.receive.withholds_an_ack()
     }
 
-    /// Bounds the windows that are offered from now on, in octets. What was offered stays so. A bound
-    /// that was raised is advertised at once if it is worth it, as if data had been read.
+    /// Limits the windows that are advertised from now on, in octets; the window never shrinks. A higher
+    /// limit causes an ACK if the window opens enough, as if data had been read.
     pub fn limit_window(&mut self, octets: u32) {
         self.receive.limit_window(octets);
         self.receive.owe_ack_if_opened();
     }
 
-    /// What is sent from now on stands for what another host sends, of which this is a packet's header.
-    /// It has that packet's differentiated services code point (RFC 2474), and the largest hop limit of
-    /// all such packets: the peer may refuse what comes with a smaller one than that host's (RFC 5082),
-    /// and one packet with a small one may be forged. Before the first such packet, they are 0 and 64.
+    /// Sends packets in the name of another host, of which this is a packet's header: with that packet's
+    /// differentiated services code point (RFC 2474), and the largest hop limit of all such packets. The
+    /// peer may refuse a smaller hop limit than the host's (RFC 5082), and a packet with a small one may
+    /// be forged. Before the first such packet, they are 0 and 64.
     pub fn stand_for(&mut self, host: &Ip) {
         self.ip.stand_for(host);
     }
 
-    /// Octets that one in the window field of what is sent stands for (RFC 7323, section 2.3).
+    /// The unit of the window field in segments sent, in octets (RFC 7323, section 2.3).
     pub const fn window_unit(&self) -> u32 {
         1 << self.negotiated.our_shift()
     }
 
-    /// Octets written and not acknowledged yet.
+    /// Octets written and unacknowledged.
     pub const fn unacknowledged(&self) -> u64 {
         self.send.stream().len()
     }
@@ -379,13 +376,12 @@ impl Connection {
         self.send.rtt()
     }
 
-    /// What is outstanding, segment by segment; empty if neither recovery nor congestion control
-    /// goes by it.
+    /// The outstanding segments; empty if neither recovery nor congestion control tracks them.
     pub const fn queue(&self) -> &RetransmissionQueue {
         self.send.queue()
     }
 
-    /// What was done so far.
+    /// The counters.
     #[inline]
     pub const fn stats(&self) -> Stats {
         Stats {
@@ -406,7 +402,7 @@ impl Connection {
         self.ip.remote()
     }
 
-    /// The initial send sequence number: data begins one after it.
+    /// The initial send sequence number; data begins one after it.
     pub const fn iss(&self) -> Seq {
         self.send.iss()
     }

@@ -1,24 +1,24 @@
-//! The TCP endpoint as a pure state machine: packets and the time go in, packets and a
-//! deadline come out.
+//! The TCP endpoint as a pure state machine: its input is packets and the time, its output packets and
+//! a deadline.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`connection`] | [`Connection`]: states, input, output, timers |
-//! | [`config`] | [`Config`]: what can be set, with the defaults and where they come from |
+//! | [`config`] | [`Config`]: the settings, with their defaults and sources |
 //! | [`flight`] | [`Flight`]: the send variables, with cwnd and ssthresh |
-//! | [`congestion`] | [`CongestionControl`]: how cwnd grows and shrinks; a file a flavour, [`Congestion`] to choose one |
-//! | [`recovery`] | [`LossRecovery`]: what is lost, and what goes again; a file a flavour, [`Recovery`] to choose one |
-//! | [`retransmission_queue`] | [`RetransmissionQueue`]: what is outstanding, segment by segment, for what goes by it |
+//! | [`congestion`] | [`CongestionControl`]: how cwnd grows and shrinks; a file for each algorithm, chosen by [`Congestion`] |
+//! | [`recovery`] | [`LossRecovery`]: detection and repair of losses; a file for each algorithm, chosen by [`Recovery`] |
+//! | [`retransmission_queue`] | [`RetransmissionQueue`]: the outstanding segments |
 //! | [`rtt`] | round-trip time and RTO |
-//! | [`send_buffer`], [`reassembly`] | data not yet acknowledged, data not yet in order |
-//! | [`extension`] | [`SenderExtension`], [`ReceiverExtension`]: what a scheme changes in the sender and in the receiver |
+//! | [`send_buffer`], [`reassembly`] | unacknowledged data, data above a gap |
+//! | [`extension`] | [`SenderExtension`], [`ReceiverExtension`]: the hooks for schemes |
 //!
-//! An agent between two ends can take the place of one of them: [`Connection::adopt`] goes on
-//! behind a handshake that was seen on the path, and [`Connection::snapshot`] and
+//! An agent between two ends can take the place of one of them: [`Connection::adopt`] continues a
+//! connection whose handshake was seen on the path, and [`Connection::snapshot`] and
 //! [`Connection::restore`] move a connection to another process or machine.
 //!
 //! This crate knows no scheme; a scheme that changes an endpoint implements [`SenderExtension`] or
-//! [`ReceiverExtension`] in its own folder. Not modelled: Nagle's algorithm (every sender has
+//! [`ReceiverExtension`] in its own folder. Nagle's algorithm is not modeled (every sender has
 //! `TCP_NODELAY`).
 
 pub mod config;

@@ -1,14 +1,14 @@
-//! The receiving half: RCV.NXT, reassembly, and when an ACK is owed.
+//! The receiving half: the receive variables, reassembly, and acknowledgments.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `arrival` | a segment with data, and what is known about it |
-//! | `window` | the window that is offered, and when a change of it is worth an ACK |
-//! | `acknowledging` | when an ACK is owed, and what it says of gaps |
+//! | `arrival` | a segment with data |
+//! | `window` | the advertised window |
+//! | `acknowledging` | when ACKs are sent, and their SACK blocks |
 //! | `timestamps` | the peer's timestamps |
-//! | `linux`, `compression` | when Linux acknowledges data in order, and behind a gap |
-//! | `saved` | what of it goes on elsewhere |
-//! | `tuning`, `round_trip` | a buffer that grows with what a round trip brings |
+//! | `linux`, `compression` | when Linux acknowledges data in order, and above a gap |
+//! | `saved` | its state in a snapshot |
+//! | `tuning`, `round_trip` | a buffer that grows with the data of a round trip |
 
 mod acknowledging;
 mod arrival;
@@ -38,66 +38,65 @@ pub(crate) use arrival::Echo;
 pub(crate) use saved::Saved;
 pub(crate) use window::{expressible, window_shift};
 
-/// The receive variables of RFC 9293, section 3.3.1, and what waits for the application.
+/// The receiver of a connection: the receive variables of RFC 9293, section 3.3.1, and unread data.
 #[derive(Debug)]
 pub(crate) struct ReceiveSide {
     next: Seq,
     /// Receive buffer in octets; a window field can express it exactly.
     buffer: u32,
-    /// The largest window to offer: the buffer, or less where a scheme has set a limit.
+    /// The largest window to advertise: the buffer, or a scheme's limit.
     largest_window: u32,
-    /// What a scheme has set.
+    /// The limit set by a scheme.
     window_limit: u32,
     /// The largest segment of this connection, for silly window avoidance.
     mss: u32,
     reassembly: Reassembly,
     delivered: VecDeque<Payload>,
     unread: u32,
-    /// Octets that arrived in order so far.
+    /// Octets received in order.
     octets: u64,
-    /// The latest data in order carried PSH, or that is not known.
+    /// The latest data in order carried PSH, or that is unknown.
     has_push: bool,
-    /// Behind the window that was advertised; it never moves back (RFC 9293, section 3.8.6).
+    /// The end of the advertised window; it never moves back (RFC 9293, section 3.8.6).
     advertised: Seq,
     policy: AckPolicy,
     unacknowledged_segments: u32,
-    /// Segments that arrived in order so far, or since the last sign of a loss where the policy goes
-    /// by that.
+    /// Segments received in order, or since the last sign of a loss if the policy depends on that.
     segments: u32,
     ack_now: bool,
-    /// When an ACK that waits leaves at the latest.
+    /// The deadline of a delayed ACK.
     ack_timer: Option<Instant>,
-    /// Nothing more is acknowledged than [`Self::last_ack_sent`].
+    /// Nothing after [`Self::last_ack_sent`] is acknowledged.
     withholds_acks: bool,
-    /// RCV.UP: behind the latest urgent data, unless that was read.
+    /// RCV.UP: the end of urgent data, unless it was read.
     urgent: Option<Seq>,
     fin: Option<Seq>,
     fin_received: bool,
-    /// FIN is taken in only when the owner says so.
+    /// FIN is not acknowledged before the owner accepts it.
     holds_fin: bool,
-    /// TS.Recent and the number up to which we have acknowledged (RFC 7323, section 4.3).
+    /// TS.Recent (RFC 7323, section 4.3).
     ts_recent: Option<u32>,
-    /// When TS.Recent was seen; `None` where that is not known.
+    /// When TS.Recent was received; `None` if unknown.
     ts_recent_at: Option<Instant>,
+    /// Last.ACK.sent (RFC 7323, section 4.3).
     last_ack_sent: Seq,
-    /// Blocks behind a gap are reported (RFC 2018).
+    /// SACK blocks are sent (RFC 2018).
     reports_gaps: bool,
     /// Duplicates are reported (RFC 2883).
     reports_duplicates: bool,
-    /// One that is to be reported with the next ACK.
+    /// The duplicate to report with the next ACK.
     duplicate: Option<(Seq, Seq)>,
-    /// Duplicates are reported, or any of what follows is in use: where this is not set, nothing
-    /// asks for them.
+    /// Duplicates are reported, or any of the following is in use: saves checks for each of them.
     is_adaptive: bool,
     linux: Option<Box<LinuxAcks>>,
     compression: Option<Box<Compression>>,
     tuning: Option<Box<Tuning>>,
-    /// For compression and tuning.
+    /// Used by compression and tuning.
     round_trip: Option<Box<RoundTrip>>,
 }
 
 impl ReceiveSide {
-    /// With a buffer of `buffer` octets, which a window field can express.
+    /// A receiver with a buffer of `buffer` octets, which a window field can express.
     pub(crate) fn new(buffer: u32, config: &Config) -> Self {
         let linux = config.ack_policy == AckPolicy::Linux;
         let is_compressing = config.ack_compression;
@@ -138,14 +137,14 @@ impl ReceiveSide {
         }
     }
 
-    /// The peer's initial sequence number is known, and the peer knows this window of ours.
+    /// Sets the peer's initial sequence number, and the window advertised to it.
     pub(crate) fn synchronize(&mut self, irs: Seq, window: u32) {
         self.next = irs + 1;
         self.advertised = self.next + window;
         self.last_ack_sent = self.next;
     }
 
-    /// The largest segment of this connection is known, and whether blocks are reported.
+    /// Begins the transfer with the negotiated segment size; `sack` if SACK blocks are sent.
     pub(crate) fn begin(&mut self, mss: u32, sack: bool) {
         self.mss = mss;
         self.reports_gaps = sack;
@@ -165,7 +164,7 @@ impl ReceiveSide {
         self.next
     }
 
-    /// Takes what lies before `ack` for received: another endpoint has acknowledged it in this one's
+    /// Treats everything before `ack` as received: another endpoint has acknowledged it in this one's
     /// place.
     pub(crate) fn skip_to(&mut self, ack: Seq) {
         if ack.after(self.next) {
@@ -184,14 +183,14 @@ impl ReceiveSide {
         self.reassembly = Reassembly::default();
     }
 
-    /// Octets of memory that it takes for what is held, at most.
+    /// Octets of memory for the data held, at most.
     pub(crate) fn memory(&self) -> usize {
         memory_of(self.delivered.len(), self.unread as usize)
             + self.delivered.capacity() * size_of::<Payload>()
             + self.reassembly.memory()
     }
 
-    /// Octets of memory that it takes beside that and itself.
+    /// Octets of memory allocated for its own state.
     pub(crate) fn overhead(&self) -> usize {
         self.linux.as_deref().map_or(0, size_of_val)
             + self.compression.as_deref().map_or(0, size_of_val)
@@ -199,7 +198,7 @@ impl ReceiveSide {
             + self.round_trip.as_deref().map_or(0, size_of_val)
     }
 
-    /// Octets that are held: not read yet, or behind a gap.
+    /// Octets held: unread, or above a gap.
     pub(crate) fn held(&self) -> usize {
         self.unread as usize + self.reassembly.octets()
     }
@@ -212,13 +211,12 @@ impl ReceiveSide {
         self.octets
     }
 
-    /// Whether the latest data in order carried PSH, or that is not known.
+    /// Whether the latest data in order carried PSH, or that is unknown.
     pub(crate) const fn has_push(&self) -> bool {
         self.has_push
     }
 
-    /// Behind which octet urgent data ends, of those that the peer may send. An earlier end than one that
-    /// is known says nothing (RFC 9293, section 3.10.7.4).
+    /// Records an end of urgent data. One before the known end is ignored (RFC 9293, section 3.10.7.4).
     #[cold]
     pub(crate) fn note_urgent(&mut self, end: Seq) {
         if self.urgent_ahead().is_none_or(|known| end.after(self.first_unread() + known)) {
@@ -226,7 +224,7 @@ impl ReceiveSide {
         }
     }
 
-    /// How many octets that lies behind what was read.
+    /// Octets from the first unread one to the end of urgent data.
     #[inline]
     pub(crate) fn urgent_ahead(&mut self) -> Option<u32> {
         let first = self.first_unread();
@@ -238,7 +236,7 @@ impl ReceiveSide {
         self.next + self.unread.wrapping_neg()
     }
 
-    /// Whether data waits for a gap to be filled, so that there are SACK blocks to report.
+    /// Whether there is data above a gap, and so SACK blocks to report.
     #[inline]
     pub(crate) fn has_gap(&self) -> bool {
         !self.reassembly.is_empty()
@@ -249,13 +247,13 @@ impl ReceiveSide {
         seq == self.next || seq.within(self.next, self.advertised)
     }
 
-    /// Whether a segment lies wholly beyond the window.
+    /// Whether a segment at `seq` lies above the window.
     pub(crate) const fn is_beyond(&self, seq: Seq) -> bool {
         seq.after(self.advertised)
     }
 
-    /// Whether `seq` lies no further before RCV.NXT than a window, or not before it and not beyond the
-    /// window: an attacker who does not see the connection would guess half of all numbers otherwise.
+    /// Whether `seq` lies in the window, or less than a window below RCV.NXT. Without the bound, an attacker
+    /// who does not see the connection could use half of all numbers.
     pub(crate) const fn is_just_behind(&self, seq: Seq) -> bool {
         let most = if self.buffer > 65_535 { self.buffer } else { 65_535 };
         !self.is_beyond(seq) && (!seq.before(self.next) || seq.offset_from(self.next).unsigned_abs() <= most)
@@ -264,9 +262,8 @@ impl ReceiveSide {
     /// Whether any octet of a segment, or an empty one itself, lies in the window (RFC 9293,
     /// section 3.4).
     ///
-    /// What carries no data is welcome up to the window's end, and one octet behind it: that is
-    /// where the number of a peer stands that has filled the window, or probed a closed one, and
-    /// its ACKs must get through.
+    /// Segments without data are accepted up to one octet after the window's end: ACKs of a peer that has
+    /// filled the window, or probed a closed one, have this number.
     #[inline]
     pub(crate) const fn accepts(&self, seq: Seq, payload_len: u32, segment_len: u32) -> bool {
         if payload_len > 0 {
@@ -274,13 +271,12 @@ impl ReceiveSide {
                 && self.next.offset_from(seq) < segment_len.cast_signed()
                 && self.advertised.0 != self.next.0;
         }
-        // A FIN takes up the number at `seq`, an empty segment none: either way it must not lie
-        // before RCV.NXT.
+        // A FIN has a sequence number, an empty segment none: neither may lie before RCV.NXT.
         !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len.cast_signed()
     }
 
-    /// Takes in the data and the FIN of a segment that is acceptable. Returns whether the peer's FIN is
-    /// received with it, and everything before it. `echo` is called where the echo is of use.
+    /// Processes the data and the FIN of an acceptable segment. Returns whether this completes the reception
+    /// of everything up to the peer's FIN. `echo` is called only if the echo is used.
     #[inline]
     pub(crate) fn on_data(
         &mut self,
@@ -300,14 +296,14 @@ impl ReceiveSide {
         self.take_more(&arrival)
     }
 
-    /// Takes in what is more than plain data in order, or is learned from.
+    /// Processes a segment that is not plain data in order, or must be measured.
     #[inline(never)]
     fn take_more(&mut self, arrival: &Arrival<'_>) -> bool {
         let (before, had_fin) = (self.next, self.fin_received);
         let due = self.take(arrival);
         self.acknowledge_by(due);
         if self.next != before {
-            // Flags of data that lay behind a gap are not kept.
+            // The flags of data above a gap are not kept.
             let is_known = self.next == arrival.seq() + arrival.len() + u32::from(arrival.is_fin());
             self.has_push = !is_known || arrival.tcp.flags.has(TcpFlags::PSH) || arrival.is_fin();
         }
@@ -316,7 +312,7 @@ impl ReceiveSide {
         is_fin_new
     }
 
-    /// The ACK leaves at this time at the latest, if it may wait.
+    /// Sets the deadline of a delayed ACK, if it may wait.
     #[inline]
     fn acknowledge_by(&mut self, due: Option<Instant>) {
         if let Some(due) = due {
@@ -324,20 +320,20 @@ impl ReceiveSide {
         }
     }
 
-    /// Whether this is plain data in order, of which no more is to be learned.
+    /// Whether this is plain data in order that need not be measured.
     #[inline]
     fn is_plain(&self, tcp: &Tcp, payload: &Payload) -> bool {
         !self.is_adaptive && self.is_next(tcp.seq, payload, tcp.flags.has(TcpFlags::FIN))
     }
 
-    /// Takes in plain data in order. Returns when the ACK leaves at the latest, if it may wait.
+    /// Processes plain data in order. Returns the deadline of the ACK, if it may wait.
     #[inline]
     fn take_plain(&mut self, payload: &Payload, now: Instant) -> Option<Instant> {
         self.deliver(payload.clone());
         self.owe_ack(now)
     }
 
-    /// Takes in data, and FIN behind it. Returns when the ACK leaves at the latest, if it may wait.
+    /// Processes data and FIN. Returns the deadline of the ACK, if it may wait.
     fn take(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
         if self.is_next(arrival.seq(), arrival.payload, arrival.is_fin()) {
             self.deliver(arrival.payload.clone());
@@ -355,8 +351,8 @@ impl ReceiveSide {
             && payload.len() as u32 <= self.window()
     }
 
-    /// Everything but plain data in order is acknowledged at once (RFC 5681, section 4.2), or with
-    /// others of its kind.
+    /// Everything but plain data in order is acknowledged at once (RFC 5681, section 4.2), or by a compressed
+    /// ACK.
     #[cold]
     fn take_out_of_order(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
         if self.fin_received {
@@ -379,7 +375,7 @@ impl ReceiveSide {
         while self.fin != Some(self.next)
             && let Some(piece) = self.reassembly.take_next(self.next)
         {
-            // Nothing comes after a FIN.
+            // Data after a FIN is cut off.
             let end = self.fin.map_or(piece.len(), |fin| (fin - self.next) as usize);
             self.deliver(piece.slice(0, end));
         }
@@ -414,7 +410,7 @@ impl ReceiveSide {
         self.holds_fin = true;
     }
 
-    /// Takes a FIN in that was held, and owes an ACK for it. Returns whether there was one.
+    /// Accepts a held FIN, and owes an ACK for it. Returns whether there was one.
     pub(crate) fn accept_fin(&mut self) -> bool {
         let is_held = self.fin == Some(self.next) && !self.fin_received;
         if is_held {
@@ -424,7 +420,7 @@ impl ReceiveSide {
         is_held
     }
 
-    /// Whether the peer's FIN is here, and everything before it.
+    /// Whether the peer's FIN arrived, and everything before it.
     pub(crate) fn has_fin(&self) -> bool {
         self.fin_received || self.fin == Some(self.next)
     }

@@ -1,21 +1,21 @@
-//! The sending half: the send variables, what is outstanding, and when what leaves.
+//! The sending half: the send variables, the outstanding data, and the time of each transmission.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `stream` | what the application sends, and how far its end has come; `urgent`: ends of urgent data |
+//! | `stream` | the data that the application sends, and its end; `urgent`: ends of urgent data |
 //! | `handshake` | our SYN |
-//! | `transmission` | what leaves next |
-//! | `acknowledgment` | what an ACK does |
-//! | `sent` | what is known and learned of a segment that leaves |
-//! | `expiry` | what happens when a timer expires |
-//! | `control` | congestion control, loss recovery, and what they go by |
-//! | `peer_window` | the window that the peer offers, and the probes of a closed one |
-//! | `path_mtu` | how large segments may be |
-//! | `departure`, `pacing`; `pacer`, `super_packet` | when segments leave, and how many at once |
-//! | `validation` | how much of the window is in use |
-//! | `silence` | for how long the peer has been silent |
-//! | `timestamp_clock` | where TSval comes from |
-//! | `saved` | what of it goes on elsewhere |
+//! | `transmission` | the next segment |
+//! | `acknowledgment` | processing of ACKs |
+//! | `sent` | accounting of sent segments |
+//! | `expiry` | expiry of timers |
+//! | `control` | congestion control, loss recovery, and the retransmission queue |
+//! | `peer_window` | the peer's window, and the probes of a closed one |
+//! | `path_mtu` | path MTU discovery |
+//! | `departure`, `pacing`; `pacer`, `super_packet` | when segments are sent, and how many at once |
+//! | `validation` | window validation |
+//! | `silence` | time-outs without an answer of the peer |
+//! | `timestamp_clock` | the clock of TSval |
+//! | `saved` | its state in a snapshot |
 
 mod acknowledgment;
 mod control;
@@ -66,11 +66,10 @@ pub(crate) use transmission::Segment;
 
 /// The sender of a connection.
 ///
-/// - SND.UNA is not behind SND.NXT, nor that behind SND.MAX. The stream begins at SND.UNA once the SYN is
-///   acknowledged.
-/// - There is one retransmission timer, for the oldest outstanding segment. While anything is outstanding, it
-///   runs, or something else does that lets a segment leave (`keep_timer`).
-/// - What waits to be sent again lies from SND.UNA to SND.MAX when it leaves.
+/// - SND.UNA <= SND.NXT <= SND.MAX. The stream begins at SND.UNA once the SYN is acknowledged.
+/// - There is one retransmission timer, for the oldest outstanding segment. While anything is outstanding,
+///   this or another timer for it runs (`keep_timer`).
+/// - Retransmissions are within SND.UNA to SND.MAX when they are sent.
 pub(crate) struct SendSide {
     flight: Flight,
     stream: Stream,
@@ -84,12 +83,12 @@ pub(crate) struct SendSide {
     /// For the oldest outstanding segment.
     retransmission_timer: Option<Instant>,
     control: Control,
-    /// Segments to send again ahead of everything else.
+    /// Segments to retransmit before everything else.
     retransmit: Vec<Seq>,
-    /// Recovery has just begun: new data waits for the next input.
+    /// Recovery has just begun: no new data is sent before the next input.
     retransmission_goes_alone: bool,
     departure: Departure,
-    /// Segments that may leave as one packet.
+    /// Maximum number of segments of a super-packet.
     most_segments: u32,
     validation: Option<Validation>,
     extension: Option<Box<dyn SenderExtension>>,
@@ -137,7 +136,7 @@ impl SendSide {
         self.extension.is_some()
     }
 
-    /// TSval goes on from what the clock of the end whose place is taken read at `then`.
+    /// TSval continues from the value at `then` of the clock of the end whose place is taken.
     pub(crate) const fn continue_clock(&mut self, value: u32, then: Instant) {
         self.timestamp_clock.continue_from(value, then);
     }
@@ -146,7 +145,7 @@ impl SendSide {
         self.timestamp_clock.set(value);
     }
 
-    /// Both sides know each other's maximum segment size: sets what depends on it.
+    /// Begins the transfer with the negotiated maximum segment size.
     pub(crate) fn begin(&mut self, config: &Config, mss: u32, negotiated: Negotiated) {
         self.timestamp_clock.begin(negotiated.timestamps());
         self.peer_window.set_shift(negotiated.peer_shift());
@@ -179,7 +178,7 @@ impl SendSide {
         self.retransmission_timer = Some(self.rtt.expiry(now));
     }
 
-    /// Nothing that was sent needs an answer any more.
+    /// Stops all timers: no more answers of the peer are needed.
     pub(crate) fn stop_timers(&mut self) {
         self.retransmission_timer = None;
         self.control.stop_timer();
@@ -195,14 +194,14 @@ impl SendSide {
         self.retransmit.clear();
     }
 
-    /// The segment at `seq` offers a window of so many octets.
+    /// The segment at `seq` advertises a window of this number of octets.
     #[inline]
     pub(crate) fn set_peer_window(&mut self, window: u32, seq: Seq) {
         self.flight.peer_window = window;
         self.peer_window.report(window, seq);
     }
 
-    /// The same with the window field of a segment that is no SYN.
+    /// The same with the window field of a segment other than a SYN.
     pub(crate) fn read_peer_window(&mut self, tcp: &Tcp) {
         self.set_peer_window(self.peer_window.of(tcp), tcp.seq);
     }
@@ -235,28 +234,28 @@ impl SendSide {
         self.stream.close();
     }
 
-    /// Urgent data ends so many octets behind what was written so far. `first` is the number of the first
-    /// octet of the stream.
+    /// Urgent data ends this number of octets after the data written so far. `first` is the number of the
+    /// first octet of the stream.
     pub(crate) fn mark_urgent(&mut self, first: Seq, ahead: u32) {
         let end = first + (self.stream.len() as u32).wrapping_add(ahead);
-        // Octets that were sent without the pointer may have been read.
+        // Otherwise the octets were sent without the pointer, and may have been read.
         if end.after(self.flight.max) {
             self.stream.mark_urgent(end);
         }
     }
 
-    /// Lets `octets` octets into the network beyond what is there now.
+    /// Sets the window so that `octets` more may be in the network than now.
     pub(crate) fn allow(&mut self, octets: u32) {
-        // Out of recovery the window counts from SND.UNA on.
+        // Outside recovery, the window counts from SND.UNA on.
         let is_recovering = self.control.is_recovering();
         let there = if is_recovering { self.queue().in_network() } else { self.flight.in_flight() };
-        // Where no timer runs for what is outstanding, what goes again has to leave: it starts one.
+        // Without a timer for outstanding data, a retransmission must be possible: it starts one.
         let is_untimed = self.flight.una != self.flight.max && self.retransmission_timer.is_none();
         let least = if is_untimed { self.flight.mss } else { 0 };
         self.set_cwnd(there.saturating_add(octets.max(least)));
     }
 
-    /// Lets nothing into the network for which nothing is there already.
+    /// Sets the window so that no new data is sent.
     pub(crate) fn hold(&mut self) {
         self.allow(0);
         if self.flight.una == self.flight.max {
@@ -264,7 +263,7 @@ impl SendSide {
         }
     }
 
-    /// Sets the congestion window in octets, a segment at least.
+    /// Sets the congestion window in octets, at least a segment.
     pub(crate) fn set_cwnd(&mut self, octets: u32) {
         self.flight.cwnd = octets.clamp(self.flight.mss, 1 << 30);
     }
@@ -325,26 +324,26 @@ impl SendSide {
             && (!ack.before(flight.una) || self.peer_window.may_be_behind_by(flight.una - ack))
     }
 
-    /// What was done so far, as far as the sender counts it.
+    /// The counters of the sender.
     #[inline]
     pub(crate) const fn stats(&self) -> Stats {
         Stats { undone: self.control.undone(), ..self.stats }
     }
 
-    /// Octets of memory that it takes for what it holds, at most.
+    /// Octets of memory for the data held, at most.
     pub(crate) fn memory(&self) -> usize {
         self.stream.buffer().memory() + self.control.memory()
     }
 
-    /// Octets of memory that it takes beside that and itself.
+    /// Octets of memory allocated for its own state.
     pub(crate) fn overhead(&self) -> usize {
         let numbers = self.retransmit.capacity() + self.stream.urgent().capacity();
         let extension = self.extension.as_deref().map_or(0, size_of_val);
         self.control.overhead() + extension + numbers * size_of::<Seq>()
     }
 
-    /// To be called before the application writes, and before an ACK or a timer is looked at: a model of the path
-    /// has to know whether the application limits what is sent.
+    /// To be called before the application writes, and before an ACK or a timer is processed: a model of the
+    /// path needs to know whether the application limits the sender.
     #[inline]
     fn note_application_limit(&mut self) {
         if self.control.has_model() {
@@ -353,7 +352,7 @@ impl SendSide {
         }
     }
 
-    /// Congestion control and loss recovery, with what they see of the sender.
+    /// Congestion control and loss recovery, with their view of the sender.
     #[inline]
     fn control(&mut self, now: Instant) -> (&mut Control, View<'_>) {
         (&mut self.control, View::new(&mut self.flight, &self.rtt, self.retransmission_timer, now))
@@ -369,7 +368,7 @@ impl SendSide {
         control.ask(view, call)
     }
 
-    /// Calls a scheme's part of the sender, if there is one.
+    /// Calls a scheme's part of the sender, if any.
     pub(crate) fn call_extension<R>(
         &mut self,
         now: Instant,

@@ -1,11 +1,11 @@
-//! Data that the application wrote and the peer has not acknowledged.
+//! Unacknowledged data of the application.
 
 use std::collections::VecDeque;
 
 use lasthop_packet::Payload;
 use serde::{Deserialize, Serialize};
 
-/// A queue of payload pieces. Position 0 is the oldest octet that is not acknowledged.
+/// A queue of payload pieces. Position 0 is the oldest unacknowledged octet.
 ///
 /// A simulated stream, however long, is one piece.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct SendBuffer {
     len: u64,
 }
 
-/// A payload, or for simulated streams longer than a payload can be, a run of it.
+/// A payload, or a range of a simulated stream, which may be longer than a payload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Piece {
     Payload(Payload),
@@ -72,16 +72,16 @@ impl From<SendBuffer> for VecDeque<Piece> {
     }
 }
 
-/// Octets of memory that a payload takes beside itself: its reference count, and the allocator's.
+/// Octets of memory of a payload beside its data: its reference count, and those of the allocator.
 const BESIDE_PAYLOAD: usize = 64;
 
-/// Octets of memory that this number of payloads takes, `octets` long in all, at most.
+/// Octets of memory of this number of payloads with `octets` in total, at most.
 pub(crate) fn memory_of(payloads: usize, octets: usize) -> usize {
     octets.saturating_add(octets / 2).saturating_add(payloads * BESIDE_PAYLOAD)
 }
 
-/// A part of a payload. It has a buffer of its own if it is not the whole: a few octets would keep the
-/// whole otherwise, and memory is counted by octets.
+/// A part of a payload, in its own buffer unless it is complete: otherwise a few octets would keep the
+/// complete payload in memory, and memory is counted by octets.
 pub(crate) fn cut(payload: &Payload, from: usize, to: usize) -> Payload {
     match payload.slice(from, to) {
         Payload::Bytes(part) if part.len() < payload.len() => Payload::Bytes(part.to_vec().into()),
@@ -90,7 +90,7 @@ pub(crate) fn cut(payload: &Payload, from: usize, to: usize) -> Payload {
 }
 
 impl SendBuffer {
-    /// Octets of memory that it takes, at most.
+    /// Octets of memory in use, at most.
     pub fn memory(&self) -> usize {
         let octets = usize::try_from(self.len).unwrap_or(usize::MAX);
         memory_of(self.pieces.len(), octets).saturating_add(self.pieces.capacity() * size_of::<Piece>())
@@ -143,7 +143,7 @@ impl SendBuffer {
         self.pieces.push_back(Piece::Stream { stream, offset, len });
     }
 
-    /// Forgets everything beyond the first `octets`.
+    /// Discards everything after the first `octets`.
     pub fn truncate(&mut self, octets: u64) {
         while self.len > octets
             && let Some(mut last) = self.pieces.pop_back()
@@ -191,7 +191,7 @@ impl SendBuffer {
         payload
     }
 
-    /// Forgets `octets` from the front: they are acknowledged.
+    /// Removes the first `octets`, which are acknowledged.
     #[inline]
     pub fn acknowledge(&mut self, octets: u64) {
         let mut octets = octets.min(self.len);

@@ -1,5 +1,4 @@
-//! Taking the place of one end of a connection: that end made the handshake itself, and an observer
-//! on the path goes on in its name.
+//! Taking the place of one end of a connection, after that end made the handshake itself.
 
 use lasthop_packet::{Instant, Tcp, TcpFlags};
 use thiserror::Error;
@@ -10,37 +9,36 @@ use crate::negotiation::LARGEST_SHIFT;
 use crate::receive::expressible;
 use crate::state::State;
 
-/// The two SYNs of a handshake, as they were seen on the path.
+/// The two SYNs of a handshake, as seen on the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake<'a> {
-    /// Of the end whose place is taken.
+    /// The SYN of the end whose place is taken.
     pub ours: &'a Tcp,
-    /// When that was seen; none if it was seen more than once, so that the other's answer times
-    /// nothing.
+    /// When that was seen; none if it was seen more than once, so that the answer does not measure a round
+    /// trip.
     pub sent: Option<Instant>,
-    /// Of the other end.
+    /// The SYN of the other end.
     pub peers: &'a Tcp,
 }
 
-/// What was given as a handshake is none: no SYN and SYN-ACK that belong together.
+/// The two segments are not the SYN and SYN-ACK of one handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no SYN and SYN-ACK that belong together")]
 pub struct NotAHandshake;
 
 impl Connection {
     /// Takes the place of one end, with the sequence numbers, options and timestamp clock of its
-    /// SYN. The end that sent the SYN is established by the other's SYN-ACK, and owes an ACK; the
-    /// end that sent the SYN-ACK waits for that ACK, and sends the SYN-ACK again if need be.
+    /// SYN. The end that sent the SYN is established by the SYN-ACK, and owes an ACK; the end that
+    /// sent the SYN-ACK waits for that ACK, and retransmits the SYN-ACK if necessary.
     ///
-    /// What `config` offers in a SYN (segment size, scaling, timestamps, SACK, ECN) gives way to what
-    /// the SYNs say; its windows are cut to what can be advertised with the shift that was offered. The
-    /// window of a SYN was promised to the peer, 65,535 octets at most, and stays so, even if
-    /// `config` has less.
+    /// The options in the SYNs (segment size, scaling, timestamps, SACK, ECN) take precedence over
+    /// `config`, whose windows are cut to those that can be advertised with the offered shift. The window
+    /// of a SYN, at most 65,535 octets, remains promised to the peer, even if that of `config` is
+    /// smaller.
     ///
     /// # Errors
     ///
-    /// If the two segments are no SYN and SYN-ACK of one handshake, the latter acknowledging the
-    /// former and nothing else.
+    /// If the two segments are not a SYN and a SYN-ACK that acknowledges exactly this SYN.
     pub fn adopt(
         config: Config,
         local: Socket,
@@ -78,7 +76,7 @@ impl Connection {
     }
 }
 
-/// The configuration with what its SYN would have offered replaced by what `ours` offered.
+/// The configuration with the options offered in `ours`.
 fn as_in_syn(mut config: Config, ours: &Tcp) -> Config {
     let options = &ours.options;
     //= RFC 9293, section 3.7.1: without the option 536.

@@ -1,4 +1,4 @@
-//! Opening: what segments do before the connection is established (RFC 9293, sections 3.10.7.1 to
+//! Processing of segments before the connection is established (RFC 9293, sections 3.10.7.1 to
 //! 3.10.7.3).
 
 use lasthop_packet::{Instant, Packet, Tcp, TcpFlags};
@@ -55,8 +55,8 @@ impl Connection {
         }
     }
 
-    /// Both ends open (RFC 9293, section 3.5, figure 7): the peer's SYN crossed ours, which is
-    /// answered by sending ours again with an acknowledgment.
+    /// A simultaneous open (RFC 9293, section 3.5, figure 7): our SYN is sent again with an
+    /// acknowledgment.
     #[cold]
     fn open_simultaneously(&mut self, tcp: &Tcp, now: Instant) {
         self.negotiate(tcp, offered_shift(&self.config), now);
@@ -64,8 +64,8 @@ impl Connection {
         self.send.repeat_syn();
     }
 
-    /// A SYN behind the one that was answered. In a simultaneous open the peer's second one
-    /// acknowledges ours; otherwise our answer was lost.
+    /// Another SYN after the one that was answered. In a simultaneous open, it acknowledges ours; otherwise
+    /// our answer was lost.
     #[cold]
     pub(super) fn on_another_syn(&mut self, tcp: &Tcp, now: Instant) {
         if tcp.flags.has(TcpFlags::ACK)
@@ -80,8 +80,7 @@ impl Connection {
         }
     }
 
-    /// Takes the options of the peer's SYN. `offered` is the shift of our windows that our SYN has,
-    /// if it has one.
+    /// Negotiates the options of the peer's SYN. `offered` is the window shift in our SYN, if any.
     pub(super) fn negotiate(&mut self, tcp: &Tcp, offered: Option<u8>, now: Instant) {
         let window = u32::from(self.receive.window_in_syn());
         self.receive.synchronize(tcp.seq, window);

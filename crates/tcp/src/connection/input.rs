@@ -1,4 +1,4 @@
-//! What arriving packets do: RFC 9293, section 3.10.7.
+//! Processing of arriving packets (RFC 9293, section 3.10.7).
 
 use lasthop_packet::{Instant, Packet, PacketTooBig, Quotation, Tcp, TcpFlags, Transport};
 
@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::stats::Refusal;
 
 impl Connection {
-    /// Takes in a packet that is addressed to this connection; what is no TCP segment is ignored.
+    /// Processes a packet addressed to this connection; ignored if it is not a TCP segment.
     pub fn on_segment(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         match self.state {
@@ -21,9 +21,8 @@ impl Connection {
         }
     }
 
-    /// Takes in what a packet to another endpoint, which has gone on in this one's place, says of what
-    /// was sent here: what it acknowledges, reports and offers. An acknowledgment of more than was
-    /// sent counts for all that was. Nothing is owed for the packet.
+    /// Processes the acknowledgment, the SACK blocks and the window of a packet to another endpoint in this
+    /// one's place. An acknowledgment above SND.MAX counts as one of SND.MAX. The packet is not answered.
     pub fn overhear(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return };
         let is_old = tcp
@@ -62,7 +61,7 @@ impl Connection {
             return;
         }
         if tcp.flags.has(TcpFlags::SYN) {
-            //= RFC 5961, section 4.2: a SYN is challenged, wherever it lies.
+            //= RFC 5961, section 4.2: a SYN is challenged, whatever its sequence number.
             self.challenge(Refusal::Syn, now);
             return;
         }
@@ -83,13 +82,13 @@ impl Connection {
             self.challenge(if is_of_unsent { Refusal::AckOfUnsent } else { Refusal::AckTooOld }, now);
             return;
         }
-        // Not before the ACK is known to be acceptable: a forged timestamp would have all that comes
-        // after it dropped (Linux `tcp_ack`).
+        // Only after the check of the ACK: with a forged timestamp, all later segments would be dropped
+        // (Linux `tcp_ack`).
         if let Some(timestamps) = timestamps {
             self.receive.note_timestamp(timestamps.value, tcp.seq, now);
         }
         if self.send.has_extension() || self.receiver_extension.is_some() {
-            self.show_to_extensions(packet, now);
+            self.call_extensions(packet, now);
         }
         if let Some(ecn) = &mut self.ecn
             && ecn.read(packet, tcp, self.send.flight())
@@ -103,9 +102,9 @@ impl Connection {
         }
     }
 
-    /// Shows a scheme a segment that is about to be processed.
+    /// Calls the extensions with a segment that is about to be processed.
     #[cold]
-    fn show_to_extensions(&mut self, packet: &Packet, now: Instant) {
+    fn call_extensions(&mut self, packet: &Packet, now: Instant) {
         if let Some(extension) = &mut self.receiver_extension {
             extension.on_segment(packet, &mut ReceiverControl::new(&mut self.receive, now));
         }
@@ -124,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Refuses a segment that may be forged, and owes an ACK for it, but not for each of many.
+    /// Refuses a segment that may be forged, and owes a challenge ACK, within its limit.
     #[cold]
     fn challenge(&mut self, reason: Refusal, now: Instant) {
         self.refusals.count(reason);
@@ -133,10 +132,9 @@ impl Connection {
         }
     }
 
-    /// Refuses a segment that is not acceptable, and owes an ACK for it (RFC 9293, section 3.10.7.4). One that
-    /// takes up no sequence number may itself be the answer of a peer that finds our ACKs unacceptable: two
-    /// such ends would answer each other for ever, so not each of many is answered (Linux
-    /// `tcp_oow_rate_limited`).
+    /// Refuses an unacceptable segment, and owes an ACK for it (RFC 9293, section 3.10.7.4). An empty segment
+    /// may itself be the answer of a peer that finds our ACKs unacceptable: two such ends would answer each
+    /// other endlessly, so answers to empty segments are limited (Linux `tcp_oow_rate_limited`).
     #[cold]
     fn refuse_unacceptable(&mut self, reason: Refusal, packet: &Packet, now: Instant) {
         if packet.segment_len() > 0 {
@@ -147,15 +145,15 @@ impl Connection {
         }
     }
 
-    /// Refuses a segment that belongs to no connection, and answers it with a reset.
+    /// Refuses a segment that does not belong to this connection, and answers it with a reset.
     #[cold]
     pub(super) fn refuse_with_reset(&mut self, reason: Refusal, packet: &Packet, tcp: &Tcp) {
         self.refusals.count(reason);
         self.reset = Reset::answering(packet, tcp).or(self.reset);
     }
 
-    /// What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a
-    /// duplicate SYN included.
+    /// A segment outside the window, even a duplicate SYN, is answered with an ACK (RFC 9293, section
+    /// 3.10.7.4).
     #[cold]
     fn on_segment_outside_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         if tcp.flags.has(TcpFlags::SYN) {
@@ -174,11 +172,10 @@ impl Connection {
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
             self.enter_time_wait(now);
         }
-        // Data that is known already, or a probe of a closed window: what it acknowledges counts,
-        // as in 4.3BSD. Else two ends that resend to each other would never learn that the other has
-        // got it.
-        let is_heard = tcp.flags.has(TcpFlags::ACK) && packet.segment_len() > 0;
-        if is_heard
+        // The acknowledgment of duplicate data, or of a window probe, is processed, as in 4.3BSD.
+        // Otherwise two ends that retransmit to each other would ignore each other's ACKs.
+        let has_valid_ack = tcp.flags.has(TcpFlags::ACK) && packet.segment_len() > 0;
+        if has_valid_ack
             && self.state != State::SynReceived
             && self.receive.is_just_behind(tcp.seq)
             && !tcp.ack.after(self.send.flight().max)
@@ -188,8 +185,8 @@ impl Connection {
         }
     }
 
-    /// A segment arrived that may point to urgent data. It counts whether or not there is room for data
-    /// (RFC 9293, section 3.10.7.4).
+    /// Processes the urgent pointer of a segment, even if the window is closed (RFC 9293, section
+    /// 3.10.7.4).
     #[inline]
     fn read_urgent(&mut self, tcp: &Tcp) {
         if tcp.flags.has(TcpFlags::URG) && tcp.urgent_pointer > 0 {
@@ -197,7 +194,7 @@ impl Connection {
         }
     }
 
-    /// A segment that the receiver does not take, for a duplicate or for want of room.
+    /// Reports the data of a segment outside the window to the receiver.
     fn on_data_outside_window(&mut self, packet: &Packet, tcp: &Tcp) {
         let segment_len = packet.segment_len();
         if segment_len > 0 && !tcp.flags.has(TcpFlags::SYN) {
@@ -217,8 +214,7 @@ impl Connection {
         }
     }
 
-    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment
-    /// carried nothing else.
+    /// Processes an acknowledgment up to SND.MAX. `is_bare` if the segment has neither data nor FIN.
     #[inline]
     fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
         let is_marked = self.ecn.as_ref().is_some_and(Ecn::is_echoed);
@@ -250,9 +246,9 @@ impl Connection {
         }
     }
 
-    /// Takes in an ICMP error message that arrived at this host. Only one that quotes an
-    /// outstanding segment of this connection has an effect (RFC 5927, section 4.1), and only if it
-    /// says that the segment is too large, or a scheme has a use for it.
+    /// Processes an ICMP error message. It has an effect only if it quotes an outstanding segment of this
+    /// connection (RFC 5927, section 4.1), and reports that the segment is too large, or is used by a
+    /// scheme.
     pub fn on_icmp(&mut self, packet: &Packet, now: Instant) {
         let Transport::Icmp(icmp) = packet.transport() else { return };
         let Some(quotation) = Quotation::of(packet) else { return };

@@ -1,4 +1,4 @@
-//! What the IP headers of a connection have in common.
+//! The common fields of the IP headers of a connection.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A socket: an address with a port (RFC 9293, section 4).
 pub type Socket = (IpAddr, u16);
 
-/// Makes the packets of a connection, and counts them. Each has the next identification (RFC 791).
+/// Builds and counts the packets of a connection. Each has the next identification (RFC 791).
 #[derive(Debug)]
 pub(super) struct IpTemplate {
     local: Socket,
@@ -18,12 +18,12 @@ pub(super) struct IpTemplate {
     packets: u64,
 }
 
-/// The fields of the host for which the connection stands.
+/// The header fields of the host in whose name packets are sent.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct HostFields {
     /// Differentiated services code point (RFC 2474).
     dscp: u8,
-    /// If the connection stands for what another host sends.
+    /// If packets are sent in the name of another host.
     hop_limit: Option<u8>,
 }
 
@@ -32,7 +32,7 @@ impl IpTemplate {
         Self { local, remote, identification: 0, host: HostFields::default(), packets: 0 }
     }
 
-    /// Goes on with the fields of a connection elsewhere.
+    /// Restores the fields of a saved connection.
     pub(super) const fn restore(&mut self, identification: u16, host: HostFields) {
         (self.identification, self.host) = (identification, host);
         self.host.dscp &= 0x3f;
@@ -62,13 +62,13 @@ impl IpTemplate {
         self.packets
     }
 
-    /// What is sent from now on has this host's code point, and the largest of its hop limits.
+    /// Packets have this host's code point from now on, and the largest of its hop limits.
     pub(super) fn stand_for(&mut self, host: &Ip) {
         self.host.dscp = host.dscp();
         self.host.hop_limit = self.host.hop_limit.max(Some(host.hop_limit));
     }
 
-    /// A packet that leaves.
+    /// The next packet.
     #[inline]
     pub(super) fn packet(&mut self, to: Socket, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
         let packet = self.draft(to, ecn, tcp, payload);
@@ -77,7 +77,7 @@ impl IpTemplate {
         packet
     }
 
-    /// A packet like the next one that leaves.
+    /// A draft of the next packet.
     #[inline]
     pub(super) fn draft(&self, to: Socket, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
         let HostFields { dscp, hop_limit } = self.host;

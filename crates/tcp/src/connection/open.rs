@@ -1,4 +1,4 @@
-//! How a connection begins: actively, passively, or established already (RFC 9293, section 3.10.1).
+//! Opening a connection: actively, passively, or in the established state (RFC 9293, section 3.10.1).
 
 use std::net::IpAddr;
 
@@ -12,17 +12,17 @@ use crate::send::SendSide;
 use crate::state::State;
 
 impl Connection {
-    /// A connection that opens actively: its SYN is the first thing to transmit.
+    /// An active open: the SYN is the first packet to send.
     pub fn connect(config: Config, local: Socket, remote: Socket, iss: Seq) -> Self {
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::SynSent;
         connection
     }
 
-    /// A connection that waits for a SYN from anybody; `local` is where.
+    /// A passive open: waits for a SYN from any host to `local`.
     pub fn listen(config: Config, local: Socket, iss: Seq) -> Self {
-        let nobody = (if local.0.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }, 0);
-        let mut connection = Self::new(config, local, nobody, iss);
+        let unspecified = (if local.0.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }, 0);
+        let mut connection = Self::new(config, local, unspecified, iss);
         connection.state = State::Listen;
         connection
     }
@@ -32,7 +32,7 @@ impl Connection {
         Self::new(config, local, remote, Seq(0))
     }
 
-    /// A connection that has ended as both ends wanted: each has closed, and the other has acknowledged it.
+    /// A connection that both ends have closed, with both FINs acknowledged.
     pub fn ended(config: Config, local: Socket, remote: Socket) -> Self {
         let mut connection = Self::closed(config, local, remote);
         connection.send.end_elsewhere();
@@ -40,9 +40,8 @@ impl Connection {
         connection
     }
 
-    /// A connection that is established already, as the thesis starts it: no handshake, and both
-    /// sides know each other's options and initial window. Windows above 65,535 octets are scaled
-    /// in either direction.
+    /// An established connection without a handshake, as in the thesis: both ends know each other's options
+    /// and initial window. Windows above 65,535 octets are scaled in both directions.
     pub fn established(
         config: Config,
         peer: &Config,
@@ -89,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// Both sides know each other's maximum segment size: sets what depends on it.
+    /// Begins the transfer with the negotiated maximum segment size.
     pub(super) fn begin_transfer(&mut self, mss: u32) {
         self.send.begin(&self.config, mss, self.negotiated);
         self.receive.begin(self.send.flight().mss, self.negotiated.sack());

@@ -1,4 +1,4 @@
-//! What leaves: the next segment, its header and its packet.
+//! The next packet to send, and its header.
 
 use lasthop_packet::{
     Ecn as Codepoint, Instant, Packet, Payload, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
@@ -12,8 +12,8 @@ use crate::send::Segment;
 use crate::state::State;
 
 impl Connection {
-    /// Whether there is nothing to send at a glance, as after most packets: at a receiver that has just
-    /// acknowledged, or a sender whose window is full. [`Self::poll_transmit`] would find nothing, either.
+    /// Whether there is nothing to send, by a fast check of the most common cases: a receiver that has just
+    /// acknowledged, and a sender whose window is full. [`Self::poll_transmit`] then returns `None`.
     #[expect(clippy::inline_always, reason = "after every packet; measured")]
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
@@ -32,8 +32,8 @@ impl Connection {
         packet
     }
 
-    /// [`Self::poll_transmit`], straight into the packet's place: it is large. Returns whether there was
-    /// one; if not, the place stays as it is.
+    /// [`Self::poll_transmit`] without moving the packet, which is large. Returns whether there was one; if
+    /// not, `place` is unchanged.
     #[inline(never)]
     pub fn transmit_into(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
         if self.reset.is_some() {
@@ -42,12 +42,12 @@ impl Connection {
         }
         let Some(segment) = self.next_segment(now) else { return false };
         let reserved_bits =
-            if self.receiver_extension.is_some() { self.show_to_receiver(&segment, now) } else { 0 };
+            if self.receiver_extension.is_some() { self.call_receiver_extension(&segment, now) } else { 0 };
         self.write_segment(segment, reserved_bits, place, now);
         true
     }
 
-    /// What to send now.
+    /// The next segment to send.
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.only_acknowledges() {
             self.receive.acknowledged();
@@ -78,7 +78,7 @@ impl Connection {
         None
     }
 
-    /// Whether an ACK is all that there is to send, as at the receiver of a transfer.
+    /// Whether there is only an ACK to send, as at the receiver of a transfer.
     #[inline]
     fn only_acknowledges(&self) -> bool {
         self.receive.is_ack_due() && self.state == State::Established && self.send.is_at_rest()
@@ -95,14 +95,14 @@ impl Connection {
         room.saturating_sub(4 + 8 * blocks.as_slice().len() as u32).max(1)
     }
 
-    /// Our SYN, or what answers the peer's.
+    /// Our SYN or SYN-ACK.
     #[cold]
     fn next_in_handshake(&mut self, now: Instant) -> Option<Segment> {
         let answers = self.state == State::SynReceived;
         let flags = if answers { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
         let ecn = match self.ecn {
             Some(_) if answers => TcpFlags::ECE,
-            //= RFC 3168, section 6.1.1.1: a SYN that was not answered goes again without ECN.
+            //= RFC 3168, section 6.1.1.1: a SYN without an answer is retransmitted without ECN.
             _ if !answers && self.config.ecn && !self.send.is_unanswered() => OFFER,
             _ => TcpFlags(0),
         };
@@ -120,15 +120,15 @@ impl Connection {
         self.state = match self.state {
             State::Established => State::FinWait1,
             State::CloseWait => State::LastAck,
-            // It goes again.
+            // A retransmission.
             other => other,
         };
     }
 
-    /// Shows a scheme's part of the receiver what acknowledges. It may limit the window that will be
-    /// advertised, and set reserved bits, which are returned. What it sees is a draft of the packet.
+    /// Calls a scheme's part of the receiver with a draft of the packet, if that is an ACK. It may limit the
+    /// window that will be advertised, and set reserved bits, which are returned.
     #[cold]
-    fn show_to_receiver(&mut self, segment: &Segment, now: Instant) -> u8 {
+    fn call_receiver_extension(&mut self, segment: &Segment, now: Instant) -> u8 {
         let Segment { seq, flags, .. } = *segment;
         if !flags.has(TcpFlags::ACK) || flags.has(TcpFlags::SYN) {
             return 0;
@@ -165,9 +165,9 @@ impl Connection {
         Some(self.ip.packet(reset.to, Codepoint::NotEct, tcp, Payload::EMPTY))
     }
 
-    /// A segment that asks whether the peer is still there: it lies before what the peer expects, so that
-    /// the peer answers (RFC 9293, section 3.8.4), even where something is outstanding: then its answer
-    /// looks like a duplicate ACK. `None` where there is no connection.
+    /// A keep-alive (RFC 9293, section 3.8.4): its sequence number is one below SND.UNA, so that the peer
+    /// answers. If data is outstanding, the answer looks like a duplicate ACK. `None` without an
+    /// established connection.
     pub fn keep_alive(&mut self, now: Instant) -> Option<Packet> {
         let is_over = matches!(self.state, State::Closed | State::Listen | State::TimeWait);
         if is_over || self.state.is_handshaking() {
@@ -177,7 +177,7 @@ impl Connection {
         Some(self.ip.packet(self.ip.remote(), Codepoint::NotEct, tcp, Payload::EMPTY))
     }
 
-    /// Writes a segment with our addresses, ports, acknowledgment and window into its packet's place.
+    /// Writes the packet of a segment to `place`.
     #[inline]
     fn write_segment(
         &mut self,
@@ -193,8 +193,8 @@ impl Connection {
         }
         let len = payload.len() as u32;
         let tcp = self.header(seq, flags, now);
-        // What few packets have is written into place: a packet that might have it would be put together
-        // elsewhere.
+        // Rare parts are written into the packet in place: an optional part in its construction would cause a
+        // copy.
         let packet = place.insert(self.ip.packet(self.ip.remote(), codepoint, tcp, payload));
         if self.has_rare_parts(flags)
             && let Some(tcp) = packet.tcp_mut()
@@ -213,7 +213,7 @@ impl Connection {
         self.receive.on_sent(len == 0, now);
     }
 
-    /// A header with all that belongs to it.
+    /// A complete header.
     fn whole_header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
         let mut tcp = self.header(seq, flags, now);
         if self.has_rare_parts(flags) {
@@ -222,7 +222,7 @@ impl Connection {
         tcp
     }
 
-    /// A header without what few have.
+    /// A header without the rare parts.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "every packet; measured")]
     fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
@@ -240,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// Whether a header has what few have.
+    /// Whether a header has rare parts.
     #[inline]
     fn has_rare_parts(&self, flags: TcpFlags) -> bool {
         flags.has(TcpFlags::SYN)
@@ -248,7 +248,7 @@ impl Connection {
             || !self.send.stream().urgent().is_empty()
     }
 
-    /// SACK blocks and an urgent pointer, or the window and the options of a SYN.
+    /// Writes SACK blocks and the urgent pointer, or the window and the options of a SYN.
     #[cold]
     fn write_rare_parts(&self, tcp: &mut Tcp, now: Instant) {
         if !tcp.flags.has(TcpFlags::SYN) {
@@ -262,7 +262,7 @@ impl Connection {
         let answers = self.state == State::SynReceived;
         let has_timestamps = if answers { negotiated.timestamps() } else { config.timestamps };
         tcp.window = if answers {
-            // What the peer's SYN was answered with stays promised.
+            // The window of the first SYN-ACK remains promised.
             self.receive.window().min(u32::from(u16::MAX)) as u16
         } else {
             self.receive.window_in_syn()

@@ -1,4 +1,4 @@
-//! A connection as a value, to go on elsewhere: in another process, or on another machine.
+//! A connection as a value, to be continued in another process or on another machine.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::receive::{self, expressible};
 use crate::send::{self, End};
 use crate::state::State;
 
-/// A connection as a value: all that its peer and its application can know it by, and what was
-/// learned of the path (round-trip time, cwnd, ssthresh).
+/// A connection as a value: the state that its peer and its application depend on, and the estimates of
+/// the path (round-trip time, cwnd, ssthresh).
 ///
-/// Not in it: the configuration, a scheme's extensions, the statistics, where loss recovery and
-/// congestion control stood beyond cwnd and ssthresh, and time: timers start anew.
+/// It does not contain the configuration, a scheme's extensions, the counters, the state of loss recovery
+/// and congestion control apart from cwnd and ssthresh, nor times: timers are restarted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     local: Socket,
@@ -29,20 +29,19 @@ pub struct Snapshot {
     close_requested: bool,
     identification: u16,
     host: HostFields,
-    /// The smoothed round-trip time, and its variation.
+    /// The smoothed round-trip time and its variation.
     rtt: Option<(Duration, Duration)>,
     ecn: Option<Ecn>,
     receive: receive::Saved,
 }
 
-/// A snapshot that no connection can have made.
+/// The snapshot is not one of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no connection can be in this state")]
 pub struct Unusable;
 
 impl Connection {
-    /// The connection as a value; `None` of one that listens or is closed: there is nothing to go
-    /// on with.
+    /// The connection as a value; `None` in the states LISTEN and CLOSED.
     pub fn snapshot(&self, now: Instant) -> Option<Snapshot> {
         if matches!(self.state, State::Closed | State::Listen) {
             return None;
@@ -63,16 +62,15 @@ impl Connection {
         })
     }
 
-    /// Goes on from a snapshot. What was outstanding counts as sent now, so that what is lost of it
-    /// is found as any loss is.
+    /// Continues a connection from a snapshot. Outstanding data counts as sent now, so that its losses are
+    /// detected as usual.
     ///
-    /// Of `config`, what the handshake decided gives way to the snapshot; its windows are cut to
-    /// what can be advertised with the shift that was agreed on. What the peer was promised stays so.
+    /// The negotiated options take precedence over `config`, whose windows are cut to those that can be
+    /// advertised with the negotiated shift. The advertised window does not shrink.
     ///
     /// # Errors
     ///
-    /// If no connection can have been in that state: the snapshot was not made by
-    /// [`Connection::snapshot`].
+    /// If no connection can be in this state: the snapshot was not made by [`Connection::snapshot`].
     pub fn restore(mut config: Config, snapshot: Snapshot, now: Instant) -> Result<Self, Unusable> {
         if !snapshot.is_sound() {
             return Err(Unusable);
@@ -112,19 +110,19 @@ impl Snapshot {
         self.remote
     }
 
-    /// Octets of memory that a connection takes for what it holds when it goes on from this, with an entry
-    /// for each segment that is outstanding: not every loss recovery keeps one, and room for more may
-    /// be taken. A snapshot may say that far more is outstanding than it has octets.
+    /// Octets of memory that the restored connection needs for its data, with an entry for each outstanding
+    /// segment, though not every loss recovery keeps them. A snapshot may claim that far more is outstanding
+    /// than it has octets.
     pub fn memory(&self) -> usize {
         self.send.memory().saturating_add(self.receive.memory())
     }
 
-    /// Whether it has octets of simulated streams.
+    /// Whether it contains octets of simulated streams.
     pub fn is_simulated(&self) -> bool {
         self.send.is_simulated() || self.receive.is_simulated()
     }
 
-    /// Whether a connection can have been in this state.
+    /// Whether a connection can be in this state.
     fn is_sound(&self) -> bool {
         !matches!(self.state, State::Closed | State::Listen)
             && self.negotiated.is_sound()

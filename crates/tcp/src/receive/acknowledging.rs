@@ -1,4 +1,4 @@
-//! When an ACK is owed, and what it says of gaps and duplicates.
+//! When ACKs are sent, and their SACK blocks.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use super::ReceiveSide;
 use super::arrival::Arrival;
 use crate::config::AckPolicy;
 
-/// Of so many blocks the sender is expected to learn, although ACKs get lost
-/// (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Number of SACK blocks expected to reach the sender although ACKs get lost (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
 impl ReceiveSide {
@@ -27,9 +26,9 @@ impl ReceiveSide {
         }
     }
 
-    /// The same where more is to be learned from what has arrived in order.
+    /// The same if data in order must be measured.
     pub(super) fn owe_ack_adaptively(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
-        self.learn(arrival);
+        self.measure(arrival);
         if self.linux.is_none() {
             return self.owe_ack(arrival.now);
         }
@@ -42,8 +41,8 @@ impl ReceiveSide {
         due
     }
 
-    /// Data arrived that is not plain data in order; `is_in_order` if some of it was.
-    /// `is_urgent` if its ACK must not wait.
+    /// Data other than plain data in order arrived; `is_in_order` if some of it was in order, `is_urgent` if its
+    /// ACK must not wait.
     pub(super) fn owe_ack_for_gap(
         &mut self,
         arrival: &Arrival<'_>,
@@ -51,9 +50,9 @@ impl ReceiveSide {
         is_urgent: bool,
     ) -> Option<Instant> {
         if is_in_order {
-            self.learn(arrival);
+            self.measure(arrival);
         } else {
-            self.learn_from_gap(arrival);
+            self.measure_above_gap(arrival);
         }
         let round_trip = self.shortest_round_trip(arrival);
         let is_due = is_urgent || !self.has_gap() || self.is_ack_due_to_linux();
@@ -66,15 +65,15 @@ impl ReceiveSide {
         wait.map(|wait| arrival.now + wait)
     }
 
-    /// Whether a block from `left` to `right` would push others towards the end of a report, of
-    /// which some have not been reported (`tcp_sack_new_ofo_skb`).
+    /// Whether a new block from `left` to `right` would move others, which may be unreported, towards the end
+    /// of a report (`tcp_sack_new_ofo_skb`).
     pub(super) fn would_hide_report(&self, left: Seq, right: Seq) -> bool {
         self.compression.as_ref().is_some_and(|compression| {
             compression.is_holding_back() && self.reassembly.would_be_new_behind(left, right, BLOCKS_EXPECTED)
         })
     }
 
-    /// Whether Linux acknowledges at once what has arrived.
+    /// Whether Linux acknowledges at once.
     fn is_ack_due_to_linux(&mut self) -> bool {
         let (unacknowledged, advertised) =
             (self.next - self.last_ack_sent, self.advertised - self.last_ack_sent);
@@ -88,8 +87,8 @@ impl ReceiveSide {
         })
     }
 
-    /// Learns from data in order.
-    fn learn(&mut self, arrival: &Arrival<'_>) {
+    /// Measures data in order.
+    fn measure(&mut self, arrival: &Arrival<'_>) {
         let window = self.advertised - self.last_ack_sent;
         let first = self.next + self.unread.wrapping_neg();
         if let Some(round_trip) = &mut self.round_trip {
@@ -108,8 +107,8 @@ impl ReceiveSide {
         self.open_window_quickly(arrival);
     }
 
-    /// Learns from data behind a gap.
-    fn learn_from_gap(&mut self, arrival: &Arrival<'_>) {
+    /// Measures data above a gap.
+    fn measure_above_gap(&mut self, arrival: &Arrival<'_>) {
         if let Some(linux) = &mut self.linux {
             linux.on_segment(arrival);
         }
@@ -118,7 +117,7 @@ impl ReceiveSide {
             tuning.make_room_behind_gap(behind_gap);
             self.buffer = tuning.buffer();
         }
-        // Without reports, a window that changes would hide a duplicate ACK.
+        // Without SACK, a change of the window would hide a duplicate ACK.
         if self.reports_gaps {
             self.open_window_quickly(arrival);
         }
@@ -132,14 +131,14 @@ impl ReceiveSide {
         }
     }
 
-    /// The round trip by what is known of it on either half; zero where nothing is.
+    /// The shorter of the round-trip times measured by receiver and sender; zero if unknown.
     fn shortest_round_trip(&self, arrival: &Arrival<'_>) -> Duration {
         let received = self.round_trip.as_ref().and_then(|round_trip| round_trip.estimate());
         received.unwrap_or_default().min(arrival.rtt.srtt().unwrap_or(Duration::MAX))
     }
 
-    /// A segment came that lies outside of the window. Data that is known already is reported
-    /// (RFC 2883, section 4), and Linux takes it for a sign that ACKs were lost.
+    /// A segment outside the window arrived. Duplicate data is reported (RFC 2883, section 4), and Linux treats
+    /// it as a sign that ACKs were lost.
     #[cold]
     pub(crate) fn on_data_outside_window(&mut self, from: Seq, to: Seq) {
         self.note_duplicate(from, to);
@@ -150,14 +149,14 @@ impl ReceiveSide {
         }
     }
 
-    /// The path, or an ACK of ours, has lost something.
+    /// A segment or an ACK was lost.
     pub(super) const fn note_loss(&mut self) {
         if matches!(self.policy, AckPolicy::EverySegmentAfterLoss(_)) {
             self.segments = 0;
         }
     }
 
-    /// Remembers the first run of octets of a segment that was received before.
+    /// Records the first range of a segment that was received before.
     ///
     //= RFC 2883, section 4: "the first block of the SACK option should be a D-SACK block
     //= specifying the sequence numbers for the duplicate segment that triggers the acknowledgement".
@@ -173,12 +172,12 @@ impl ReceiveSide {
         self.duplicate = known.or(self.duplicate);
     }
 
-    /// When an ACK that waits leaves at the latest: [`Self::on_deadline`] is due then.
+    /// The deadline of a delayed ACK.
     pub(crate) const fn ack_timer(&self) -> Option<Instant> {
         self.ack_timer
     }
 
-    /// Owes the ACK that has waited, if its time has come.
+    /// Owes the delayed ACK, if its timer has expired.
     pub(crate) fn on_deadline(&mut self, rto: Duration, now: Instant) {
         if self.ack_timer.is_none_or(|at| at > now) {
             return;
@@ -204,31 +203,31 @@ impl ReceiveSide {
         (self.ack_now, self.ack_timer) = (false, None);
     }
 
-    /// What is said to have been received: RCV.NXT, or what was acknowledged last.
+    /// The acknowledgment number: RCV.NXT, or the last one sent.
     pub(crate) const fn acknowledges(&self) -> Seq {
         if self.withholds_acks { self.last_ack_sent } else { self.next }
     }
 
-    /// Whether an ACK has to leave now.
+    /// Whether an ACK must be sent now.
     #[inline]
     pub(crate) fn is_ack_due(&self) -> bool {
         self.ack_now && !self.is_withheld()
     }
 
-    /// Whether one would have to leave if it were not withheld.
+    /// Whether an ACK would be sent now if it were not withheld.
     pub(crate) fn withholds_an_ack(&self) -> bool {
         self.ack_now && self.is_withheld()
     }
 
     #[inline]
     fn is_withheld(&self) -> bool {
-        self.withholds_acks && self.says_more_than_last()
+        self.withholds_acks && !self.reports_only_loss()
     }
 
-    /// What asks for a loss acknowledges nothing, if it says no more than the last one.
+    /// Whether an ACK reports a loss, and acknowledges no more than the last one.
     #[cold]
-    fn says_more_than_last(&self) -> bool {
-        !(self.has_gap() && self.next == self.last_ack_sent)
+    fn reports_only_loss(&self) -> bool {
+        self.has_gap() && self.next == self.last_ack_sent
     }
 
     pub(crate) fn withhold_acks(&mut self, withholds: bool) {
@@ -236,7 +235,7 @@ impl ReceiveSide {
         self.withholds_acks = withholds;
     }
 
-    /// An ACK leaves: nothing more is owed, unless it says nothing new.
+    /// An ACK is sent: nothing more is owed, unless it is withheld.
     #[inline]
     pub(crate) fn acknowledged(&mut self) {
         self.ack_timer = None;
@@ -249,13 +248,13 @@ impl ReceiveSide {
         self.last_ack_sent = self.next;
     }
 
-    /// At most `limit` SACK blocks.
+    /// Up to `limit` SACK blocks.
     #[inline]
     pub(crate) fn sack_blocks(&self, limit: usize) -> SackBlocks {
         if self.has_report() { self.report(limit) } else { SackBlocks::NONE }
     }
 
-    /// A duplicate first, if there is one to report, and then what lies behind a gap.
+    /// The duplicate to report, if any, and then the blocks above a gap.
     #[cold]
     fn report(&self, limit: usize) -> SackBlocks {
         let Some((left, right)) = self.duplicate else { return self.reassembly.sack_blocks(limit) };
@@ -270,11 +269,11 @@ impl ReceiveSide {
     /// Whether there are SACK blocks to report.
     #[inline]
     pub(crate) fn has_report(&self) -> bool {
-        // With an ACK that is withheld, blocks would say that what lies between is lost.
+        // While ACKs are withheld, blocks would report the octets between as lost.
         (self.has_gap() || self.duplicate.is_some()) && !self.is_withheld()
     }
 
-    /// A segment leaves, with an ACK and a report, and perhaps with data of our own.
+    /// A segment is sent, with an ACK and SACK blocks; `is_bare` if without data.
     #[inline]
     pub(crate) fn on_sent(&mut self, is_bare: bool, now: Instant) {
         if self.is_adaptive {

@@ -1,4 +1,4 @@
-//! What arrives, and what is known about it.
+//! A segment that arrived.
 
 use lasthop_packet::{Instant, Payload, Seq, Tcp, TcpFlags};
 
@@ -10,19 +10,19 @@ pub(crate) struct Arrival<'a> {
     pub(crate) tcp: &'a Tcp,
     pub(crate) payload: &'a Payload,
     pub(crate) now: Instant,
-    /// The timestamp of ours that it brings back (RFC 7323, section 4).
+    /// Our timestamp that it echoes (RFC 7323, section 4).
     pub(crate) echo: Option<Echo>,
-    /// When the ACK that is owed already leaves at the latest.
+    /// The deadline of the ACK that is already owed.
     pub(crate) ack_due: Option<Instant>,
-    /// What our own data says about the round trip.
+    /// The round-trip time measured with our own data.
     pub(crate) rtt: &'a RttEstimator,
 }
 
-/// A timestamp of ours that came back.
+/// An echo of our timestamp.
 #[derive(Clone, Copy)]
 pub(crate) struct Echo {
     pub(crate) value: u32,
-    /// How old it is, in milliseconds.
+    /// Its age in milliseconds.
     pub(crate) age: u32,
 }
 

@@ -1,32 +1,31 @@
-//! Fewer ACKs while there is a gap: ACK compression.
+//! ACK compression: fewer ACKs while there is a gap.
 //!
-//! As in Linux 6.18 (`__tcp_ack_snd_check`, `tcp_compressed_ack_kick`, since 4.18): a receiver that
-//! reports blocks need not send a report for each segment behind a gap, once the sender has learned
-//! of it often enough to begin its recovery.
+//! As in Linux 6.18 (`__tcp_ack_snd_check`, `tcp_compressed_ack_kick`, since 4.18): a receiver with SACK
+//! need not send an ACK for each segment above a gap, after enough ACKs for the sender to begin recovery.
 
 use std::time::Duration;
 
 use lasthop_packet::Seq;
 
-/// ACKs for so many segments behind the same gap leave at once.
+/// Number of segments above the same gap that are acknowledged at once.
 const AT_ONCE: u32 = 3;
-/// At most so many ACKs become one (`tcp_comp_sack_nr`).
+/// Maximum number of ACKs replaced by one (`tcp_comp_sack_nr`).
 const MOST: u32 = 44;
-/// An ACK waits no longer (`tcp_comp_sack_delay_ns`).
+/// The maximum delay of an ACK (`tcp_comp_sack_delay_ns`).
 const LONGEST: Duration = Duration::from_millis(1);
-/// Nor longer than this part of a round trip.
+/// The maximum delay as a fraction of a round trip.
 const PART_OF_ROUND_TRIP: u32 = 20;
 
-/// But the kernel's timer may expire so much later (`tcp_comp_sack_slack_ns`), and does where
-/// nothing else wakes the processor.
+/// The slack of the kernel's timer (`tcp_comp_sack_slack_ns`), which it uses if nothing else wakes the
+/// processor.
 const SLACK: Duration = Duration::from_micros(100);
 
-/// ACKs that are held back.
+/// Delayed ACKs.
 #[derive(Debug)]
 pub(super) struct Compression {
-    /// RCV.NXT of the gap that [`Self::reports`] is about.
+    /// RCV.NXT of the gap that [`Self::reports`] counts for.
     gap: Seq,
-    /// ACKs that left at once since RCV.NXT has stood there; at most [`AT_ONCE`].
+    /// ACKs sent at once for this gap, at most [`AT_ONCE`].
     reports: u32,
     held_back: u32,
 }
@@ -36,8 +35,8 @@ impl Compression {
         Self { gap: Seq(0), reports: AT_ONCE, held_back: 0 }
     }
 
-    /// A segment arrived behind the gap at `next`. Returns how long its ACK may wait, if it may;
-    /// `round_trip` is zero where it is not known.
+    /// A segment arrived above the gap at `next`. Returns the delay of its ACK, if it may wait; `round_trip` is
+    /// zero if unknown.
     pub(super) fn hold_back(&mut self, next: Seq, round_trip: Duration) -> Option<Duration> {
         if self.held_back >= MOST {
             return None;

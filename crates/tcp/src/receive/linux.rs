@@ -1,13 +1,12 @@
 //! When Linux acknowledges data in order.
 //!
 //! As in Linux 6.18 (`tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
-//! `tcp_send_delayed_ack`, `tcp_cleanup_rbuf`): at the start, and where the sender seems to be in
-//! trouble, each segment is acknowledged (quick ACKs); else more than one full segment is, or what
-//! has waited for the delayed-ACK timer. That goes by the times between segments, from 40 to 200
-//! ms.
+//! `tcp_send_delayed_ack`, `tcp_cleanup_rbuf`): at the start, and if the sender seems to be in trouble, each
+//! segment is acknowledged (quick ACKs); otherwise more than one full segment, or any data when the
+//! delayed-ACK timer expires. The timer depends on the times between segments, from 40 to 200 ms.
 //!
-//! Chosen: a FIN is acknowledged at once, where the kernel waits for a FIN of our own to take the
-//! ACK along; timers do not round to the kernel's ticks.
+//! Differences: a FIN is acknowledged at once, whereas the kernel waits for our FIN to carry the ACK; timers
+//! are not rounded to the kernel's ticks.
 
 use std::time::Duration;
 
@@ -15,43 +14,42 @@ use lasthop_packet::{Instant, TcpFlags};
 
 use super::arrival::Arrival;
 
-/// At most so many quick ACKs (`TCP_MAX_QUICKACKS`).
+/// Maximum number of quick ACKs (`TCP_MAX_QUICKACKS`).
 const MOST_QUICK: u32 = 16;
-/// The delayed-ACK timer is never shorter (`TCP_ATO_MIN`, `TCP_DELACK_MIN`), but for an RTO below
-/// it.
+/// The minimum of the delayed-ACK timer (`TCP_ATO_MIN`, `TCP_DELACK_MIN`), unless RTO is shorter.
 const SHORTEST: Duration = Duration::from_millis(40);
-/// Nor longer (`TCP_DELACK_MAX`).
+/// Its maximum (`TCP_DELACK_MAX`).
 const LONGEST: Duration = Duration::from_millis(200);
-/// It stays below the smallest RTO by this: a tick of the kernel.
+/// The minimum difference to the smallest RTO: a tick of the kernel.
 const BELOW_RTO: Duration = Duration::from_millis(1);
-/// A peer's segments are not taken for larger than this before they are seen (`TCP_MSS_DEFAULT`),
-/// nor for smaller than that (`TCP_MIN_MSS`).
+/// The largest and the smallest estimate of the peer's segment size before the first segment
+/// (`TCP_MSS_DEFAULT`, `TCP_MIN_MSS`).
 const DEFAULT_SEGMENT: u32 = 536;
 const SMALLEST_SEGMENT: u32 = 88;
 /// The timestamps option with its padding.
 const TIMESTAMPS_LEN: u32 = 12;
 
-/// What decides when an ACK leaves.
+/// The state for acknowledgments as in Linux.
 #[derive(Debug)]
 pub(super) struct LinuxAcks {
-    /// The largest payload that a segment of this connection can have.
+    /// The largest payload of a segment of this connection.
     mss: u32,
-    /// The peer's full segments, as they were seen to be.
+    /// The estimated size of the peer's full segments.
     full_segment: u32,
-    /// The length of the latest segment if it was shorter, and not very short.
+    /// The length of the latest segment, if it was shorter but not very short.
     shorter_segment: u32,
-    /// So many ACKs more leave at once.
+    /// Remaining quick ACKs.
     quick: u32,
-    /// We answer what we receive: data of our own takes the ACKs along ("pingpong").
+    /// We answer the data received: our own data carries the ACKs ("pingpong").
     is_interactive: bool,
-    /// How long an ACK may wait; None before data has arrived ("ATO").
+    /// The delayed-ACK timer ("ATO"); None before the first data.
     timeout: Option<Duration>,
     longest: Duration,
-    /// When data in order arrived last.
+    /// When data in order last arrived.
     latest: Instant,
     /// Something arrived since the last ACK.
     is_owed: bool,
-    /// Segments since then that end what the peer had to send, up to two.
+    /// Segments since then that end a message of the peer, up to two.
     pushed: u32,
 }
 
@@ -71,13 +69,13 @@ impl LinuxAcks {
         }
     }
 
-    /// The largest segment and the window that is offered are known.
+    /// Begins the transfer with the negotiated segment size and the advertised window.
     pub(super) fn begin(&mut self, mss: u32, window: u32) {
         self.mss = mss;
         self.full_segment = mss.min(window / 2).clamp(SMALLEST_SEGMENT, DEFAULT_SEGMENT);
     }
 
-    /// Data in order arrived while `window` octets were offered.
+    /// Data in order arrived while `window` octets were advertised.
     pub(super) fn on_data(&mut self, arrival: &Arrival<'_>, window: u32) {
         self.on_segment(arrival);
         let since = arrival.now.since(self.latest);
@@ -100,8 +98,8 @@ impl LinuxAcks {
         self.latest = arrival.now;
     }
 
-    /// Data arrived, in order or not: learns how long full segments are, and whether the peer has
-    /// more to send.
+    /// Data arrived, in order or not: estimates the size of full segments, and whether the peer has more to
+    /// send.
     pub(super) fn on_segment(&mut self, arrival: &Arrival<'_>) {
         self.is_owed = true;
         let (flags, options) = (arrival.tcp.flags, &arrival.tcp.options);
@@ -113,7 +111,7 @@ impl LinuxAcks {
             self.pushed += u32::from(is_pushed && self.pushed == 0);
             return;
         }
-        // Options take room from a full segment.
+        // Options reduce the payload of a full segment.
         let with_options = len + options.len() as u32;
         let seems_full = with_options >= DEFAULT_SEGMENT
             || (with_options >= SMALLEST_SEGMENT && !is_pushed && !flags.has(TcpFlags::FIN));
@@ -128,8 +126,7 @@ impl LinuxAcks {
         self.pushed = 2.min(self.pushed + 1);
     }
 
-    /// The peer sent what was received before, or what there is no room for: it may not have received
-    /// us.
+    /// The peer sent duplicate data, or data above the window: our ACKs may be lost.
     pub(super) fn acknowledge_quickly(&mut self, window: u32) {
         self.is_owed = true;
         self.raise_quick(window);
@@ -137,13 +134,12 @@ impl LinuxAcks {
         self.timeout = Some(SHORTEST);
     }
 
-    /// The window opened: the sender is to learn of it. One quick ACK more, but not a second one
-    /// more.
+    /// The window opened, which must be advertised: makes the number of quick ACKs odd, as the kernel does.
     pub(super) const fn on_window_opened(&mut self) {
         self.quick |= 1;
     }
 
-    /// Less than half of the buffer is free: quick ACKs would only fill it sooner.
+    /// Less than half of the buffer is free: ends quick ACKs, which would only fill it sooner.
     pub(super) const fn on_buffer_half_full(&mut self) {
         self.quick = 0;
     }
@@ -156,13 +152,13 @@ impl LinuxAcks {
         self.quick = self.quick.max(segments);
     }
 
-    /// Whether an ACK leaves at once that is for `unacknowledged` octets; `holds_window` if the
-    /// window that it advertises is not smaller than the last.
+    /// Whether an ACK for `unacknowledged` octets is sent at once; `holds_window` if its window is not smaller
+    /// than the last one.
     pub(super) const fn is_due(&self, unacknowledged: u32, holds_window: bool) -> bool {
         (unacknowledged > self.full_segment && holds_window) || (self.quick > 0 && !self.is_interactive)
     }
 
-    /// When an ACK leaves that is not due now, at the latest; None if it leaves at once after all.
+    /// The deadline of an ACK that is not due now; None if it is sent at once after all.
     pub(super) fn due(&self, arrival: &Arrival<'_>) -> Option<Instant> {
         let mut wait = self.timeout.unwrap_or(SHORTEST);
         if wait > SHORTEST {
@@ -177,8 +173,7 @@ impl LinuxAcks {
         }
     }
 
-    /// The application has read data, and `unacknowledged` octets are: whether an ACK leaves now.
-    /// `is_empty` if nothing is left to read.
+    /// Whether an ACK is sent when the application has read data. `is_empty` if nothing is left to read.
     pub(super) const fn is_due_on_read(&self, unacknowledged: u32, is_empty: bool) -> bool {
         let is_end = self.pushed > 1 || (self.pushed == 1 && !self.is_interactive);
         self.is_owed && (unacknowledged > self.full_segment || (is_end && is_empty))
@@ -192,7 +187,7 @@ impl LinuxAcks {
         self.is_interactive = false;
     }
 
-    /// Data of our own leaves: what answers data that has just come is a conversation.
+    /// Our own data is sent: if it answers data that has just arrived, the connection is interactive.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         let answers = self.timeout.is_some_and(|timeout| now.since(self.latest) < timeout);
         self.is_interactive = self.is_interactive || answers;

@@ -1,4 +1,4 @@
-//! The round-trip time as a receiver can measure it that sends no data.
+//! The round-trip time measured by a receiver that sends no data.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use lasthop_packet::{Instant, Seq};
 
 use super::arrival::Echo;
 
-/// An estimate as Linux 6.18 has it (`tcp_rcv_rtt_update`): timestamps that came back, smoothed;
-/// and the smallest time in which a whole window arrived, which is a round trip if the sender fills
-/// the window, and longer else.
+/// An estimate as in Linux 6.18 (`tcp_rcv_rtt_update`): the smoothed age of echoed timestamps; and the
+/// minimum time in which a complete window arrived, which is a round trip if the sender fills the window,
+/// and otherwise longer.
 #[derive(Debug, Default)]
 pub(super) struct RoundTrip {
     /// In nanoseconds.
     estimate: Option<u64>,
-    /// The timestamp that came back last: each counts once.
+    /// The last echoed timestamp: each counts once.
     echoed: u32,
-    /// When the window was advertised that is being timed, and its end.
+    /// When the window being timed was advertised, and its end.
     timed: Option<(Instant, Seq)>,
 }
 
-/// Above so many milliseconds a timestamp that came back is nonsense.
+/// The maximum valid age of an echoed timestamp, in milliseconds.
 const OLDEST_ECHO: u32 = i32::MAX as u32 / 1_000_000;
 
 impl RoundTrip {
@@ -27,8 +27,8 @@ impl RoundTrip {
         self.estimate.map(Duration::from_nanos)
     }
 
-    /// A full segment echoes a timestamp. While data waits to be read, the application delays what
-    /// is measured: then only what is shorter counts.
+    /// A full segment echoes a timestamp. While there is unread data, the application causes a delay: then
+    /// only shorter samples count.
     pub(super) const fn on_echo(&mut self, echo: Echo, is_read: bool) {
         // An echo of 0 is none.
         if echo.value == self.echoed || echo.value == 0 {
@@ -40,7 +40,7 @@ impl RoundTrip {
         }
     }
 
-    /// Data up to `next` has arrived, and `window` octets behind it are offered.
+    /// Data up to `next` has arrived, and `window` octets after it are advertised.
     pub(super) fn on_data(&mut self, next: Seq, window: u32, now: Instant) {
         match self.timed {
             Some((_, end)) if next.before(end) => return,

@@ -1,4 +1,4 @@
-//! What of the receiving half goes on elsewhere.
+//! The receiving half in a snapshot.
 
 use lasthop_packet::{Payload, Seq};
 use serde::{Deserialize, Serialize};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use super::ReceiveSide;
 use crate::send_buffer::memory_of;
 
-/// No window is larger (RFC 7323, section 2.3).
+/// The largest possible window (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
 
-/// The receive variables, and what has arrived.
+/// The receive variables, and the data held.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Saved {
     next: Seq,
     advertised: Seq,
     unread: Vec<Payload>,
-    /// What arrived beyond a gap.
+    /// The data above a gap.
     beyond: Vec<(Seq, Payload)>,
     fin: Option<Seq>,
     fin_received: bool,
@@ -32,13 +32,13 @@ impl Saved {
         self.unread.iter().chain(self.beyond.iter().map(|(_, payload)| payload))
     }
 
-    /// Octets of memory that what has arrived takes.
+    /// Octets of memory for the data held.
     pub(crate) fn memory(&self) -> usize {
         let octets = self.payloads().map(Payload::len).fold(0, usize::saturating_add);
         memory_of(self.payloads().count(), octets)
     }
 
-    /// Whether any of it is of a simulated stream.
+    /// Whether it contains octets of simulated streams.
     pub(crate) fn is_simulated(&self) -> bool {
         self.payloads().any(Payload::is_simulated)
     }
@@ -62,8 +62,7 @@ impl ReceiveSide {
         }
     }
 
-    /// Goes on from what was saved: a fresh half that [`ReceiveSide::begin`] was called of. `None`
-    /// if it makes no sense.
+    /// Restores the saved half in a new one, after [`ReceiveSide::begin`]. `None` if the state is invalid.
     pub(crate) fn restore(&mut self, saved: Saved) -> Option<()> {
         let window = saved.advertised - saved.next;
         let is_fin_sound = match (saved.fin, saved.fin_received) {

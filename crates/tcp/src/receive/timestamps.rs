@@ -6,29 +6,29 @@ use lasthop_packet::{Instant, Seq};
 
 use super::ReceiveSide;
 
-/// For how long a timestamp says which others are old. A clock of microseconds wraps its sign in 36
-/// minutes (Linux `TCP_PAWS_WRAP`); RFC 7323, section 5.5, has 24 days for the slowest.
+/// How long TS.Recent is valid for PAWS. The sign of a microsecond clock wraps in 36 minutes (Linux
+/// `TCP_PAWS_WRAP`); RFC 7323, section 5.5, has 24 days for the slowest clock.
 const LASTS: Duration = Duration::from_secs(2147);
 
 impl ReceiveSide {
-    /// What to echo: 0 before the peer has sent a timestamp.
+    /// The timestamp to echo; 0 before the first one.
     pub(crate) fn ts_recent(&self) -> u32 {
         self.ts_recent.unwrap_or(0)
     }
 
-    /// The latest one, if the peer sends any.
+    /// TS.Recent, if the peer sends timestamps.
     pub(crate) const fn peer_timestamp(&self) -> Option<u32> {
         self.ts_recent
     }
 
-    /// Remembers a timestamp, wherever its segment lies, unless it is old.
+    /// Records a timestamp unless it is old, whatever the sequence number of its segment.
     pub(crate) fn note_later_timestamp(&mut self, value: u32, now: Instant) {
         if !self.is_old_timestamp(value, now) {
             (self.ts_recent, self.ts_recent_at) = (Some(value), Some(now));
         }
     }
 
-    /// Remembers the peer's timestamp.
+    /// Records the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
     pub(crate) fn note_timestamp(&mut self, value: u32, seq: Seq, now: Instant) {
@@ -37,7 +37,7 @@ impl ReceiveSide {
         }
     }
 
-    /// Whether the timestamp is older than what was seen (PAWS; RFC 7323, section 5.3).
+    /// Whether the timestamp is older than TS.Recent (PAWS; RFC 7323, section 5.3).
     //= RFC 7323, section 5.5: after a long idle time TS.Recent is invalid, and any segment passes.
     pub(crate) fn is_old_timestamp(&self, value: u32, now: Instant) -> bool {
         self.ts_recent.is_some_and(|recent| value.wrapping_sub(recent).cast_signed() < 0)

@@ -1,13 +1,12 @@
 //! A receive buffer that grows: dynamic right-sizing.
 //!
-//! As in Linux 6.18 (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`, `tcp_grow_window`). Two things
-//! grow: the buffer, once in a round trip, to what the sender may need in the next; and the window
-//! that is offered, with each segment, up to the buffer.
+//! As in Linux 6.18 (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`, `tcp_grow_window`): the buffer grows once in
+//! a round trip, to the size that the sender may need in the next one; and the advertised window grows with
+//! each segment, up to the buffer.
 //!
-//! The kernel counts memory, and takes a share of it for payload (`scaling_ratio`): a half until
-//! the first segment shows how much it takes. Chosen: octets of payload are counted, and the share
-//! is five eighths from the first segment on: a segment of an Ethernet frame, 1448 octets, takes
-//! 2304.
+//! The kernel counts memory, and assumes a share of it for payload (`scaling_ratio`): a half until the first
+//! segment shows its memory. We count octets of payload, with a share of five eighths from the first segment
+//! on: a segment of 1448 octets in an Ethernet frame needs 2304 octets of memory.
 
 use std::time::Duration;
 
@@ -15,26 +14,26 @@ use lasthop_packet::{Instant, Seq};
 
 /// Shorter segments do not open the window.
 const SHORTEST_SEGMENT: u32 = 128;
-/// Before anything is measured, a round trip is taken to bring so many segments.
+/// Segments assumed in a round trip before the first measurement.
 const INITIAL_SEGMENTS: u32 = 10;
 
-/// The buffer and the window that is offered, in octets.
+/// The buffer and the advertised window, in octets.
 #[derive(Debug)]
 pub(super) struct Tuning {
     buffer: u32,
-    /// The buffer grows up to this.
+    /// The maximum of the buffer.
     largest_buffer: u32,
     offered: u32,
-    /// Octets that the application has read in a round trip; the most so far.
+    /// The maximum number of octets that the application has read in a round trip.
     read_in_round_trip: u32,
-    /// When the round trip began, and which octet was to be read next then.
+    /// When the round trip began, and the next octet to read then.
     round_trip: Option<(Instant, Seq)>,
-    /// When data arrived last.
+    /// When data last arrived.
     latest: Instant,
 }
 
 impl Tuning {
-    /// With a window of `buffer` octets, half of the memory.
+    /// Begins with a window of `buffer` octets, half of the memory.
     pub(super) fn new(buffer: u32, largest_buffer: u32) -> Self {
         Self {
             buffer: largest_buffer.min(buffer.saturating_add(buffer / 4)),
@@ -46,12 +45,12 @@ impl Tuning {
         }
     }
 
-    /// The largest segment is known.
+    /// Begins the transfer with the negotiated segment size.
     pub(super) fn begin(&mut self, mss: u32) {
         self.read_in_round_trip = self.offered.min(INITIAL_SEGMENTS.saturating_mul(mss));
     }
 
-    /// A field cannot express more than `largest` octets.
+    /// Limits the window to `largest` octets.
     pub(super) fn limit(&mut self, largest: u32) {
         self.largest_buffer = self.largest_buffer.min(largest);
         self.buffer = self.buffer.min(largest);
@@ -62,19 +61,19 @@ impl Tuning {
         self.buffer
     }
 
-    /// The largest window to offer now.
+    /// The largest window to advertise now.
     pub(super) const fn offered(&self) -> u32 {
         self.offered
     }
 
-    /// Data arrived; `first` is the octet that is to be read next.
+    /// Data arrived; `first` is the next octet to read.
     pub(super) fn on_arrival(&mut self, first: Seq, now: Instant) {
         self.latest = now;
         self.round_trip.get_or_insert((now, first));
     }
 
-    /// A segment arrived, and `unread` octets wait to be read: opens the window by two segments.
-    /// Returns whether there was room for that.
+    /// A segment arrived, with `unread` octets in the buffer: opens the window by two segments. Returns whether
+    /// there was room.
     pub(super) fn open(&mut self, len: u32, mss: u32, unread: u32) -> bool {
         let room = self.buffer.saturating_sub(unread).saturating_sub(self.offered);
         if room == 0 || len < SHORTEST_SEGMENT {
@@ -84,8 +83,8 @@ impl Tuning {
         true
     }
 
-    /// The application has read what lies before `first`; `unread` octets wait behind it, and
-    /// `behind_gap` octets lie between RCV.NXT and the end of all that arrived.
+    /// The application has read everything before `first`; `unread` octets follow in order, and `behind_gap`
+    /// octets lie between RCV.NXT and the end of the data above a gap.
     pub(super) fn on_read(&mut self, first: Seq, unread: u32, behind_gap: u32, round_trip: Option<Duration>) {
         let (Some((began, from)), Some(round_trip)) = (self.round_trip, round_trip) else { return };
         if self.latest.since(began) < round_trip {
@@ -99,14 +98,13 @@ impl Tuning {
         self.round_trip = Some((self.latest, first));
     }
 
-    /// Data arrived behind a gap: while it is being filled, as much again as without it is needed.
+    /// Data arrived above a gap: while it is being filled, as much room as without it is needed in addition.
     pub(super) fn make_room_behind_gap(&mut self, behind_gap: u32) {
         self.grow(0, 1, behind_gap);
     }
 
-    /// Twice what was read, because what is measured is a round trip old; and twice the part by
-    /// which it has grown besides, because in slow start it will grow again. That is `growth /
-    /// before` of it.
+    /// Grows to twice the octets read, because the measurement is a round trip old, and more by twice their
+    /// growth (`growth / before`), because in slow start they will grow again.
     fn grow(&mut self, growth: u64, before: u64, behind_gap: u32) {
         let twice = 2 * u64::from(self.read_in_round_trip);
         let growth = (2 * twice).saturating_mul(growth) / before;

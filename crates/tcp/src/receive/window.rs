@@ -1,11 +1,10 @@
-//! The window that is offered.
+//! The advertised window.
 
 use lasthop_packet::{Payload, Seq};
 
 use super::ReceiveSide;
 
-/// The smallest shift with which a window field can express this window (RFC 7323, section 2); at most
-/// 14.
+/// The smallest shift with which a window field can express this window (RFC 7323, section 2), at most 14.
 pub(crate) const fn window_shift(window: u32) -> u8 {
     let mut shift = 0;
     while shift < 14 && window >> shift > u16::MAX as u32 {
@@ -14,8 +13,8 @@ pub(crate) const fn window_shift(window: u32) -> u8 {
     shift
 }
 
-/// The largest window up to this one that a window field scaled by `shift` can express exactly; its
-/// unit at least.
+/// The largest window up to this one that a window field scaled by `shift` can express exactly, at least
+/// its unit.
 pub(crate) const fn expressible(window: u32, shift: u8) -> u32 {
     let field = window >> shift;
     let field = if field > u16::MAX as u32 { u16::MAX as u32 } else { field };
@@ -28,7 +27,7 @@ impl ReceiveSide {
         self.largest_window.min(u32::from(u16::MAX)) as u16
     }
 
-    /// Windows are not scaled on this connection: more buffer than a field can express is of no use.
+    /// Windows are not scaled: limits the buffer to that expressible in a window field.
     pub(crate) fn forgo_scaling(&mut self) {
         self.buffer = self.buffer.min(u32::from(u16::MAX));
         if let Some(tuning) = &mut self.tuning {
@@ -49,21 +48,21 @@ impl ReceiveSide {
         Some(payload)
     }
 
-    /// Whether reading has made an ACK worth it.
+    /// Whether reading has opened the window enough for an ACK.
     #[inline]
     fn is_ack_worth_it(&self) -> bool {
         if self.linux.is_some() {
             return self.is_ack_worth_it_to_linux();
         }
-        // Two segments more, or half of the largest window, are worth an ACK of their own, as in
-        // 4.3BSD; or as many segments as one ACK is for.
+        // An ACK is sent for two segments more, or half of the largest window, as in 4.3BSD; and at least for
+        // the number of segments that one ACK is for.
         let opened = self.free().saturating_sub(self.window());
         let is_worth_it = |segments: u32| opened >= (segments * self.mss).min(self.largest_window / 2).max(1);
         is_worth_it(2) && !self.fin_received && is_worth_it(self.policy.segments_an_ack(self.segments))
     }
 
-    /// An ACK that input has left to the application's reading, or a window that is twice what is
-    /// left of it (`tcp_cleanup_rbuf` of Linux 6.18).
+    /// The same in Linux 6.18 (`tcp_cleanup_rbuf`): an ACK is due on reading, or the window is twice the rest
+    /// of the advertised one.
     #[cold]
     fn is_ack_worth_it_to_linux(&self) -> bool {
         let unacknowledged = self.next - self.last_ack_sent;
@@ -84,8 +83,8 @@ impl ReceiveSide {
         self.buffer = tuning.buffer();
     }
 
-    /// Opens the window for more segments like one that arrived, where the buffer has grown.
-    /// Returns whether it did.
+    /// Opens the window for more segments like the one that arrived, if the buffer has grown. Returns whether
+    /// it did.
     pub(super) fn open_window(&mut self, len: u32) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         let has_opened = tuning.open(len, self.mss, self.unread);
@@ -95,7 +94,7 @@ impl ReceiveSide {
         has_opened
     }
 
-    /// The window field to send, shifted; remembers what it promises.
+    /// The window field to send; records the advertised window.
     ///
     //= RFC 9293, section 3.8.6.2.2: the window opens by a segment or half of the largest window, or
     //= not at all.
@@ -103,8 +102,7 @@ impl ReceiveSide {
     pub(crate) fn advertise(&mut self, shift: u8) -> u16 {
         let acknowledged = self.acknowledges();
         let window = self.advertised - acknowledged;
-        // Rounded up, because what was promised stays promised; the buffer is over-booked by less
-        // than a unit.
+        // Rounded up, because the window must not shrink; the buffer is overbooked by less than a unit.
         let mut field = (window + ((1 << shift) - 1)) >> shift;
         let free = self.free();
         if free >= window + self.mss.min(self.largest_window / 2) && !self.withholds_acks {
@@ -115,19 +113,19 @@ impl ReceiveSide {
         field as u16
     }
 
-    /// What is left of the window that was advertised.
+    /// The rest of the advertised window.
     pub(crate) fn window(&self) -> u32 {
         self.advertised - self.next
     }
 
-    /// What may be offered.
+    /// The largest window that may be advertised now.
     #[inline]
     pub(super) fn free(&self) -> u32 {
         self.buffer.saturating_sub(self.unread).min(self.largest_window)
     }
 
-    /// No window above so many octets is offered from now on. What was offered stays so:
-    /// [`Self::advertise`] begins with that.
+    /// Limits the window to this number of octets. The advertised window does not shrink: see
+    /// [`Self::advertise`].
     pub(crate) fn limit_window(&mut self, octets: u32) {
         self.window_limit = octets;
         self.largest_window = octets.min(self.tuning.as_ref().map_or(self.buffer, |tuning| tuning.offered()));
@@ -138,12 +136,12 @@ impl ReceiveSide {
         self.ack_now = self.ack_now || self.is_ack_worth_it();
     }
 
-    /// Behind the window that was advertised.
+    /// The end of the advertised window.
     pub(crate) const fn promised(&self) -> Seq {
         self.advertised
     }
 
-    /// What was written since [`Self::promised`] was that has not left: it promises nothing.
+    /// Withdraws the windows written since [`Self::promised`], which were not sent.
     pub(crate) const fn withdraw_to(&mut self, promised: Seq) {
         self.advertised = promised;
     }

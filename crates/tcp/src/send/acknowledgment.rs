@@ -1,4 +1,4 @@
-//! What an acknowledgment does: RFC 9293, section 3.10.7.4, and RFC 5681.
+//! Processing of acknowledgments: RFC 9293, section 3.10.7.4, and RFC 5681.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use crate::congestion::AckSample;
 use crate::extension::DuplicateAckResponse;
 use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
 
-/// What is known of an acknowledgment beside its header.
+/// Properties of an acknowledgment apart from its header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckKind {
-    /// Its segment carries nothing else.
+    /// Its segment has neither data nor FIN.
     pub(crate) is_bare: bool,
     /// The peer echoes a congestion mark.
     pub(crate) is_marked: bool,
-    /// That of our FIN is the last that the connection waits for.
+    /// The acknowledgment of our FIN ends the connection.
     pub(crate) is_last: bool,
 }
 
 impl SendSide {
-    /// Takes in an acknowledgment that is not beyond what was sent.
+    /// Processes an acknowledgment up to SND.MAX.
     #[inline]
     pub(crate) fn on_ack(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
         if self.control.has_model() {
@@ -31,7 +31,7 @@ impl SendSide {
         }
     }
 
-    /// Takes in an acknowledgment, and updates the model.
+    /// Processes an acknowledgment, and updates the model.
     #[inline(never)]
     fn on_ack_with_model(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
         self.note_application_limit();
@@ -66,13 +66,13 @@ impl SendSide {
         }
     }
 
-    /// An ACK of nothing new.
+    /// An ACK without new data.
     #[inline]
     fn on_old_ack(&mut self, tcp: &Tcp, is_bare: bool, report: Report, now: Instant) {
         let (ack, window, flight) = (tcp.ack, self.peer_window.of(tcp), &self.flight);
         //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
         //= same window.
-        // Answers to window probes are none: nothing is outstanding but the probe.
+        // Answers to window probes are no duplicates: only the probe is outstanding.
         let looks_duplicate = is_bare
             && ack == flight.una
             && flight.max != flight.una
@@ -84,20 +84,20 @@ impl SendSide {
         //= RFC 9293, section 3.8.6.1: "As long as the receiving TCP peer continues to send acknowledgments in response to the
         //= probe segments, the sending TCP peer MUST allow the connection to stay open". What goes again into a closed window
         //= probes it.
-        // Nor is a peer gone that answers a split's FIN, which waits for another end.
+        // The same holds for a peer that answers a split's FIN, which waits for another end.
         if self.flight.peer_window == 0 || self.control.is_ruled_from_outside() {
             self.silence.end();
         }
         match report {
             Report::New => self.on_duplicate_ack(now),
             Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
-            // Three in a row, with nothing between them, mean a loss.
+            // Only consecutive duplicates indicate a loss.
             Report::Unused if !self.control.is_recovering() => self.control.forget_duplicate_acks(),
             Report::Unused | Report::Known => {}
         }
     }
 
-    /// The receiver echoes a congestion mark, the first for this window of data.
+    /// The first echo of a congestion mark in this window of data.
     pub(crate) fn on_congestion_mark(&mut self, now: Instant) {
         self.stats.congestion_echoes += 1;
         self.ask_recovery(now, |recovery, sender| recovery.on_congestion_mark(sender));
@@ -131,13 +131,12 @@ impl SendSide {
 
         let rtt = self.measure(tcp, now);
         let rate = self.control.rate_sample(now);
-        // What was reported before it was acknowledged counts once.
+        // Octets that were reported before they were acknowledged count once.
         let is_by_segments = self.control.goes_by_segments();
         let delivered = if is_by_segments { self.control.delivery().octets() } else { acked };
         let srtt = self.rtt.srtt();
         let sample = AckSample { now, acked: delivered, outstanding, rtt, srtt, rate };
-        // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2
-        // and 5.3).
+        // The timer restarts for the new oldest outstanding segment (RFC 6298, section 5.2 and 5.3).
         self.retransmission_timer = (self.flight.max != una).then(|| self.rtt.expiry(now));
         let after = if is_by_segments {
             self.advance_by_segments(acked, now)
@@ -153,12 +152,12 @@ impl SendSide {
         }
         match after {
             AfterAck::Recover => self.stats.fast_retransmits += 1,
-            // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
+            // The segment at SND.NXT is next in any case: after a time-out.
             AfterAck::Retransmit(seq) if seq.before(self.flight.nxt) => self.retransmit_at(seq),
             _ => {}
         }
         if self.control.is_suspicious_ack() {
-            self.look_for_another_loss(now);
+            self.check_for_another_loss(now);
         }
         self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
         if una == self.flight.max {
@@ -177,7 +176,7 @@ impl SendSide {
         self.ask_recovery(now, |recovery, sender| recovery.on_new_ack(acked, sender))
     }
 
-    /// Whether the window was in use in the last round trip. Without validation it always counts as used.
+    /// Whether the window was used in the last round trip. Without validation it always counts as used.
     #[inline]
     fn is_window_used(&self) -> bool {
         self.validation.is_none_or(|validation| validation.is_window_used(&self.flight))
@@ -196,7 +195,7 @@ impl SendSide {
         self.rtt.on_ack(tcp.ack, now, &self.flight)
     }
 
-    /// The same where RTO may go by the echo of a timestamp.
+    /// The same if timestamps may be used for RTO.
     #[inline(never)]
     fn measure_echo(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
         let echo = self.timestamp_clock.echo(tcp, now);
@@ -210,8 +209,8 @@ impl SendSide {
         self.rtt.take_timed(tcp.ack).map(|sent| now.since(sent))
     }
 
-    /// The same where each segment is timed: RTO goes by the first one that the ACK covers, which
-    /// has waited longest for it, and by the echo of a timestamp where all were sent again.
+    /// The same if each segment is timed: RTO is based on the first segment delivered, which has waited
+    /// longest for the ACK, or on the echoed timestamp if all were retransmitted.
     #[inline(never)]
     fn measure_segments(&mut self, now: Instant) -> Option<Duration> {
         let delivery = self.control.delivery();
@@ -223,8 +222,8 @@ impl SendSide {
         delivery.last_sent.map(|sent| now.since(sent))
     }
 
-    /// What an ACK reports newly is timed as what it acknowledges (`sack_rtt_us` in Linux): RTO
-    /// goes on following the path in recovery, and a back-off ends.
+    /// Newly reported data is timed like acknowledged data (`sack_rtt_us` in Linux): RTO continues to follow
+    /// the path in recovery, and back-off ends.
     fn measure_report(&mut self, now: Instant) {
         let delivery = self.control.delivery();
         if let Some(sent) = delivery.first_sent.filter(|_| delivery.acked == 0) {
@@ -279,33 +278,33 @@ impl SendSide {
         self.control.congestion_mut().on_other_ack(&sample, &self.flight);
     }
 
-    /// The first two ACKs of new data after a retransmission: is what is the oldest now lost too?
+    /// One of the first two ACKs of new data after a retransmission: checks whether the new oldest segment is lost, too.
     #[cold]
-    fn look_for_another_loss(&mut self, now: Instant) {
+    fn check_for_another_loss(&mut self, now: Instant) {
         if self.control.suspects_loss(&self.flight, now) {
             let after = self.ask_recovery(now, |recovery, sender| recovery.on_loss(0, sender));
             self.recover(after);
         }
     }
 
-    /// Does what loss recovery wants done.
+    /// Carries out the decision of loss recovery.
     fn recover(&mut self, after: AfterDuplicate) {
         if after == AfterDuplicate::Wait {
             return;
         }
         self.stats.fast_retransmits += 1;
         self.rtt.stop_timing();
-        // It is set when the segment leaves; where single segments are timed, it runs on until the
-        // oldest of them leaves again.
+        // It is started when the segment is sent; if single segments are timed, it continues until the oldest
+        // is retransmitted.
         if !self.control.goes_by_segments() {
             self.retransmission_timer = None;
         }
         match after {
             AfterDuplicate::Retransmit(seq) => {
                 self.retransmit_at(seq);
-                // Inflation lets new data go with the duplicate ACKs that follow, not with this one
-                // (thesis, section 2.3.2; 4.3BSD): that matters for small windows, where ssthresh +
-                // 3 segments is more than what is in flight.
+                // Inflation allows new data with the following duplicate ACKs, not with this one (thesis,
+                // section 2.3.2; 4.3BSD): this matters for small windows, where ssthresh + 3 segments is
+                // more than the flight.
                 self.retransmission_goes_alone = true;
             }
             AfterDuplicate::GoBack => self.flight.nxt = self.flight.una,
@@ -313,7 +312,7 @@ impl SendSide {
         }
     }
 
-    /// Has a segment sent again, ahead of new data; the timer restarts with it.
+    /// Retransmits a segment before new data; the timer restarts with it.
     fn retransmit_at(&mut self, seq: Seq) {
         self.rtt.stop_timing();
         if seq == self.flight.una {

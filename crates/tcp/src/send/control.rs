@@ -1,4 +1,4 @@
-//! Congestion control and loss recovery, and what they go by.
+//! Congestion control and loss recovery, with the retransmission queue.
 
 mod before_ack;
 
@@ -15,43 +15,43 @@ use crate::retransmission_queue::{Delivery, Echoed, RateSample, RetransmissionQu
 use crate::rtt::RttEstimator;
 use before_ack::BeforeAck;
 
-/// How much may be in the network, and what is lost of it.
+/// Decides how much may be in the network, and detects losses.
 ///
-/// - What is asked of loss recovery with every packet, whether it goes on and when it is due, is known here
-///   since the last call that can have changed it.
-/// - The queue has what is outstanding, unless sequence numbers are enough.
+/// - Whether loss recovery is active, and its deadline, are needed with every packet: they are kept from the
+///   last call that may have changed them.
+/// - The queue has the outstanding segments, unless only sequence numbers are tracked.
 pub(super) struct Control {
     congestion: Box<dyn CongestionControl>,
-    /// Nothing but the owner sets the congestion window.
+    /// Only the owner sets the congestion window.
     is_ruled_from_outside: bool,
     recovery: Box<dyn LossRecovery>,
     is_recovering: bool,
     deadline: Option<Deadline>,
     tracking: Tracking,
     queue: RetransmissionQueue,
-    /// The receiver reports what it has (RFC 2018).
+    /// The receiver sends SACK blocks (RFC 2018).
     has_reports: bool,
-    /// In a row.
+    /// Consecutive duplicate ACKs.
     duplicate_acks: u32,
     has_limited_transmit: bool,
-    /// ACKs of new data for which congestion control is asked whether it suspects another loss.
+    /// Number of next ACKs of new data at which congestion control may suspect another loss.
     suspicious_acks: u32,
-    /// Reductions of the window taken back.
+    /// Undone reductions of the window.
     undone: u64,
 }
 
-/// What recovery and congestion control go by.
+/// The data that recovery and congestion control need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tracking {
     /// Sequence numbers.
     Numbers,
     /// Single segments.
     Segments,
-    /// A model of the path, which goes by single segments too.
+    /// Single segments, for a model of the path.
     Model,
 }
 
-/// What they see and steer of the sender.
+/// The part of the sender that they read and change.
 pub(super) struct View<'a> {
     now: Instant,
     flight: &'a mut Flight,
@@ -90,11 +90,11 @@ impl Control {
         }
     }
 
-    /// It is known whether the receiver reports what it has.
+    /// It is known whether the receiver sends SACK blocks.
     pub(super) fn begin(&mut self, config: &Config, has_reports: bool) {
         self.has_reports = has_reports;
         self.recovery = config.recovery.begin(has_reports);
-        // RACK counts what has left the network itself. A window set from outside is its owner's.
+        // RACK counts the octets that have left the network itself. A window set from outside is its owner's.
         let counts_itself = self.recovery.goes_by_segments();
         self.has_limited_transmit = config.limited_transmit && !counts_itself && !self.is_ruled_from_outside;
         self.tracking = if self.congestion.rules_recovery() {
@@ -127,7 +127,7 @@ impl Control {
         self.tracking == Tracking::Model
     }
 
-    /// Whether segmentation offload may say when segments leave.
+    /// Whether segmentation offload may delay segments.
     pub(super) fn allows_offload(&self) -> bool {
         self.recovery.goes_by_segments()
     }
@@ -165,7 +165,7 @@ impl Control {
         if self.goes_by_segments() { self.queue.in_network() } else { flight.outstanding() }
     }
 
-    /// What may be outstanding, in octets, out of recovery.
+    /// The number of octets that may be outstanding, outside recovery.
     ///
     //= RFC 3042, section 2: "The amount of outstanding data would remain less than or equal to the congestion window plus 2
     //= segments."
@@ -234,19 +234,19 @@ impl Control {
         }
     }
 
-    /// How fast segments leave; None: as fast as the window allows.
+    /// The pacing rate; None: as fast as the window allows.
     pub(super) fn pacing(&self, flight: &Flight, rtt: &RttEstimator) -> Option<Pacing> {
         self.congestion.pacing().or_else(|| Pacing::fair_queueing(flight, rtt.srtt()))
     }
 
-    /// Segments of a super-packet at the rate at which segments leave.
+    /// Segments of a super-packet at the pacing rate.
     pub(super) fn super_packet(&self, flight: &Flight, rtt: &RttEstimator) -> u32 {
         let pacing = self.pacing(flight, rtt);
         pacing.map_or(u32::MAX, |pacing| pacing.super_packet(self.queue.min_rtt(), flight.mss))
     }
 
-    /// Whether congestion control takes the oldest segment for lost; what is sent again since a time-out is next
-    /// anyhow.
+    /// Whether congestion control suspects that the oldest segment is lost. Not after a time-out: it is
+    /// retransmitted then in any case.
     pub(super) fn suspects_loss(&self, flight: &Flight, now: Instant) -> bool {
         !self.is_recovering
             && flight.una != flight.max
@@ -254,7 +254,7 @@ impl Control {
             && self.congestion.suspects_loss(now, flight)
     }
 
-    /// Whether congestion control is asked of this ACK of new data whether it suspects another loss.
+    /// Whether congestion control may suspect another loss at this ACK of new data.
     #[inline]
     pub(super) const fn is_suspicious_ack(&mut self) -> bool {
         if self.suspicious_acks == 0 {
@@ -264,8 +264,8 @@ impl Control {
         true
     }
 
-    /// A segment leaves again. Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995,
-    /// section III.A).
+    /// A segment is retransmitted. Vegas checks the first two ACKs of new data after it (Brakmo and Peterson
+    /// 1995, section III.A).
     pub(super) const fn on_retransmission(&mut self) {
         self.suspicious_acks = 2;
     }
@@ -278,7 +278,7 @@ impl Control {
         self.duplicate_acks = 0;
     }
 
-    /// Calls loss recovery, and notes what it has become.
+    /// Calls loss recovery, and keeps its new state.
     pub(super) fn ask<R>(
         &mut self,
         view: View<'_>,
@@ -301,7 +301,7 @@ impl Control {
         (&mut *self.recovery, Sender { now, flight, congestion, queue, rtt, timer, undone: false })
     }
 
-    /// A segment leaves, which is entered in pieces of so many octets.
+    /// Adds a segment that is sent to the queue, in pieces of this number of octets.
     pub(super) fn enter(&mut self, segment: &SentSegment, piece: u32, timestamp: u32) {
         self.queue.set_timestamp(timestamp);
         let mut seq = segment.seq;
@@ -312,12 +312,12 @@ impl Control {
         }
     }
 
-    /// An ACK arrived that echoes this timestamp, and sequence numbers are tracked: nothing else is known of its delivery.
+    /// An ACK arrived that echoes this timestamp, and single segments are not tracked.
     pub(super) const fn set_echo(&mut self, echo: Option<Echoed>) {
         self.queue.set_echo(echo);
     }
 
-    /// An ACK came: what it says about single segments. `una` is SND.UNA before it.
+    /// Updates the queue by an ACK. `una` is SND.UNA before it.
     #[inline]
     pub(super) fn update_queue(&mut self, tcp: &Tcp, echo: Option<Echoed>, una: Seq, now: Instant) {
         self.queue.begin_ack(echo);
@@ -329,7 +329,7 @@ impl Control {
         }
     }
 
-    /// The same for loss recovery.
+    /// Passes the SACK blocks of an ACK to loss recovery.
     #[inline]
     pub(super) fn read_report(&mut self, blocks: &[(Seq, Seq)], view: View<'_>) -> Report {
         let (recovery, sender) = self.recovery_and_sender(view);
@@ -341,13 +341,13 @@ impl Control {
         self.queue.delivery()
     }
 
-    /// The rate of delivery, for a congestion control that goes by segments but has no model.
+    /// The delivery rate, for a congestion control that needs it but has no model.
     #[inline]
     pub(super) fn rate_sample(&mut self, now: Instant) -> Option<RateSample> {
         if self.tracking == Tracking::Segments { self.queue.rate_sample(now) } else { None }
     }
 
-    /// `acked` octets are acknowledged that were not, where sequence numbers are enough: then no recovery begins
+    /// `acked` octets are newly acknowledged, and only sequence numbers are tracked: then no recovery begins
     /// with an ACK of new data.
     #[inline]
     pub(super) fn advance(&mut self, acked: u32, view: View<'_>) -> AfterAck {
@@ -358,13 +358,13 @@ impl Control {
         after
     }
 
-    /// A time-out of which a scheme spares the window.
+    /// A time-out after which a scheme keeps the window.
     pub(super) fn on_spared_timeout(&mut self, flight: &mut Flight) {
         self.recovery.on_spared_timeout(flight);
         self.is_recovering = self.recovery.is_recovering();
     }
 
-    /// After a time-out, what from SND.NXT on goes again.
+    /// After a time-out, the next range to retransmit.
     pub(super) fn missing(&self, flight: &Flight) -> Missing {
         self.recovery.missing(flight)
     }
@@ -373,7 +373,7 @@ impl Control {
         self.queue.memory()
     }
 
-    /// Octets of memory that the rest has allocated.
+    /// Octets of memory that congestion control and loss recovery have allocated.
     pub(super) fn overhead(&self) -> usize {
         size_of_val(&*self.congestion)
             + self.congestion.memory()

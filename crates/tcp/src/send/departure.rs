@@ -1,18 +1,18 @@
-//! When segments leave that the window allows.
+//! When segments that the window allows are sent.
 
 use lasthop_packet::Instant;
 
 use super::pacer::Pacer;
 use super::super_packet::SuperPacket;
 
-/// What segments wait for that the window allows.
+/// When segments that the window allows are sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Departure {
-    /// Nothing.
+    /// At once.
     AtOnce,
-    /// Their time.
+    /// At the pacing rate.
     Paced(Pacer),
-    /// Others with which they make a super-packet.
+    /// With others, in a super-packet.
     InSuperPackets(SuperPacket),
 }
 
@@ -29,7 +29,7 @@ impl Departure {
         matches!(self, Self::InSuperPackets(_))
     }
 
-    /// Whether nothing has left yet that the next segment waits for.
+    /// Whether no segment was sent that the next one may have to wait for.
     #[inline]
     pub(super) fn is_unused(&self) -> bool {
         match self {
@@ -39,18 +39,18 @@ impl Departure {
         }
     }
 
-    /// When a segment that waits for its time leaves.
+    /// When a waiting segment may be sent.
     #[inline]
     pub(super) const fn timer(&self) -> Option<Instant> {
         if let Self::Paced(pacer) = self { pacer.timer() } else { None }
     }
 
-    /// When the next segment may leave.
+    /// When the next segment may be sent.
     pub(super) const fn next(&self, now: Instant) -> Instant {
         if let Self::Paced(pacer) = self { pacer.next_departure() } else { now }
     }
 
-    /// Octets of the congestion window that are not in use because a super-packet waits for more.
+    /// Octets of the congestion window that are unused because a super-packet waits for more.
     #[inline]
     pub(super) const fn held(&self) -> u32 {
         if let Self::InSuperPackets(super_packet) = self { super_packet.held() } else { 0 }

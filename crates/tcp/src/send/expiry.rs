@@ -1,4 +1,4 @@
-//! What happens when a timer expires, or a segment turns out to be too large for the path.
+//! Expiry of timers, and ICMP error messages.
 
 use lasthop_agent::Deadline;
 use lasthop_packet::Instant;
@@ -10,7 +10,7 @@ use crate::recovery::{AfterDeadline, AfterTimeout};
 use crate::state::State;
 
 impl SendSide {
-    /// When [`Self::on_deadline`] is next due for what is outstanding, and why.
+    /// The next deadline of the timers for outstanding data.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         let retransmission =
@@ -18,7 +18,7 @@ impl SendSide {
         Deadline::earliest(retransmission, self.control.deadline())
     }
 
-    /// Whether there may be another reason, [`Self::pacing_timer`] or [`Self::persist_timer`].
+    /// Whether [`Self::pacing_timer`] or [`Self::persist_timer`] may run.
     #[inline]
     pub(crate) fn has_rare_timer(&self) -> bool {
         self.departure.is_paced() | self.peer_window.is_probing()
@@ -32,7 +32,7 @@ impl SendSide {
         self.peer_window.next_probe()
     }
 
-    /// Does what is due. Returns whether the peer has been silent for too long.
+    /// Handles expired timers. Returns whether the peer has been silent for too long.
     #[must_use]
     pub(crate) fn on_deadline(&mut self, state: State, now: Instant) -> bool {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
@@ -60,15 +60,15 @@ impl SendSide {
         false
     }
 
-    /// The peer's window is still closed. As long as it answers, there is no end to asking (RFC
-    /// 9293, section 3.8.6.1).
+    /// The peer's window is still closed. Probes continue as long as the peer answers (RFC 9293, section
+    /// 3.8.6.1).
     fn on_window_probe_due(&mut self, now: Instant) {
         self.silence.lasts(now);
         self.rtt.back_off();
         self.peer_window.on_timer();
     }
 
-    /// Loss recovery's own time has come.
+    /// The timer of loss recovery has expired.
     #[cold]
     fn on_recovery_deadline(&mut self, now: Instant) {
         match self.ask_recovery(now, |recovery, sender| recovery.on_deadline(sender)) {
@@ -108,7 +108,7 @@ impl SendSide {
                 } else {
                     self.rtt.back_off();
                 }
-                // It is set when the segment leaves, with the back-off.
+                // It is started when the segment is sent, with the back-off.
                 self.retransmission_timer = None;
                 let after = if state.is_handshaking() {
                     AfterTimeout::GoBack
@@ -122,20 +122,19 @@ impl SendSide {
         }
     }
 
-    /// A router could not forward a segment that is outstanding: its next link takes packets of `mtu` octets.
-    /// Those that were larger go again at once, without a reduction of the window: nothing was lost to
-    /// congestion.
+    /// A router could not forward an outstanding segment: the MTU of its next link is `mtu`. Larger segments
+    /// are retransmitted at once, without a reduction of the window: they were not lost to congestion.
     pub(crate) fn on_packet_too_big(&mut self, mtu: u32, now: Instant) {
         let before = self.flight.mss;
         let Some(mss) = self.path_mtu.on_packet_too_big(mtu, before, now) else { return };
         self.stats.icmp_accepted += 1;
         self.flight.mss = mss;
-        self.send_too_large_again(now);
+        self.retransmit_smaller(now);
         self.flight = Flight { mss: before, ..self.flight }.with_mss(mss);
     }
 
-    /// What is outstanding in larger segments goes again in smaller ones.
-    fn send_too_large_again(&mut self, now: Instant) {
+    /// Retransmits outstanding larger segments in smaller ones.
+    fn retransmit_smaller(&mut self, now: Instant) {
         if self.flight.una == self.flight.max {
             return;
         }
@@ -150,12 +149,12 @@ impl SendSide {
         self.start_timer(now);
     }
 
-    /// Segments have so many octets from now on.
+    /// Sets the segment size.
     pub(super) fn set_mss(&mut self, mss: u32) {
         self.flight = self.flight.with_mss(mss);
     }
 
-    /// Another ICMP error message came about a segment that is outstanding.
+    /// Another ICMP error message arrived about an outstanding segment.
     pub(crate) fn on_icmp(&mut self, notice: IcmpNotice, now: Instant) {
         let before = self.retransmit.len();
         if self.call_extension(now, |extension, sender| extension.on_icmp(notice, sender)).is_some() {

@@ -1,4 +1,4 @@
-//! Our SYN: when it leaves, and what its acknowledgment begins.
+//! Our SYN and its acknowledgment.
 
 use lasthop_packet::{Instant, Seq, TcpFlags};
 
@@ -9,7 +9,7 @@ impl SendSide {
         self.iss
     }
 
-    /// Our SYN, if it is to be sent now.
+    /// Our SYN, if it must be sent now.
     #[cold]
     pub(crate) fn next_syn(&mut self, flags: TcpFlags, now: Instant) -> Option<Segment> {
         if self.flight.nxt != self.iss {
@@ -27,7 +27,7 @@ impl SendSide {
         Some(Segment::bare(self.iss, flags))
     }
 
-    /// Our SYN was sent by another end, at `sent` if that times its answer.
+    /// Our SYN was sent by the end whose place is taken, at `sent` if its answer measures the round trip.
     pub(crate) fn on_syn_sent_elsewhere(&mut self, sent: Option<Instant>) {
         self.flight.nxt = self.iss + 1;
         self.flight.max = self.iss + 1;
@@ -36,7 +36,7 @@ impl SendSide {
         }
     }
 
-    /// There was no handshake, but our SYN counts as acknowledged.
+    /// Treats our SYN as acknowledged, without a handshake.
     pub(crate) fn skip_syn(&mut self) {
         self.flight.una = self.iss + 1;
         self.flight.nxt = self.flight.una;
@@ -47,7 +47,7 @@ impl SendSide {
         self.flight.nxt = self.flight.una;
     }
 
-    /// Whether this number acknowledges our SYN, and that has left.
+    /// Whether this number acknowledges our SYN, and that was sent.
     pub(crate) fn is_syn_acknowledged_by(&self, ack: Seq) -> bool {
         ack == self.iss + 1 && ack == self.flight.max
     }

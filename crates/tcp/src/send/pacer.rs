@@ -1,26 +1,25 @@
-//! When the next segment may leave, as Linux 6.18 has it (`tcp_pacing_check`,
-//! `tcp_update_skb_after_send`): a burst leaves at once, and the next one when the rate allows it.
+//! Pacing as in Linux 6.18 (`tcp_pacing_check`, `tcp_update_skb_after_send`): a burst is sent at once, and
+//! the next one when the rate allows it.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// So many segments leave unpaced when the connection begins.
+/// Number of segments that are not paced at the beginning of the connection.
 const UNPACED: u32 = 10;
 
-/// When the next segment leaves.
+/// When the next segment is sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pacer {
     /// The earliest time for the next burst.
     next: Instant,
-    /// When the current burst left, how many more segments it may have, and by how much it was
-    /// late.
+    /// The time of the current burst, its remaining segments, and its lateness.
     began: Option<Instant>,
     left: u32,
     credit: Duration,
     /// Segments sent so far, up to [`UNPACED`].
     sent: u32,
-    /// A segment waits until then.
+    /// The time that a segment waits for.
     timer: Option<Instant>,
 }
 
@@ -29,23 +28,22 @@ impl Pacer {
         self.next
     }
 
-    /// When a segment that waits may leave.
+    /// When a waiting segment may be sent.
     pub(super) const fn timer(&self) -> Option<Instant> {
         self.timer
     }
 
-    /// A segment waits for the next departure, or none does.
+    /// Sets whether a segment waits for the next departure.
     pub(super) fn set_timer(&mut self, waits: bool) {
         self.timer = waits.then_some(self.next);
     }
 
-    /// Its time has come, if `now` is not before it.
+    /// Stops the timer if it has expired.
     pub(super) fn on_deadline(&mut self, now: Instant) {
         self.timer = self.timer.filter(|at| *at > now);
     }
 
-    /// Whether a segment has to wait; if it has not, and no burst is leaving, one of `segments()`
-    /// begins.
+    /// Whether a segment has to wait. If not, and there is no current burst, one of `segments()` begins.
     pub(super) fn holds(&mut self, now: Instant, segments: impl FnOnce() -> u32) -> bool {
         if self.began == Some(now) && self.left > 0 {
             return false;
@@ -58,7 +56,7 @@ impl Pacer {
         false
     }
 
-    /// A segment leaves; `rate` is in octets a second.
+    /// A segment is sent; `rate` is in octets per second.
     pub(super) fn on_sent(&mut self, octets: u32, now: Instant, rate: u64) {
         self.next = self.next.max(now);
         self.left = self.left.saturating_sub(1);
@@ -68,7 +66,7 @@ impl Pacer {
             return;
         }
         let takes = Duration::from_nanos(u64::from(octets) * 1_000_000_000 / rate.max(1));
-        // Time lost since the last burst is made up for, by half of what this one takes.
+        // The lateness of the last burst is made up for, by at most half of the time of this one.
         let made_up = self.credit.min(takes / 2);
         self.credit -= made_up;
         self.next += takes.saturating_sub(made_up);

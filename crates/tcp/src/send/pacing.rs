@@ -1,22 +1,21 @@
-//! When segments that the window allows leave: pacing, and segmentation offload as far as it says when
-//! segments leave (`tcp_tso_should_defer`, Linux 6.18).
+//! Pacing, and the delays of segmentation offload (`tcp_tso_should_defer`, Linux 6.18).
 //!
-//! A simulated host has no queue below TCP but that of its link, and that takes packets at once:
-//! there is nothing for TCP small queues to limit.
+//! The only queue below TCP in a simulated host is that of its link, which accepts packets at once: TCP
+//! small queues would have nothing to limit.
 
 use lasthop_packet::Instant;
 
 use super::{Departure, End, SendSide};
 use crate::congestion::SentSegment;
 
-/// So much of the window is enough to be sent (`tcp_tso_win_divisor`).
+/// The part of the window that is sent without delay (`tcp_tso_win_divisor`).
 const ENOUGH: u32 = 3;
 
-/// No IP packet has more payload.
+/// The largest payload of an IP packet with headers of maximum length.
 const LARGEST_PAYLOAD: u32 = 65_535 - 60 - 60;
 
 impl SendSide {
-    /// Whether what could leave has to wait for its time.
+    /// Whether the next segment has to wait for its time.
     #[inline(never)]
     pub(super) fn is_held_back(&mut self, now: Instant) -> bool {
         let Departure::Paced(pacer) = &mut self.departure else { return false };
@@ -31,7 +30,7 @@ impl SendSide {
         holds
     }
 
-    /// A segment leaves: the next one waits for it.
+    /// A segment is sent: sets the time of the next one.
     #[inline(never)]
     pub(super) fn pace(&mut self, segment: &SentSegment) {
         self.control.restart_model(&mut self.flight, segment.now);
@@ -42,24 +41,24 @@ impl SendSide {
         }
     }
 
-    /// Octets of a super-packet at SND.NXT of at most `segments` segments of `room` octets each, of
-    /// which at least one fits into the window.
+    /// Octets of a super-packet at SND.NXT of at most `segments` segments of `room` octets each, at least one
+    /// of which fits into the window.
     pub(super) fn super_packet_len(&self, window: u32, room: u32, segments: u32) -> u32 {
         let segments = segments.min(LARGEST_PAYLOAD / room).max(1);
         let in_flight = self.flight.in_flight();
         let usable = self.stream.limit(window).saturating_sub(in_flight);
         let unsent = self.stream.len().saturating_sub(u64::from(in_flight));
         let len = unsent.min(u64::from(usable.min(room * segments))) as u32;
-        // Full segments, unless it is the last data that there is.
+        // Full segments, unless it contains the last data.
         if u64::from(len) == unsent { len } else { len / room * room }
     }
 
-    /// Whether new data waits for the next ACK, because less than a super-packet could leave now. If
-    /// not, a super-packet begins, or goes on.
+    /// Whether new data waits for the next ACK, because less than a super-packet could be sent now. If not,
+    /// a super-packet begins, or continues.
     #[inline(never)]
     pub(super) fn waits_for_more(&mut self, now: Instant) -> bool {
         let Departure::InSuperPackets(super_packet) = &mut self.departure else { return false };
-        if super_packet.goes_on(now) {
+        if super_packet.includes_next(now) {
             return false;
         }
         let (flight, mss) = (&self.flight, self.flight.mss);
@@ -73,8 +72,8 @@ impl SendSide {
         };
         let unsent = self.stream.len().saturating_sub(flight.in_flight().into());
         let is_last = self.stream.end() > End::Open && unsent <= LARGEST_PAYLOAD.into();
-        // What is not even a segment does not leave anyhow. The last segment always does, and so does what ends
-        // with FIN: it does not get larger.
+        // Less than a segment is not sent in any case. The last segment is always sent, and so is data that
+        // ends with FIN: it does not get larger.
         let waits = limit >= mss
             && limit < most.saturating_mul(mss)
             && limit < flight.cwnd.min(flight.peer_window) / ENOUGH
@@ -85,7 +84,7 @@ impl SendSide {
         if !waits {
             super_packet.begin((limit / mss).min(most));
         } else if by_cwnd <= by_peer {
-            // The window is full but for what waits.
+            // The window is full except for the waiting octets.
             super_packet.hold(limit);
             if let Some(validation) = &mut self.validation {
                 validation.on_window_full(flight);

@@ -1,11 +1,10 @@
-//! How large segments may be on their path: path MTU discovery (RFC 1191, RFC 8201), and the search where
-//! routers drop larger packets without a message (RFC 4821; `tcp_mtu_probing` = 1 in Linux).
+//! Path MTU discovery (RFC 1191, RFC 8201), and the search for the MTU if routers drop larger packets
+//! without a message (RFC 4821; `tcp_mtu_probing` = 1 in Linux).
 //!
-//! - A router states what its next link takes. Segments have that size from then on.
-//! - Time-outs in a row may have the same cause without a message: each from the third on makes segments
-//!   smaller.
-//! - From time to time one segment has the size again that the ends agreed on; once it is acknowledged, all
-//!   have.
+//! - A router reports the MTU of its next link. Segments fit into it from then on.
+//! - Consecutive time-outs may have the same cause without a message: each from the third on reduces the
+//!   segment size.
+//! - From time to time, a probe has the negotiated size again; once it is acknowledged, all segments have.
 
 use std::time::Duration;
 
@@ -13,62 +12,61 @@ use lasthop_packet::{Instant, Seq};
 
 use crate::congestion::SentSegment;
 
-/// The time from a router's message to the next trial of a larger segment (RFC 1191, section 6.3), and the
-/// longest time between trials that fail.
+/// The time from a router's message to the next probe (RFC 1191, section 6.3), and the maximum time between
+/// probes that are lost.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
-/// The pause after the first larger segment that was lost; it doubles.
+/// The pause after the first lost probe; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time-outs in a row after which segments may be too large for the path (Linux `tcp_retries1`).
+/// Consecutive time-outs after which segments may be too large for the path (Linux `tcp_retries1`).
 const BLACK_HOLE_TIMEOUTS: u32 = 3;
 
-/// Payloads, options included, that are tried then, one after the other: Linux's `tcp_base_mss`, and half
-/// of it, which fits into the 576 octets that every IPv4 host takes.
+/// Payloads, options included, that are tried then, in this order: Linux's `tcp_base_mss`, and half of it,
+/// which fits into the 576 octets that every IPv4 host accepts.
 const SMALLER_V4: [u32; 2] = [1024, 512];
 
-/// What fits into the least MTU of IPv6 (RFC 8200, section 5).
+/// The payload that fits into the minimum MTU of IPv6 (RFC 8200, section 5).
 const SMALLER_V6: [u32; 1] = [1280 - 40 - 20];
 
-/// An IPv4 router that takes less may fragment what is sent: who can forge its message is to cost us no
-/// more than this (Linux `min_pmtu`).
+/// For a smaller MTU, IPv4 routers may fragment packets: a bound for the harm of forged messages (Linux
+/// `min_pmtu`).
 const LEAST_MTU_V4: u32 = 552;
 
-/// What is known of the path's MTU.
+/// The state of path MTU discovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathMtu {
-    /// Payload of the largest segment that the ends have agreed on, fixed options subtracted.
+    /// Payload of the largest negotiated segment, without fixed options.
     agreed: u32,
-    /// Octets of the options that every segment has.
+    /// Octets of the options in every segment.
     options: u32,
     is_ipv4: bool,
     /// Smaller segments are tried after time-outs.
     searches: bool,
     probe: Probe,
-    /// Probes that were lost in a row.
+    /// Consecutive lost probes.
     lost_probes: u32,
-    /// Time-outs since something was acknowledged.
+    /// Time-outs since the last acknowledgment of new data.
     timeouts: u32,
-    /// The path takes so little that routers may fragment what is sent.
+    /// The MTU is so small that routers may fragment packets.
     may_fragment: bool,
 }
 
-/// A segment that is larger than those that are known to pass.
+/// The state of the probe: a segment larger than those known to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
-    /// Segments have the size that was agreed on.
+    /// Segments have the negotiated size.
     Needless,
-    /// None before this time.
+    /// No probe before this time.
     NotBefore(Instant),
-    /// The next segment that is long enough is one.
+    /// The next segment that is long enough is a probe.
     Due,
-    /// It is on its way.
+    /// The probe is in the network.
     UnderWay { seq: Seq, end: Seq },
 }
 
 impl PathMtu {
-    /// As far as is known, the path takes the segments that the ends have agreed on.
-    /// `searches` if smaller ones are tried after time-outs.
+    /// Segments have the negotiated size; `searches` if smaller ones are tried after time-outs.
     pub(super) const fn new(agreed: u32, is_ipv4: bool, searches: bool) -> Self {
         Self {
             agreed,
@@ -82,12 +80,12 @@ impl PathMtu {
         }
     }
 
-    /// The ends have agreed on segments of `agreed` octets beside `options` octets that every segment has.
+    /// Segments of `agreed` octets were negotiated, and `options` octets of options in each.
     pub(super) const fn begin(&mut self, agreed: u32, options: u32) {
         *self = Self { options, ..Self::new(agreed, self.is_ipv4, self.searches) };
     }
 
-    /// Goes on elsewhere: segments have `mss` octets now, and the first larger one is tried after `pause`
+    /// Restores a saved state: segments have `mss` octets now, and the first probe is due after `pause`
     /// seconds.
     pub(super) fn restore(&mut self, agreed: u32, mss: u32, pause: u16, now: Instant) {
         self.begin(agreed, self.options);
@@ -96,7 +94,7 @@ impl PathMtu {
         }
     }
 
-    /// For how many seconds no larger segment is tried.
+    /// Seconds until the next probe is due.
     pub(super) fn pause(&self, now: Instant) -> u16 {
         let Probe::NotBefore(at) = self.probe else { return 0 };
         at.since(now).as_millis().div_ceil(1000).try_into().unwrap_or(u16::MAX)
@@ -110,7 +108,7 @@ impl PathMtu {
         self.may_fragment
     }
 
-    /// Octets of the next segment, if those that are known to pass have `mss`.
+    /// Octets of the next segment, if segments have `mss`.
     pub(super) fn room(&self, mss: u32) -> u32 {
         if self.probe == Probe::Due { self.agreed } else { mss }
     }
@@ -119,7 +117,7 @@ impl PathMtu {
         matches!(self.probe, Probe::UnderWay { seq: probe, .. } if probe == seq)
     }
 
-    /// A segment leaves.
+    /// A segment is sent.
     #[inline]
     pub(super) fn on_sent(&mut self, segment: &SentSegment, mss: u32) {
         if self.probe != Probe::Needless {
@@ -139,13 +137,13 @@ impl PathMtu {
         }
     }
 
-    /// A router says what its next link takes, of a segment that is outstanding, where segments have `mss`
-    /// octets. Returns how many they have from now on; `None` if the message says nothing new.
+    /// A router reports the MTU of its next link, for an outstanding segment. Segments have `mss` octets.
+    /// Returns their new size; `None` if the message reports nothing new.
     pub(super) fn on_packet_too_big(&mut self, mtu: u32, mss: u32, now: Instant) -> Option<u32> {
         let (headers, least) = if self.is_ipv4 { (40, LEAST_MTU_V4) } else { (60, 0) };
         let fragments = mtu < least && !self.may_fragment;
         let fits = mtu.max(least).saturating_sub(headers + self.options).max(1);
-        // One message for each of many segments says the same (RFC 1191, section 6.5).
+        // There may be a message for each of many segments (RFC 1191, section 6.5).
         if !self.lose_probe(now) && fits >= mss && !fragments {
             return None;
         }
@@ -154,8 +152,8 @@ impl PathMtu {
         Some(fits.min(mss))
     }
 
-    /// A time-out: what is lost again and again may be too large for the path. `oldest` are the octets of the
-    /// oldest outstanding segment. Returns how many segments have from now on, if they become smaller.
+    /// A time-out: a segment that is lost repeatedly may be too large for the path. `oldest`: octets of the
+    /// oldest outstanding segment. Returns the new size of segments, if they become smaller.
     pub(super) fn on_timeout(&mut self, oldest: u32, now: Instant) -> Option<u32> {
         self.timeouts += 1;
         if !self.searches || self.timeouts < BLACK_HOLE_TIMEOUTS {
@@ -167,7 +165,7 @@ impl PathMtu {
         Some(mss)
     }
 
-    /// A probe that is on its way is lost. Whether there was one.
+    /// The probe in the network, if any, is lost. Returns whether there was one.
     fn lose_probe(&mut self, now: Instant) -> bool {
         let was_under_way = matches!(self.probe, Probe::UnderWay { .. });
         if was_under_way {
@@ -178,7 +176,7 @@ impl PathMtu {
         was_under_way
     }
 
-    /// Everything before `una` is acknowledged. Returns how large segments may be now, if a probe is.
+    /// Everything before `una` is acknowledged. Returns the new size of segments, if the probe is.
     #[inline]
     pub(super) fn on_new_ack(&mut self, una: Seq, now: Instant) -> Option<u32> {
         self.timeouts = 0;
@@ -202,7 +200,7 @@ impl PathMtu {
         }
     }
 
-    /// Segments are smaller than agreed from now on; none is larger before this time.
+    /// Segments are smaller than negotiated, without a probe before this time.
     fn reduce(&mut self, at: Instant) {
         self.probe = match self.probe {
             Probe::NotBefore(before) => Probe::NotBefore(before.max(at)),

@@ -1,4 +1,4 @@
-//! What of the sending half goes on elsewhere.
+//! The sending half in a snapshot.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 use crate::state::State;
 
-/// No estimate of the round-trip time that goes on elsewhere is longer.
+/// The longest valid estimate of the round-trip time in a snapshot.
 const LONGEST_RTT: Duration = Duration::from_secs(3600);
 
-/// The send variables, and what is not acknowledged. Whether the application has closed is kept beside it.
+/// The send variables and the unacknowledged data. Whether the application has closed is saved separately.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Saved {
-    /// Where the timestamp clock stood.
+    /// The value of the timestamp clock.
     clock: u32,
     iss: Seq,
     una: Seq,
@@ -30,9 +30,9 @@ pub(crate) struct Saved {
     peer_window: u32,
     window_reported_at: Seq,
     mss: u32,
-    /// Payload of the largest segment that the ends have agreed on.
+    /// Payload of the largest negotiated segment.
     agreed_mss: u16,
-    /// For how many seconds none that is larger than `mss` is tried.
+    /// Seconds until a segment larger than `mss` is tried.
     mtu_pause: u16,
     cwnd: u32,
     ssthresh: u32,
@@ -40,10 +40,10 @@ pub(crate) struct Saved {
     urgent: UrgentMarks,
 }
 
-/// The smoothed round-trip time and its variation, if anything was measured.
+/// The smoothed round-trip time and its variation, if measured.
 pub(crate) type SavedRtt = Option<(Duration, Duration)>;
 
-/// Whether a connection that goes on has this estimate.
+/// Whether the estimate is valid.
 pub(crate) fn is_rtt_sound(rtt: SavedRtt) -> bool {
     rtt.is_none_or(|(srtt, variation)| srtt.max(variation) <= LONGEST_RTT)
 }
@@ -53,18 +53,18 @@ impl Saved {
         self.iss
     }
 
-    /// Octets of memory that it takes for what it holds, with an entry for each segment that is outstanding.
+    /// Octets of memory for the data, with an entry for each outstanding segment.
     pub(crate) fn memory(&self) -> usize {
         let segments = (self.max - self.una).div_ceil(self.mss.max(1)) as usize;
         self.buffer.memory().saturating_add(segments.saturating_mul(RetransmissionQueue::MEMORY_OF_ONE))
     }
 
-    /// Whether it has octets of simulated streams.
+    /// Whether it contains octets of simulated streams.
     pub(crate) fn is_simulated(&self) -> bool {
         self.buffer.is_simulated()
     }
 
-    /// Whether a connection in this state can have a sender like this.
+    /// Whether a connection in this state can have this sender.
     pub(crate) fn is_sound(&self, state: State, close_requested: bool) -> bool {
         let outstanding = self.max - self.una;
         let end = end(state, close_requested);
@@ -85,7 +85,7 @@ impl Saved {
     }
 }
 
-/// How far the end of the stream has come in a state.
+/// The end of the stream in this state.
 const fn end(state: State, close_requested: bool) -> End {
     match state {
         State::FinWait1 | State::Closing | State::LastAck => End::Sent,
@@ -116,7 +116,7 @@ impl SendSide {
         (saved, self.rtt.estimate())
     }
 
-    /// Goes on from what was saved, in a connection that has just begun.
+    /// Restores the saved half in a new connection.
     pub(crate) fn restore(
         &mut self,
         (saved, rtt): (Saved, SavedRtt),
@@ -137,14 +137,14 @@ impl SendSide {
             self.rtt = RttEstimator::known(config.rto, srtt, variation);
         }
         if state.is_handshaking() {
-            // The SYN goes again: a duplicate is answered, and one that never left is needed.
+            // The SYN is sent again: a duplicate is answered, and it may never have been sent.
             self.repeat_syn();
         } else {
             self.resume(now);
         }
     }
 
-    /// What is outstanding counts as sent now.
+    /// Outstanding data counts as sent now.
     fn resume(&mut self, now: Instant) {
         let (seq, end) = (self.flight.una, self.flight.max);
         if self.control.goes_by_segments() {

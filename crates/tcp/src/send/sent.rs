@@ -1,4 +1,4 @@
-//! What is known and learned of a segment that leaves.
+//! Accounting of sent segments.
 
 use lasthop_packet::{Instant, Seq};
 
@@ -6,8 +6,8 @@ use super::{Departure, SendSide};
 use crate::congestion::SentSegment;
 
 impl SendSide {
-    /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts
-    /// the timer.
+    /// A segment from `seq` to SND.NXT is sent: times it or counts it as a retransmission, and starts the
+    /// timer.
     #[inline]
     pub(super) fn account_for(&mut self, seq: Seq, now: Instant) {
         if self.validation.is_some() {
@@ -15,7 +15,7 @@ impl SendSide {
         }
         let is_retransmission = seq != self.flight.max;
         if self.flight.nxt.after(self.flight.max) {
-            // Only what is wholly new is timed (RFC 6298, section 3).
+            // Only completely new segments are timed (RFC 6298, section 3).
             if !is_retransmission {
                 self.rtt.time_segment(seq, now);
             }
@@ -32,7 +32,7 @@ impl SendSide {
         }
     }
 
-    /// The segment at `seq` is about to leave: the window shrinks if nothing has left for long.
+    /// The segment at `seq` is about to be sent: shrinks the window after an idle time.
     #[inline(never)]
     fn shrink_if_idle(&mut self, seq: Seq, now: Instant) {
         let Some(validation) = &mut self.validation else { return };
@@ -43,7 +43,7 @@ impl SendSide {
         }
     }
 
-    /// Tells whoever goes by it that a segment leaves.
+    /// Reports a sent segment to the parts that need it.
     #[inline]
     pub(super) fn announce(&mut self, segment: &SentSegment) {
         self.control.congestion_mut().on_sent(segment);

@@ -1,19 +1,18 @@
-//! What the application sends, and how far its end has come.
+//! The data that the application sends, and its end.
 
 use lasthop_packet::{Payload, Seq, TcpFlags};
 
 use super::urgent::UrgentMarks;
 use crate::send_buffer::SendBuffer;
 
-/// The data that the application has written and the peer has not acknowledged, from SND.UNA on, and the
-/// end of it.
+/// The unacknowledged data, from SND.UNA on, and its end.
 ///
-/// - Once the application has closed, nothing is added.
-/// - FIN takes up the number behind the last octet.
+/// - Nothing is added after the application has closed.
+/// - FIN has the number after the last octet.
 #[derive(Debug)]
 pub(crate) struct Stream {
     buffer: SendBuffer,
-    /// Octets that the application's send buffer takes.
+    /// Size of the send buffer in octets.
     most: u32,
     end: End,
     /// More will be written soon.
@@ -21,7 +20,7 @@ pub(crate) struct Stream {
     urgent: UrgentMarks,
 }
 
-/// How far the end of the stream has come.
+/// The state of the end of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// More may be written.
@@ -35,13 +34,13 @@ pub(crate) enum End {
 }
 
 impl Stream {
-    /// In a send buffer of `most` octets.
+    /// An empty stream with a send buffer of `most` octets.
     pub(super) fn new(most: u32) -> Self {
         let (buffer, urgent) = (SendBuffer::default(), UrgentMarks::default());
         Self { buffer, most, end: End::Open, expects_more: false, urgent }
     }
 
-    /// It goes on elsewhere.
+    /// Restores a saved stream.
     pub(super) fn restore(&mut self, buffer: SendBuffer, urgent: UrgentMarks, end: End) {
         (self.buffer, self.urgent, self.end) = (buffer, urgent, end);
     }
@@ -58,7 +57,7 @@ impl Stream {
         self.expects_more = more;
     }
 
-    /// Forgets everything beyond the first `octets`.
+    /// Discards everything after the first `octets`.
     pub(super) fn truncate(&mut self, octets: u64) {
         self.buffer.truncate(octets);
     }
@@ -75,7 +74,7 @@ impl Stream {
         self.end = End::Sent;
     }
 
-    /// Everything that was sent is acknowledged. If FIN was sent, so is FIN.
+    /// Everything that was sent is acknowledged, including FIN.
     pub(super) fn on_all_acknowledged(&mut self) {
         if self.end == End::Sent && self.buffer.is_empty() {
             self.end = End::Acknowledged;
@@ -99,13 +98,13 @@ impl Stream {
         self.buffer.len()
     }
 
-    /// What may be outstanding of `window` octets: a send buffer that is full takes no more.
+    /// The part of a window of `window` octets that the send buffer can fill.
     #[inline]
     pub(super) fn limit(&self, window: u32) -> u32 {
         window.min(self.most)
     }
 
-    /// What was written and is in the send buffer, but not among the first `outstanding` octets.
+    /// Octets in the send buffer after the first `outstanding` ones.
     pub(super) fn unsent(&self, outstanding: u32) -> u64 {
         self.len().min(u64::from(self.most)).saturating_sub(u64::from(outstanding))
     }
@@ -128,8 +127,8 @@ impl Stream {
         (payload, if is_last { TcpFlags::ACK.with(TcpFlags::PSH) } else { TcpFlags::ACK })
     }
 
-    /// Everything before `una` is acknowledged, `octets` more than before, of which SYN and FIN may be one
-    /// each. Returns how many of them were data.
+    /// Everything before `una` is acknowledged, `octets` of it newly, with SYN and FIN counted as one each.
+    /// Returns the number of newly acknowledged octets of data.
     #[inline]
     pub(super) fn acknowledge(&mut self, octets: u32, una: Seq) -> u64 {
         let data = u64::from(octets).min(self.buffer.len());

@@ -1,4 +1,4 @@
-//! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
+//! The next segment to send: RFC 9293, section 3.8, and RFC 5681.
 
 use lasthop_packet::{Instant, Payload, Seq, TcpFlags};
 
@@ -7,39 +7,39 @@ use crate::congestion::SentSegment;
 use crate::recovery::{Chance, Missing, Next};
 use crate::state::State;
 
-/// What is decided about a segment before it is written.
+/// A segment without its header.
 pub(crate) struct Segment {
     pub seq: Seq,
     pub flags: TcpFlags,
     pub payload: Payload,
-    /// It has data, none of which was sent before, and is no window probe.
+    /// It has only new data, and is not a window probe.
     pub is_new_data: bool,
 }
 
 impl Segment {
-    /// One without data.
+    /// A segment without data.
     pub(crate) const fn bare(seq: Seq, flags: TcpFlags) -> Self {
         Self { seq, flags, payload: Payload::EMPTY, is_new_data: false }
     }
 }
 
-/// What is to be sent, where that is seen at a glance: after most packets nothing, or an ACK. Where it is
-/// not, [`SendSide::next_segment`] finds out, with the same result.
+/// Fast checks of the most common cases: nothing or only an ACK to send. [`SendSide::next_segment`] has the
+/// same result.
 impl SendSide {
-    /// Whether there is nothing to send, as at a sender whose window is full. `room` as for
+    /// Whether there is nothing to send, as at a sender whose window is full. `room` as in
     /// [`Self::next_segment`].
     #[inline]
     pub(crate) fn is_idle(&self, room: impl FnOnce() -> u32) -> bool {
         (self.stream.len() == 0 || self.is_window_full(room())) && self.has_nothing_special()
     }
 
-    /// Whether new data is all that there may be to send.
+    /// Whether there is nothing to send but new data.
     #[inline]
     fn has_nothing_special(&self) -> bool {
         self.stream.end() == End::Open && !self.retransmission_goes_alone && self.retransmit.is_empty()
     }
 
-    /// Whether new data has to wait for an ACK, and nothing else is to be done for it.
+    /// Whether new data has to wait for an ACK.
     #[inline]
     fn is_window_full(&self, room: u32) -> bool {
         let flight = &self.flight;
@@ -54,7 +54,7 @@ impl SendSide {
             && self.departure.is_at_once()
     }
 
-    /// Whether nothing is to be sent and nothing is outstanding, as at the receiver of a transfer.
+    /// Whether there is nothing to send and nothing outstanding, as at the receiver of a transfer.
     #[inline]
     pub(crate) fn is_at_rest(&self) -> bool {
         self.stream.len() == 0
@@ -66,8 +66,8 @@ impl SendSide {
 }
 
 impl SendSide {
-    /// The next segment with data or FIN, once the SYN is acknowledged. `room` is [`Self::segment_room`], or
-    /// less.
+    /// The next segment with data or FIN, once the SYN is acknowledged. `room` is at most
+    /// [`Self::segment_room`].
     #[inline]
     pub(crate) fn next_segment(&mut self, room: u32, now: Instant) -> Option<Segment> {
         if self.departure.is_paced() && self.is_held_back(now) {
@@ -80,15 +80,15 @@ impl SendSide {
         }
     }
 
-    /// Nothing leaves before the next input.
+    /// Nothing more is sent before the next input.
     #[inline]
     pub(crate) fn on_nothing_sent(&mut self, now: Instant) {
         self.retransmission_goes_alone = false;
         self.keep_timer(now);
     }
 
-    /// As long as anything is outstanding, a timer runs for it, even if nothing of it may leave now or
-    /// all of it was reported: a receiver may give up what it has reported (RFC 2018, section 8).
+    /// Starts the retransmission timer if anything is outstanding and no timer runs, even if everything was
+    /// reported: a receiver may discard data that it has reported (RFC 2018, section 8).
     #[inline]
     fn keep_timer(&mut self, now: Instant) {
         let is_timed = self.retransmission_timer.is_some()
@@ -99,10 +99,9 @@ impl SendSide {
         }
     }
 
-    /// The number of what takes up none. It is behind all that was sent, not SND.NXT: after a time-out
-    /// that lies where the peer has been already, and the peer would answer the ACK instead of reading
-    /// it. So it would where its window is closed, and what was sent into that is not taken: then it is
-    /// the window's end (Linux `tcp_acceptable_seq`).
+    /// The sequence number of an empty segment: SND.MAX, not SND.NXT, which after a time-out may be below
+    /// the peer's RCV.NXT: the peer would answer the ACK instead of processing it. For the same reason it
+    /// is the window's end if the window is closed (Linux `tcp_acceptable_seq`).
     pub(crate) const fn bare_number(&self, state: State) -> Seq {
         let is_closed = self.flight.peer_window == 0 && !state.is_handshaking();
         if is_closed { self.flight.una } else { self.flight.max }
@@ -127,7 +126,7 @@ impl SendSide {
         None
     }
 
-    /// A segment again, of `len` octets at most.
+    /// A retransmission of at most `len` octets.
     fn retransmission(&mut self, seq: Seq, len: u32, room: u32, now: Instant) -> Segment {
         self.rtt.stop_timing();
         self.control.on_retransmission();
@@ -140,15 +139,15 @@ impl SendSide {
             self.start_timer(now);
         }
         self.stats.retransmits += 1;
-        // The last segment carries the FIN along if that is out already.
+        // The last segment has FIN, if that was sent before.
         if self.stream.end() >= End::Sent && position + payload.len() as u64 == self.stream.len() {
             flags = flags.with(TcpFlags::FIN);
         }
         Segment { seq, flags, payload, is_new_data: false }
     }
 
-    /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`],
-    /// so that it is built in place.
+    /// The next segment apart from requested retransmissions. There is only one call of
+    /// [`Self::transmit_next`], so that the segment is built in place.
     #[inline]
     fn transmit_more(&mut self, room: u32, now: Instant) -> Option<Segment> {
         let mut segments = 1;
@@ -157,7 +156,7 @@ impl SendSide {
                 Next::ByWindow => (self.flight.window(), room),
                 Next::New => (self.flight.peer_window, room),
                 Next::Again(seq, len) => return Some(self.retransmission(seq, len, room, now)),
-                // With nothing outstanding no ACK would come: a closed window is probed.
+                // With nothing outstanding, no ACK would arrive: a closed window is probed.
                 Next::Nothing if self.flight.in_flight() == 0 && self.flight.peer_window == 0 => (0, room),
                 Next::Nothing => return None,
             }
@@ -173,7 +172,7 @@ impl SendSide {
         self.transmit_next(window, (most, segments), now)
     }
 
-    /// What recovery wants to leave next.
+    /// The next segment by loss recovery.
     #[cold]
     fn next_in_recovery(&mut self, room: u32, now: Instant) -> Next {
         let is_new_data = self.next_len(self.flight.peer_window, room) > 0 || self.is_fin_next();
@@ -181,33 +180,33 @@ impl SendSide {
         self.ask_recovery(now, |recovery, sender| recovery.next(sender, chance))
     }
 
-    /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns
-    /// what may be outstanding, and how much may go at once.
+    /// After a time-out: moves SND.NXT over reported data. Returns the window, and the maximum length of the
+    /// next segment.
     #[cold]
     fn skip_what_is_reported(&mut self, room: u32) -> (u32, u32) {
         let Missing { from, to, left } = self.control.missing(&self.flight);
         self.flight.nxt = from;
         let window = self.flight.cwnd.saturating_add(left).min(self.flight.peer_window);
-        // What ends at SND.MAX may go on with new data.
+        // A segment that reaches SND.MAX may continue with new data.
         let most = if to == self.flight.max { u32::MAX } else { to - from };
         (window, room.min(most))
     }
 
-    /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0
-    /// if it is not worth it.
+    /// Octets of the segment at SND.NXT, at most `most`, if `window` octets may be outstanding; 0 if it is
+    /// too small to be sent.
     #[inline]
     fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.stream.len().saturating_sub(u64::from(in_flight));
         let usable = self.stream.limit(window).saturating_sub(in_flight);
         let len = u64::from(usable.min(most)).min(unsent) as u32;
-        // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or
-        // all that an idle connection's window takes.
+        // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, the last one, or the complete
+        // window of an idle connection.
         let is_worth_it = len == most || u64::from(len) == unsent || in_flight == 0;
         if is_worth_it { len } else { 0 }
     }
 
-    /// A segment at SND.NXT, or as many as may leave in one super-packet.
+    /// A segment at SND.NXT, or a super-packet of up to `segments`.
     #[inline]
     fn transmit_next(
         &mut self,
@@ -239,9 +238,8 @@ impl SendSide {
         Some(Segment { seq, flags, payload, is_new_data })
     }
 
-    /// One octet into a closed window each time that the persist timer expires (RFC 9293, section
-    /// 3.8.6.1). It stays what is to be sent next, and no retransmission timer runs for it: that
-    /// the peer does not take it is no loss.
+    /// A window probe of one octet each time the persist timer expires (RFC 9293, section 3.8.6.1). SND.NXT
+    /// is unchanged, and no retransmission timer runs for it: that the peer does not accept it is no loss.
     #[cold]
     fn window_probe(&mut self, now: Instant) -> Option<Segment> {
         self.retransmission_timer = None;
@@ -254,13 +252,13 @@ impl SendSide {
         Some(Segment { seq, flags, payload, is_new_data: false })
     }
 
-    /// Whether our FIN is what comes next.
+    /// Whether our FIN is next.
     fn is_fin_next(&self) -> bool {
         matches!(self.stream.end(), End::Closed | End::Sent)
             && self.flight.nxt == self.flight.una + self.stream.len() as u32
     }
 
-    /// FIN, for the first time, or again after a time-out.
+    /// FIN, for the first time or after a time-out.
     fn transmit_fin(&mut self, now: Instant) -> Option<Segment> {
         if !self.is_fin_next() {
             return None;
@@ -272,7 +270,7 @@ impl SendSide {
         Some(Segment::bare(seq, TcpFlags::FIN.with(TcpFlags::ACK)))
     }
 
-    /// Payload that fits into the next segment beside the options that every segment has.
+    /// Payload that fits into the next segment beside the options in every segment.
     #[inline]
     pub(crate) fn segment_room(&self) -> u32 {
         self.path_mtu.room(self.flight.mss)

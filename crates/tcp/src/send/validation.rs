@@ -1,5 +1,5 @@
-//! Window validation: a window that was not used lately says nothing of the path. As Linux 6.18
-//! does it (`tcp_is_cwnd_limited`, `tcp_cwnd_restart`), after RFC 2861.
+//! Window validation: a window that was not used recently does not reflect the state of the path. As in
+//! Linux 6.18 (`tcp_is_cwnd_limited`, `tcp_cwnd_restart`), after RFC 2861.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use lasthop_packet::{Instant, Seq};
 
 use crate::flight::Flight;
 
-/// How much of the window was in use in the last round trip.
+/// The use of the window in the last round trip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validation {
     /// The initial window, in segments.
     initial: u32,
-    /// When a segment left last.
+    /// When a segment was last sent.
     last_sent: Option<Instant>,
-    /// Whether the window was full in the round trip that ends at `round_end`; if not, `most` is how
-    /// many octets were outstanding at most.
+    /// Whether the window was full in the round trip that ends at `round_end`; if not, `most` is the maximum
+    /// number of outstanding octets.
     was_full: bool,
     most: u32,
     round_end: Seq,
@@ -26,13 +26,13 @@ impl Validation {
         Self { initial: initial_window, last_sent: None, was_full: false, most: 0, round_end: Seq(0) }
     }
 
-    /// Whether the window was in use in the last round trip: in slow start half of it is enough.
+    /// Whether the window was used in the last round trip: in slow start, half of it is enough.
     #[inline]
     pub(super) const fn is_window_used(&self, flight: &Flight) -> bool {
         self.was_full || (flight.cwnd < flight.ssthresh && flight.cwnd / 2 < self.most)
     }
 
-    /// A segment has left: notes how much of the window is in use (`tcp_cwnd_validate`).
+    /// Records the use of the window when a segment was sent (`tcp_cwnd_validate`).
     #[inline(never)]
     pub(super) fn on_sent(&mut self, flight: &Flight, in_network: u32) {
         let outstanding = flight.outstanding();
@@ -44,13 +44,13 @@ impl Validation {
         }
     }
 
-    /// What the window has room for waits, because it is too little.
+    /// The rest of the window remains unused, because it is too small.
     pub(super) fn on_window_full(&mut self, flight: &Flight) {
         (self.was_full, self.most) = (true, flight.outstanding());
         self.round_end = flight.max;
     }
 
-    /// The segment at `seq` is about to leave. Returns how long no segment has left, if nothing is
+    /// The segment at `seq` is about to be sent. Returns the time since the last segment, if nothing is
     /// outstanding.
     pub(super) fn idle_time(&mut self, seq: Seq, flight: &Flight, now: Instant) -> Option<Duration> {
         let last_sent = self.last_sent.replace(now)?;
@@ -58,8 +58,8 @@ impl Validation {
         is_idle.then(|| now.since(last_sent))
     }
 
-    /// After an idle time longer than RTO cwnd halves for each RTO that has passed, down to the initial window,
-    /// and ssthresh keeps three quarters of it.
+    /// Halves cwnd for each RTO of an idle time longer than RTO, down to the initial window; ssthresh becomes
+    /// at least three quarters of the previous cwnd.
     pub(super) fn shrink_after(&self, mut idle: Duration, rto: Duration, flight: &mut Flight) {
         if idle <= rto {
             return;
