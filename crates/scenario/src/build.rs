@@ -1,4 +1,4 @@
-//! From a scenario, a scheme and a seed to a world that is ready to run.
+//! Builds the world of a run from a scenario, a scheme and a seed.
 
 mod error;
 mod idle;
@@ -29,7 +29,7 @@ use crate::model::{
     FlowModel, Link, Mobility, PowerSave, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel,
 };
 
-/// A world, and the ids of what the scenario names, in the scenario's order.
+/// A world, and its ids in the scenario's order.
 pub struct Built {
     /// The world at time zero.
     pub world: World,
@@ -53,11 +53,11 @@ pub struct BuiltWlan {
     pub stations: Vec<StationId>,
 }
 
-/// What a world is built from, besides its scenario; where there is a plan, there is a world.
+/// The parts of a world that may be impossible. With a plan, building succeeds.
 struct Plan {
-    /// Where the stations of each 802.11 cell stand at first.
+    /// The initial positions of the stations of each 802.11 cell.
     places: Vec<Vec<Position>>,
-    /// The scheme's agents; nodes are the scenario's.
+    /// The scheme's agents, at indices of the scenario's nodes.
     agents: Vec<SeatedAgent<usize>>,
 }
 
@@ -69,12 +69,12 @@ impl Plan {
 }
 
 impl Scenario {
-    /// Whether [`Self::build`] would succeed: decided without a world, by what it builds one from.
+    /// Checks whether [`Self::build`] would succeed, without building a world.
     pub fn check(&self, scheme: &SchemeChoice, seed: u64) -> Result<(), BuildError> {
         Plan::of(self, scheme, seed).map(drop)
     }
 
-    /// Whether every row of the comparison can run with each of its seeds.
+    /// Checks whether every row of the comparison can run with each seed.
     pub fn check_all(&self) -> Result<(), BuildError> {
         let network = Network::new(self)?;
         for seed in &self.seeds {
@@ -112,7 +112,7 @@ impl Scenario {
         let links = self.add_links(&mut world, &ends, &wlans, without_loss);
         self.set_routes(&mut world, &nodes, &links, &wlans);
         for agent in agents {
-            agent.sit_down(&mut world, |node| nodes[node], &links);
+            agent.attach(&mut world, |node| nodes[node], &links);
         }
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
@@ -160,7 +160,7 @@ impl Scenario {
         })
     }
 
-    /// Adds each 802.11 cell with its stations, which are at these nodes and stand at these places.
+    /// Adds each 802.11 cell with its stations, at these nodes and positions.
     fn add_wlans(
         &self,
         world: &mut World,
@@ -200,23 +200,23 @@ impl Scenario {
             .collect()
     }
 
-    /// Ways by hand and on demand, as [`Network::of`] has checked them.
+    /// Sets static routes and routing on demand, which [`Network::new`] has checked.
     fn set_routes(&self, world: &mut World, nodes: &[NodeId], links: &[LinkId], wlans: &[BuiltWlan]) {
         for (model, built) in self.wlans.iter().zip(wlans) {
             let Some(config) = model.routing else { continue };
             for station in &model.stations {
                 let set = world.set_aodv(built.wlan, nodes[station.node], config);
-                // It goes by the rule that the network was checked by.
+                // The network was checked by the same rule.
                 set.expect("the station can look for routes on demand");
             }
         }
         for route in &self.routes {
-            // A given route takes a link of its node.
+            // Fails only for a link of another node; reading takes a link of the node.
             let _ = world.set_route(nodes[route.node], nodes[route.destination], links[route.link]);
         }
     }
 
-    /// Adds each link between its ends, with the changes that are to come.
+    /// Adds each link between its ends, and plans its changes.
     fn add_links(
         &self,
         world: &mut World,
@@ -262,12 +262,12 @@ impl Scenario {
             let cut = (model.cut != Cut::None).then_some(Change::Cut(model.cut));
             for change in selection.into_iter().chain(cut) {
                 let changed = world.reconfigure_link(*id, Way::Both, &change);
-                // There are no agents yet, and cells have no such keys.
+                // No agent depends on the link yet, and links of cells have no such keys.
                 changed.expect("a link that can change so");
             }
         }
         let planned = world.plan_changes(self.planned_changes(&links, without_loss));
-        // Reading has asked whether each can be made.
+        // Reading has checked that each change is possible.
         planned.expect("a link that can change so");
         let intervals = world.plan_intervals(self.planned_intervals(&links, without_loss));
         intervals.expect("a link that can change so");

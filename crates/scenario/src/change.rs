@@ -1,4 +1,4 @@
-//! Changes of a scenario as changes of its world: at once, or at given times.
+//! Translates changes of a scenario to changes of its world, at once or at given times.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use lasthop_sim::{ChannelConfig, Cut, Direction, LinkId, NodeConfig, NodeKind, S
 use crate::model::{Link, LinkInterval, LinkModel, Property, Scenario};
 
 impl Scenario {
-    /// The changes that make this scenario's links those of `new`, which has the same links: the
-    /// index of a link, and the change for [`lasthop_sim::World::reconfigure_link`]. What
-    /// cannot change while a world runs is not looked at.
+    /// The changes that turn this scenario's links into those of `new`, which has the same links: the
+    /// index of a link, and the change for [`lasthop_sim::World::reconfigure_link`]. Differences that
+    /// a running world cannot adopt are ignored.
     pub fn changes_of_links(&self, new: &Self) -> Vec<(usize, Way, Change)> {
         let pairs = self.links.iter().zip(&new.links).enumerate();
         pairs
@@ -19,17 +19,17 @@ impl Scenario {
             .collect()
     }
 
-    /// The changes of a world at given times. `links`: the scenario's in the world.
-    /// With `without_loss`, loss stays as it is.
+    /// The changes of a world at given times. `links` are the ids of the scenario's links in the world.
+    /// With `without_loss`, changes of loss are left out.
     pub fn planned_changes(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedChange> {
         let mut latest: BTreeMap<usize, &LinkModel> = BTreeMap::new();
         let mut planned = Vec::new();
         for change in &self.changes {
             let before = latest.insert(change.link, &change.model).unwrap_or(&self.links[change.link]);
             let (at, link) = (Instant::ZERO + change.at, links[change.link]);
-            let again =
-                change.set.iter().any(|(key, _)| is_of_connections(key)).then(|| before.before_reset());
-            let before = again.as_ref().unwrap_or(before);
+            let resets = change.set.iter().any(|(key, _)| is_of_connections(key));
+            let reset_again = resets.then(|| before.before_reset());
+            let before = reset_again.as_ref().unwrap_or(before);
             let changes =
                 changes(before, &change.model).filter(|(_, change)| !(without_loss && is_of_loss(change)));
             planned.extend(changes.map(|(way, change)| PlannedChange { at, link, way, change }));
@@ -37,8 +37,8 @@ impl Scenario {
         planned
     }
 
-    /// The changes of a world that end again. `links`: the scenario's in the world.
-    /// With `without_loss`, loss stays as it is.
+    /// The changes of a world that end again. `links` are the ids of the scenario's links in the world.
+    /// With `without_loss`, changes of loss are left out.
     pub fn planned_intervals(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedInterval> {
         let mut planned = Vec::new();
         for LinkInterval { link, within, properties, first, length, period } in &self.intervals {
@@ -69,21 +69,20 @@ impl Scenario {
     }
 }
 
-/// Whether a key of a scenario says which connections a link cuts.
+/// Whether a key of a scenario selects the connections that a link cuts.
 pub(crate) fn is_of_connections(key: &str) -> bool {
     key.rsplit('.').next() == Some("connections")
 }
 
 impl LinkModel {
-    /// This one before it reset connections: a reset is over as soon as it is made, so that the same again is
-    /// another one.
+    /// The link before it reset connections. A reset takes no time, so that setting the same value again
+    /// resets connections again.
     pub(crate) fn before_reset(&self) -> Self {
         let cut = if self.cut == Cut::Standing { Cut::None } else { self.cut };
         Self { cut, ..self.clone() }
     }
 
-    /// Whether a link can become this one while packets are on it; asked of one that is built for
-    /// that.
+    /// Checks on a link in a world of its own whether this link can become `new` while packets are on it.
     pub(crate) fn check_change(&self, new: &Self) -> Result<(), ChangeError> {
         let mut world = World::new(0);
         let [first, second] =
@@ -98,7 +97,7 @@ impl LinkModel {
 }
 
 fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Change)> {
-    // What a cell is like cannot change.
+    // Links of a cell cannot change.
     let views = View::of(old).zip(View::of(new));
     let differing = views.into_iter().flat_map(|(old, new)| {
         PROPERTIES.into_iter().filter_map(move |(way, property)| {
@@ -130,7 +129,7 @@ const PROPERTIES: [(Way, Property); 13] = {
     ]
 };
 
-/// Whether a change is of what a row without loss leaves out.
+/// Whether a change is of a property that the row without loss leaves out.
 const fn is_of_loss(change: &Change) -> bool {
     matches!(change, Change::Loss(_) | Change::Faults(_) | Change::Channel(_))
 }
@@ -145,7 +144,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The change that makes a property of a direction so.
+    /// The change that gives a property of a direction its value here.
     fn change(&self, way: Way, property: Property) -> Option<Change> {
         let direction = if way == Way::Backward { self.backward } else { self.forward };
         Some(match property {

@@ -3,34 +3,31 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`sweep`] | [`Sweep`]: a scenario with swept parameters |
-//! | [`Settings`] | a scenario of which single keys are set anew while it runs |
-//! | [`schema`] | the JSON schema of the format |
-//! | `scenario` | the file as a whole, from its tables to a [`Scenario`] |
+//! | [`Settings`] | a scenario whose keys can be set while it runs |
+//! | `scenario` | reads the file into a [`Scenario`] |
 //! | `node`, `link`, `wlan`, `routes` | the network: tables, and how they become models |
 //! | `channel` | the error process of a wireless link or of a cell |
-//! | `traffic`, `application`, `transport`, `tcp` | flows: what they have to send, and what carries it |
-//! | `sessions` | sessions: what hosts say to each other |
-//! | `lineup`, `seeds` | the rows of the comparison, and how often each runs |
+//! | `traffic`, `application`, `transport`, `tcp` | flows: their data and their transport |
+//! | `sessions` | sessions: dialogues, calls and videos between two hosts |
+//! | `lineup`, `seeds` | the rows of the comparison, and the seeds of their runs |
 //! | `trial` | how `lasthop try` runs the flows |
-//! | `check` | what shows in the whole scenario only |
-//! | `reader` | what these share: names, ranges, the place of an error |
-//! | `named` | tables of which one key may stand alone |
+//! | `check` | checks of the scenario as a whole |
+//! | `reader` | shared by these: names, ranges, the places of errors |
+//! | `named` | tables that may be written as a single name |
 //! | `quantity` | values that are written as text |
-//! | `overrides` | what the command line says instead of the file |
+//! | `overrides` | settings from the command line |
 //! | `source`, `groups` | the document before its tables are read; groups of nodes |
 //! | `changes` | changes of links at given times |
 //! | `named_files`, `delay_table` | files that a scenario names |
-//! | `digest` | whether a file has changed |
 //!
-//! `scenarios/README.md` explains the format to its users. A table stands in the file that reads
-//! it; the doc comments of its keys are the reference, and reach editors through the JSON schema.
+//! `scenarios/README.md` explains the format to its users. Each table is defined in the file that reads
+//! it. The doc comments of its keys are the reference; the JSON schema contains them.
 
 mod application;
 mod changes;
 mod channel;
 mod check;
 mod delay_table;
-mod digest;
 mod groups;
 mod lineup;
 mod link;
@@ -43,7 +40,6 @@ mod quantity;
 mod reader;
 mod routes;
 mod scenario;
-pub mod schema;
 mod seeds;
 mod sessions;
 mod settings;
@@ -64,6 +60,7 @@ use std::sync::Arc;
 
 use lasthop_config::text::{name_of, read_file};
 use lasthop_config::{Disk, FileError, Files};
+use serde_json::Value;
 
 use crate::model::Scenario;
 
@@ -75,16 +72,28 @@ pub use when::When;
 
 use named_files::NamedFiles;
 use overrides::Since;
+use scenario::ScenarioFile;
+use sweep::SweepFile;
 
-/// Reads a scenario file. Files that it names are looked for beside it.
+/// The JSON schema of a scenario file, for editors: keys, units, the schemes and their settings.
+/// `scenarios/scenario.schema.json` contains it.
+pub fn scenario_schema() -> Value {
+    schemars::schema_for!(ScenarioFile).to_value()
+}
+
+/// The JSON schema of a sweep, for editors. `scenarios/sweep.schema.json` contains it.
+pub fn sweep_schema() -> Value {
+    schemars::schema_for!(SweepFile).to_value()
+}
+
+/// Reads a scenario file. The paths of files that it names are relative to its directory.
 ///
-/// The result is ready to run: it has been checked under each of its schemes with the first of
-/// its seeds.
+/// The scenario has been checked under each of its schemes with its first seed.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     read_from(Arc::new(Disk), path, overrides)
 }
 
-/// The same from the disk or from memory: the scenario, and all files that it names.
+/// The same as [`read`], with the scenario and all files that it names from the disk or from memory.
 pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     let text = read_file(&*files, path)?;
     let base = path.parent().unwrap_or(Path::new(""));
@@ -94,15 +103,15 @@ pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> R
     Ok(scenario)
 }
 
-/// Reads a scenario from text. `name` is what errors call the file, and without its extension the
-/// scenario's name unless it has one; files that the scenario names are looked for in `base`, on the
+/// Reads a scenario from text. `name` is the name of the file in errors; without its extension it is the
+/// default for the scenario's name. Paths of files that the scenario names are relative to `base`, on the
 /// disk.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     parse_with(text, name, base, overrides, &NamedFiles::new(Arc::new(Disk)), None)
 }
 
-/// The same with files that may have been read before; `since`: what has happened since the first
-/// reading.
+/// The same as [`parse`], with a cache of the files that the scenario names. `since` has the settings and
+/// changes after the first reading.
 fn parse_with(
     text: &str,
     name: &str,

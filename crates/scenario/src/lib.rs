@@ -4,11 +4,11 @@
 //! |---|---|
 //! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
-//! | [`session_figures`] | what sessions came to, in figures, wherever they ran |
-//! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
-//! | [`Pieces`] | a run of it, piece by piece: in between it can be watched and ended |
-//! | [`memory`] | what is said of a run that takes too much memory |
-//! | [`change`] | changes of a scenario as changes of its world, at once or at given times |
+//! | [`session_figures`] | the results of sessions in figures, from a simulation or from real hosts |
+//! | [`build`] | builds a [`lasthop_sim::World`] from a [`Scenario`], a scheme and a seed; checks whether it can be built |
+//! | [`Pieces`] | runs a world in pieces, between which the run can be watched and canceled |
+//! | [`memory`] | the error of a run that takes too much memory |
+//! | [`change`] | translates changes of a scenario to changes of its world, at once or at given times |
 //!
 //! Start with [`Scenario`] and [`file::read`].
 

@@ -1,5 +1,4 @@
-//! A run that makes the process grow beyond its memory limit ends with an error that names what
-//! grew.
+//! The error of a run that makes the process exceed its memory limit. It names the largest holding.
 
 use lasthop_packet::units::format_octets;
 use lasthop_sim::world::Holding;
@@ -9,7 +8,7 @@ use thiserror::Error;
 use crate::build::Built;
 use crate::model::Scenario;
 
-/// A run made the process grow beyond its memory limit.
+/// A run made the process exceed its memory limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "the run with scheme {scheme:?} and seed {seed} exceeded the memory limit of {} after {at_s} s of \
@@ -34,7 +33,7 @@ impl MemoryExceeded {
     pub(crate) fn of(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built, limit: u64) -> Self {
         let largest = built.world.largest_holding();
         let at_s = built.world.now().as_secs_f64() as u64;
-        // What is small beside the limit is not to blame.
+        // A holding that is small compared with the limit is not the cause.
         let largest = largest.filter(|holding| holding.octets() >= limit / 4);
         let largest = largest.map_or_else(
             || {
@@ -73,8 +72,7 @@ fn describe(scenario: &Scenario, built: &Built, holding: Holding) -> String {
     }
 }
 
-/// The key of the scenario that bounds the queue of a link at the node that sends; `None` where there
-/// is no such key.
+/// The key of the scenario that bounds the queue of a link at the sending node, if there is one.
 fn queue_key<'a>(scenario: &'a Scenario, built: &Built, (node, link): (NodeId, LinkId)) -> Option<&'a str> {
     let model = &scenario.links[built.links.iter().position(|known| *known == link)?];
     let [forward, backward] = model.queue_keys.as_ref()?;

@@ -1,32 +1,27 @@
-//! A scenario after reading: checked, with every default filled in. Names have become indices.
+//! A scenario after reading: checked, with indices instead of names and with every default filled in.
 
 mod change;
 mod flow;
 mod link;
-mod measure;
-mod node;
 mod row;
 mod session;
-mod trial;
 mod wlan;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_schemes::Role;
-use lasthop_sim::Selection;
+use lasthop_sim::{NodeKind, Selection};
+use lasthop_wifi::Position;
 
 pub use change::{LinkChange, LinkInterval, Property};
 pub use flow::{FlowModel, TcpModel, TransportModel};
 pub use link::{Link, LinkModel};
-pub use measure::Measure;
-pub use node::NodeModel;
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
-pub use trial::Trial;
-pub use wlan::MTU;
-pub use wlan::{Mobility, Placement, PowerSave, WlanModel, WlanStation};
+pub use wlan::{MTU, Mobility, Placement, PowerSave, WlanModel, WlanStation};
 
 /// A network, its traffic, and the schemes to run it under.
 #[derive(Clone, Debug)]
@@ -37,11 +32,11 @@ pub struct Scenario {
     pub description: String,
     /// The files that it was read from.
     pub files: Vec<PathBuf>,
-    /// When a run ends at the latest.
+    /// The longest duration of a run.
     pub duration: Duration,
-    /// The time at the start of a run that is left out of what is measured; shorter than `duration`.
+    /// The time at the start of a run that is left out of measurements; shorter than `duration`.
     pub warm_up: Duration,
-    /// Whether a run ends as soon as every flow with an end is done.
+    /// Whether a run ends as soon as every flow and session that has an end is done.
     pub stop_when_done: bool,
     /// Nodes.
     pub nodes: Vec<NodeModel>,
@@ -53,25 +48,87 @@ pub struct Scenario {
     pub intervals: Vec<LinkInterval>,
     /// IEEE 802.11 cells.
     pub wlans: Vec<WlanModel>,
-    /// Ways given by hand.
+    /// Static routes.
     pub routes: Vec<GivenRoute>,
     /// Traffic.
     pub flows: Vec<FlowModel>,
-    /// Two-way traffic.
+    /// Dialogues, calls and videos.
     pub sessions: Vec<SessionModel>,
     /// Schemes to compare, in the order of the table's rows; never empty.
     pub schemes: Vec<SchemeChoice>,
     /// The index in `schemes` of the one that the others are compared with.
     pub baseline: usize,
-    /// Seeds; a run for each; never empty.
+    /// The seeds, one for each run of a scheme; never empty.
     pub seeds: Vec<u64>,
-    /// The time series to write where the user asks for files.
+    /// The time series to write if the user asks for files.
     pub measure: Vec<Measure>,
     /// How the flows run between real hosts.
     pub trial: Trial,
 }
 
-/// Packets at a node for a destination go to a neighbour, whatever the shortest way.
+/// A node.
+#[derive(Clone, Debug)]
+pub struct NodeModel {
+    /// Its name.
+    pub name: String,
+    /// What it does with packets.
+    pub kind: NodeKind,
+    /// Its role in a scheme; `None` if its links imply the role ([`Scenario::role`]).
+    pub role: Option<Role>,
+    /// Time that it takes to forward a packet.
+    pub processing_delay: Duration,
+    /// Octets that may wait in all its interfaces together; `None` without a limit.
+    pub buffer: Option<u64>,
+    /// The position of its radio.
+    pub position: Position,
+}
+
+/// A time series.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The congestion window and slow start threshold of a sender, after each change.
+    Window,
+    /// The round-trip times and retransmission time-out of a sender, after each measurement.
+    Rtt,
+    /// The sequence and acknowledgment numbers that the endpoints of a flow send and receive.
+    Sequence,
+    /// The queue length of each link direction, each time that a packet arrives.
+    Queue,
+    /// The state of each wireless channel, after each change.
+    Channel,
+    /// The transmissions of frames on wireless links, and the fate of each frame.
+    Frames,
+    /// The packets that are dropped or lost, with the cause.
+    Drops,
+}
+
+/// How `lasthop try` runs a scenario's flows between real hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Whether the flows run all at once, and not one at a time.
+    pub together: bool,
+    /// Congestion controls of the hosts' kernel. For flows one at a time: each flow runs with each;
+    /// never empty. For flows together: one for all, or one for each; if empty, each flow uses that of
+    /// its own table `tcp`. Sessions use that of the run if there is one, otherwise their own.
+    pub congestion: Vec<String>,
+    /// The longest duration of a flow or session, including `settle`; from the last start of all that run
+    /// together.
+    pub duration: Duration,
+    /// The time at the start of a flow without a size that is left out of its goodput; less than
+    /// `duration`, and from the same moment on.
+    pub settle: Duration,
+    /// Settings of the hosts' kernels: paths below `/proc/sys/net`, and their values.
+    pub sysctl: Vec<(String, String)>,
+    /// Indices of the nodes that are not real hosts. They, and the flows between them, stay in the
+    /// model, as background.
+    pub simulated: BTreeSet<usize>,
+}
+
+/// A static route: the link that packets for a destination take from a node. It takes precedence over the
+/// shortest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenRoute {
     /// Index of the node.
@@ -82,19 +139,44 @@ pub struct GivenRoute {
     pub link: usize,
 }
 
+impl NodeModel {
+    /// Its role in a scheme, with or without links of the two kinds.
+    fn role_with(&self, wireless: bool, wired: bool) -> Role {
+        self.role.unwrap_or(match (self.kind, wireless, wired) {
+            (NodeKind::Host | NodeKind::External, true, _) => Role::MobileHost,
+            (NodeKind::Host | NodeKind::External, false, _) => Role::FixedHost,
+            (NodeKind::Router, true, false) => Role::Relay,
+            (NodeKind::Router, true, true) => Role::Edge,
+            (NodeKind::Router, false, _) => Role::Router,
+        })
+    }
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            together: false,
+            congestion: vec!["cubic".to_owned()],
+            duration: Duration::from_secs(12),
+            settle: Duration::from_secs(2),
+            sysctl: Vec::new(),
+            simulated: BTreeSet::new(),
+        }
+    }
+}
+
 impl Scenario {
-    /// The link events that agents at the ends of a link can receive at all times. The link is given by
-    /// its index.
+    /// The link events that agents at the ends of the link with this index can receive throughout a run,
+    /// with all its changes.
     pub fn senses(&self, link: usize) -> LinkSenses {
         let later = self.changes.iter().filter(|change| change.link == link).map(|change| &change.model);
-        let at_times = self.intervals.iter().filter(|of| of.link == link).map(|interval| &interval.within);
+        let at_times = self.intervals.iter().filter(|it| it.link == link).map(|interval| &interval.within);
         let mut models = later.chain(at_times).chain([&self.links[link]]);
         let senses = self.links[link].link.senses();
         if models.all(|model| model.selection.is_everything()) { senses } else { senses - Selection::HIDES }
     }
 
-    /// The role of a node in a scheme: the one in the scenario, or else the one that follows from its
-    /// links.
+    /// The role of a node in a scheme: its role in the scenario, by default the role that its links imply.
     pub fn role(&self, node: usize) -> Role {
         let joins = |wireless: bool| {
             self.links
@@ -121,8 +203,8 @@ impl Scenario {
             .collect()
     }
 
-    /// Leaves out the flows that `keep` does not want, with what rows of the comparison have for
-    /// them.
+    /// Keeps only the flows for which `keep`, called with the index of each, returns true. Removes the TCP
+    /// settings of the others from the rows of the comparison.
     pub fn keep_flows(&mut self, keep: impl Fn(usize, &FlowModel) -> bool) {
         let kept: Vec<bool> = self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
         let mut of_flows = kept.iter();
@@ -132,17 +214,17 @@ impl Scenario {
         }
     }
 
-    /// Whether a flow is between hosts that are simulated in `lasthop try`: background.
+    /// Whether both ends of a flow are simulated in `lasthop try`.
     pub fn is_background(&self, flow: &FlowModel) -> bool {
         self.trial.simulated.contains(&flow.from) && self.trial.simulated.contains(&flow.to)
     }
 
-    /// Whether a session is between hosts that are simulated in `lasthop try`.
+    /// Whether both ends of a session are simulated in `lasthop try`.
     pub fn is_background_session(&self, session: &SessionModel) -> bool {
         [session.client, session.server].iter().all(|end| self.trial.simulated.contains(end))
     }
 
-    /// Whether a link joins two nodes that are real hosts in `lasthop try`.
+    /// Whether both ends of a link are real hosts in `lasthop try`.
     pub fn joins_real_hosts(&self, link: &LinkModel) -> bool {
         ![link.ends.0, link.ends.1].iter().any(|end| self.trial.simulated.contains(end))
     }

@@ -1,4 +1,4 @@
-//! A run piece by piece: in between, it reports its progress and can be ended.
+//! A run in pieces, between which it reports its progress and can be ended.
 
 use std::time::Duration;
 
@@ -12,8 +12,7 @@ use crate::model::{Scenario, SchemeChoice};
 /// Events between two calls of [`Watch`]: about 20 ms of work.
 const EVENTS: u64 = 65_536;
 
-/// Called with the simulated time again and again, after about 20 ms of work each. An error ends the
-/// run.
+/// Called with the simulated time after each 20 ms of work or so. An error ends the run.
 pub type Watch<'a> = dyn Fn(Duration) -> Result<(), Stop> + 'a;
 
 /// Why a [`Watch`] ends a run.
@@ -21,20 +20,20 @@ pub type Watch<'a> = dyn Fn(Duration) -> Result<(), Stop> + 'a;
 pub enum Stop {
     /// The run is canceled.
     Canceled,
-    /// The process takes more memory than it may.
+    /// The process exceeded its memory limit.
     Memory {
-        /// What it may take, in octets.
+        /// The limit, in octets.
         limit: u64,
     },
 }
 
-/// Why a run ended before its end.
+/// Why a run was stopped before its end.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Stopped {
     /// It was canceled.
     #[error("canceled")]
     Canceled,
-    /// It took too much memory.
+    /// The process exceeded its memory limit.
     #[error(transparent)]
     Memory(#[from] MemoryExceeded),
 }
@@ -46,13 +45,13 @@ pub struct Pieces<'a> {
     scheme: &'a SchemeChoice,
     seed: u64,
     watch: &'a Watch<'a>,
-    /// Events until its next call.
+    /// Events until the next call of `watch`.
     left: u64,
 }
 
 impl<'a> Pieces<'a> {
-    /// Begins a run of what was built from this scenario, scheme and seed. Calls `watch` for the first
-    /// time: building it may already have taken too much memory.
+    /// Begins a run of the world that was built from this scenario, scheme and seed. Calls `watch` once,
+    /// because building may already have taken too much memory.
     pub fn begin(
         scenario: &'a Scenario,
         scheme: &'a SchemeChoice,
@@ -61,11 +60,12 @@ impl<'a> Pieces<'a> {
         watch: &'a Watch<'a>,
     ) -> Result<Self, Stopped> {
         let run = Self { scenario, scheme, seed, watch, left: EVENTS };
-        run.ask(built)?;
+        run.call_watch(built)?;
         Ok(run)
     }
 
-    /// Runs a world to `until`; with `stop_when_done`, until all is done that ends, if that is earlier.
+    /// Runs a world until `until`; with `stop_when_done`, at most until every flow and session that has an
+    /// end is done.
     pub fn advance(
         &mut self,
         built: &mut Built,
@@ -74,20 +74,19 @@ impl<'a> Pieces<'a> {
     ) -> Result<(), Stopped> {
         loop {
             let before = built.world.events();
-            let is_there = built.world.run_events(until, stop_when_done, self.left);
+            let is_done = built.world.run_events(until, stop_when_done, self.left);
             self.left = self.left.saturating_sub(built.world.events() - before);
             if self.left == 0 {
                 self.left = EVENTS;
-                self.ask(built)?;
+                self.call_watch(built)?;
             }
-            if is_there {
+            if is_done {
                 return Ok(());
             }
         }
     }
 
-    /// Asks whether to go on.
-    fn ask(&self, built: &mut Built) -> Result<(), Stopped> {
+    fn call_watch(&self, built: &mut Built) -> Result<(), Stopped> {
         (self.watch)(built.world.now().since(Instant::ZERO)).map_err(|stop| match stop {
             Stop::Canceled => Stopped::Canceled,
             Stop::Memory { limit } => {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lasthop_packet::Instant;
-use lasthop_scenario::file::schema::{scenario_schema, sweep_schema};
+use lasthop_scenario::file::{scenario_schema, sweep_schema};
 use lasthop_scenario::{Link, Overrides, Scenario, Sweep, file};
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_sim::LinkLayer;

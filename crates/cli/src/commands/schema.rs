@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_gateway::config;
-use lasthop_scenario::file::schema::{scenario_schema, sweep_schema};
+use lasthop_scenario::file::{scenario_schema, sweep_schema};
 
 use crate::failure::Failure;
 use crate::output;

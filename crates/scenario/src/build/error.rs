@@ -1,14 +1,14 @@
-//! Why a scenario cannot run.
+//! The reasons for which a scenario cannot run.
 
 use lasthop_sim::world::AodvError;
 use thiserror::Error;
 
 use crate::model::{FlowModel, Scenario, SessionModel};
 
-/// Why a scenario cannot run under a scheme.
+/// The reason for which a scenario cannot run under a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
-    /// An agent cannot work where it would have to sit.
+    /// An agent cannot work at its place.
     #[error(
         "scheme {scheme:?}{} cannot work at node {node:?} on link {link:?}: {problem}",
         with(.settings)
@@ -16,7 +16,7 @@ pub enum BuildError {
     Agent {
         /// The scheme.
         scheme: String,
-        /// The settings without which it could; none where the scheme itself cannot.
+        /// The settings that are the cause; empty if it is the scheme itself.
         settings: Vec<String>,
         /// The node.
         node: String,
@@ -25,31 +25,31 @@ pub enum BuildError {
         /// What is missing.
         problem: &'static str,
     },
-    /// A node cannot look for routes on demand.
+    /// A node cannot discover routes on demand.
     #[error("node {node:?}: {problem}")]
     OnDemand {
         /// The node.
         node: String,
-        /// Why not.
+        /// The reason.
         problem: AodvError,
     },
-    /// The ways of real hosts are their kernels'.
+    /// Routing on demand in a cell of real hosts, whose kernels choose the routes.
     #[error("the stations of {wlan:?} discover routes on demand, which works with simulated nodes only")]
     RealHosts {
         /// The cell.
         wlan: String,
     },
-    /// Ways given by hand lead back to where they began.
+    /// Static routes form a loop.
     #[error(
         "packets at {node:?} for {destination:?} would loop; expected a route that reaches the destination"
     )]
     Circle {
-        /// A node on the circle, with a way given by hand.
+        /// A node on the loop that has a static route.
         node: String,
-        /// Where packets would never arrive.
+        /// The destination that packets would never reach.
         destination: String,
     },
-    /// Stations were never so far apart as they are to be.
+    /// No drawn placement had the required number of hops between two stations.
     #[error(
         "none of {draws} placements drawn with seed {seed} puts the two stations this many hops apart; change the hops, the area or the range"
     )]
@@ -58,7 +58,7 @@ pub enum BuildError {
         wlan: String,
         /// The seed.
         seed: u64,
-        /// How often places were drawn.
+        /// The number of draws.
         draws: u32,
     },
     /// A flow's ends are not connected.

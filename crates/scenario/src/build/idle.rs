@@ -1,5 +1,4 @@
-//! Schemes that would do nothing in a scenario, because no node has a place for their agents: what
-//! their users are told.
+//! Warnings about schemes that do nothing in a scenario, because no node has a place for their agents.
 
 use lasthop_schemes::stack::Layer;
 use lasthop_schemes::{Role, SchemeStack, Seat};
@@ -8,8 +7,8 @@ use super::{BuildError, Network};
 use crate::model::{Scenario, SchemeChoice};
 
 impl Scenario {
-    /// Each scheme of this row that does nothing here, and what the scenario would need: a sentence
-    /// each. Empty where every scheme has a place for an agent.
+    /// A sentence about each scheme of this row that does nothing here, with what the scenario would need.
+    /// Empty if every scheme has a place for an agent.
     pub fn idle_schemes(&self, row: &SchemeChoice) -> Result<Vec<String>, BuildError> {
         let layers = row.stack().map(SchemeStack::layers).unwrap_or_default();
         if layers.iter().all(Layer::is_nothing) {
@@ -22,7 +21,7 @@ impl Scenario {
 }
 
 fn about(layer: &Layer) -> String {
-    // A router of the wired network has a place only on the way to a mobile host.
+    // A router of the wired network has a place only on the path to a mobile host.
     let roles = Role::ALL
         .iter()
         .filter(|(role, _)| *role != Role::Router && layer.placement().agent(Seat::any(*role)).is_some());

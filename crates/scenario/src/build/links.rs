@@ -1,5 +1,5 @@
-//! A scenario's links alone, for real hosts to be at their ends; and what stays in the model as
-//! background.
+//! Builds the links of a scenario without its hosts, so that real hosts can be at their ends; and the
+//! simulated background.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,11 +15,10 @@ use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 pub struct BuiltLinks {
     /// The world at time zero.
     pub world: World,
-    /// The two ends of each link, in the scenario's order: external nodes of its own, or what is
-    /// simulated there.
+    /// The two ends of each link, in the scenario's order: external nodes of its own, or simulated nodes.
     pub ends: Vec<(NodeId, NodeId)>,
-    /// The two nodes that transmit on each link: its ends, but for links of 802.11 cells, where a
-    /// station may have several links.
+    /// The two nodes that transmit on each link: its ends, except for links of 802.11 cells, because a
+    /// station may have several.
     pub transmitters: Vec<(NodeId, NodeId)>,
     /// The links.
     pub links: Vec<LinkId>,
@@ -30,25 +29,23 @@ pub struct BuiltLinks {
 /// The real hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct RealHosts<'a> {
-    /// Index of the node whose agents run on its own host; their links to what is simulated
-    /// excepted.
+    /// Index of the node whose agents run on its own host, except those at links to simulated nodes.
     pub gateway: usize,
-    /// The address of each node's host, by the nodes' indices; that of a node that is simulated
-    /// does not matter.
+    /// The address of each node's host, by the index of the node; not used for simulated nodes.
     pub addresses: &'a [IpAddr],
 }
 
 impl Scenario {
-    /// Builds the links alone, each between two external nodes of its own, for real hosts to be at
-    /// their ends: nodes and flows are the caller's. But what is simulated
-    /// ([`crate::model::Trial::simulated`]) is in the world whole, with its flows.
+    /// Builds the links alone, each between two external nodes of its own, so that real hosts can be at
+    /// their ends; the caller supplies nodes and flows. Simulated nodes
+    /// ([`crate::model::Trial::simulated`]) and their flows are in the world.
     ///
-    /// A scheme's agents are in the world, at the ends of its links, as those of [`Self::build`]
-    /// are, and as if each were in the driver of its host's radio. Only those of the gateway at
-    /// links to real hosts are the caller's.
+    /// The scheme's agents are in the world, at the ends of its links as with [`Self::build`], as if each
+    /// were in the driver of its host's radio. The caller supplies only those of the gateway at links to
+    /// real hosts.
     ///
-    /// A station of an 802.11 cell is one node however many links it has; each of its links' ends
-    /// is joined to it by a wire that takes some nanoseconds.
+    /// A station of an 802.11 cell is one node, however many links it has. A wire with a delay of some
+    /// nanoseconds joins the end of each of its links to it.
     pub fn build_links(
         &self,
         scheme: &SchemeChoice,
@@ -90,10 +87,10 @@ impl Scenario {
             Some((*index, node, Seat { role: self.role(*index), address: site.world.node_address(node) }))
         });
         let simulated: Vec<_> = simulated.collect();
-        // The scenario's links are the world's first, in the same order.
+        // The first links of the world are the scenario's, in the same order.
         seats.watch_at_routers(&simulated, |router, host| Some(site.world.next_link(router, host)?.index()));
         for agent in seats.agents(self, scheme)? {
-            agent.sit_down(&mut site.world, |node| node, &links);
+            agent.attach(&mut site.world, |node| node, &links);
         }
         for (index, flow) in self.flows.iter().enumerate() {
             if self.is_background(flow) {
@@ -117,17 +114,17 @@ impl Scenario {
     }
 }
 
-/// The world while it grows.
+/// The world while it is built.
 struct Site<'a> {
     scenario: &'a Scenario,
     world: World,
-    /// The nodes of the scenario that are nodes here: what is simulated, stations, and what
-    /// simulated links lead to.
+    /// The nodes of the scenario that are nodes here: simulated nodes, stations, and the other ends of
+    /// links of simulated nodes.
     nodes: BTreeMap<usize, NodeId>,
 }
 
 impl Site<'_> {
-    /// The node that stands for one of the scenario's.
+    /// The node for the scenario's node with this index; added at the first call.
     fn node(&mut self, index: usize) -> NodeId {
         let (world, model) = (&mut self.world, &self.scenario.nodes[index]);
         let kind = if self.scenario.trial.simulated.contains(&index) { model.kind } else { NodeKind::Router };
@@ -147,7 +144,7 @@ impl Site<'_> {
         (self.node(link.ends.0), self.node(link.ends.1))
     }
 
-    /// Where a link's real hosts are.
+    /// The nodes at which the real hosts of a link are.
     fn ends(&mut self, link: &LinkModel, joints: (NodeId, NodeId)) -> (NodeId, NodeId) {
         if !self.scenario.joins_real_hosts(link) || !matches!(link.link, Link::Radio { .. }) {
             return joints;

@@ -1,5 +1,5 @@
-//! The network of a scenario's nodes and links: routes and roles, seats for agents. No scheme
-//! and no seed changes any of it.
+//! The network of a scenario's nodes and links: routes, roles, and seats for agents. It is the same
+//! under each scheme and seed.
 
 use lasthop_schemes::{Placement, Seat};
 use lasthop_sim::NodeConfig;
@@ -10,16 +10,16 @@ use super::error::BuildError;
 use super::seats::{SeatedAgent, Seats};
 use crate::model::{Link, Scenario, SchemeChoice};
 
-/// A scenario's network, with a way for each of its flows.
+/// A scenario's network, with a route for each flow and session.
 pub struct Network<'a> {
     scenario: &'a Scenario,
     routes: Routes,
-    /// Nodes are the scenario's.
+    /// At indices of the scenario's nodes.
     seats: Seats<usize>,
 }
 
 impl<'a> Network<'a> {
-    /// The network, if packets can travel it as the scenario wants them to.
+    /// The network, or an error if a flow or session has no route, or a route is impossible.
     pub fn new(scenario: &'a Scenario) -> Result<Self, BuildError> {
         let routes = routes(scenario);
         let seats = seats(scenario, &routes);
@@ -31,19 +31,19 @@ impl<'a> Network<'a> {
         }
         let leads_both_ways =
             |one: usize, other: usize| network.routes.lead(one, other) && network.routes.lead(other, one);
-        let cut_off = scenario.sessions.iter().find(|of| !leads_both_ways(of.client, of.server));
+        let cut_off = scenario.sessions.iter().find(|it| !leads_both_ways(it.client, it.server));
         match cut_off {
             None => Ok(network),
             Some(session) => Err(BuildError::no_route_for_session(scenario, session)),
         }
     }
 
-    /// A scheme's agents, each able to work where it sits.
+    /// A scheme's agents, or an error if one cannot work in its seat.
     pub(crate) fn agents(&self, scheme: &SchemeChoice) -> Result<Vec<SeatedAgent<usize>>, BuildError> {
         self.seats.agents(self.scenario, scheme)
     }
 
-    /// Whether this places an agent at one of the nodes.
+    /// Whether a placement has an agent for one of the nodes.
     pub(super) fn seats_any(&self, placement: &dyn Placement) -> bool {
         self.seats.has_one_for(placement)
     }
@@ -55,7 +55,7 @@ impl<'a> Network<'a> {
             || self.routes.path(from, to).any(|hop| matches!(links[hop.link].link, Link::Radio { .. }))
     }
 
-    /// The stations of cells with routing on demand can all have it.
+    /// Checks whether all stations of cells with routing on demand support it.
     fn check_on_demand(&self) -> Result<(), BuildError> {
         let Self { scenario, routes, .. } = self;
         for (index, cell) in scenario.wlans.iter().enumerate().filter(|(_, cell)| cell.routing.is_some()) {
@@ -72,8 +72,8 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// No way by hand closes a circle. Shortest ways alone close none, so that every circle has one
-    /// by hand on it.
+    /// Refuses static routes that form a loop. Shortest paths alone form none, so that every loop
+    /// has a static route on it.
     fn check_circles(&self) -> Result<(), BuildError> {
         let Self { scenario, routes, .. } = self;
         match scenario.routes.iter().find(|route| routes.goes_in_circles(route.node, route.destination)) {

@@ -1,4 +1,4 @@
-//! Where stations stand at first.
+//! The initial positions of stations.
 
 use std::collections::VecDeque;
 
@@ -9,17 +9,16 @@ use lasthop_wifi::{Position, Propagation};
 use super::BuildError;
 use crate::model::{Scenario, WlanModel};
 
-/// Draws before stations are taken never to be so far apart.
+/// The number of draws after which a placement counts as impossible.
 const MOST_DRAWS: u32 = 10_000;
 
-/// The places of each cell's stations.
+/// The initial positions of each cell's stations.
 pub(crate) fn of_stations(scenario: &Scenario, seed: u64) -> Result<Vec<Vec<Position>>, BuildError> {
     scenario.wlans.iter().map(|model| places(model, seed)).collect()
 }
 
-/// The stations' places, in their order: drawn for this seed, or as they are given. Whether a draw
-/// is good enough depends on the two stations that are to be apart alone; the others' places are as
-/// they fall.
+/// The stations' initial positions, in their order: drawn for this seed, or given. Draws repeat until the
+/// two stations of `apart` have the required distance; the others may be anywhere.
 fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
     let Some(placement) = model.placement else {
         return Ok(model.stations.iter().map(|station| station.config.position).collect());
@@ -38,7 +37,7 @@ fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
     Err(BuildError::Placement { wlan: model.name.clone(), seed, draws: MOST_DRAWS })
 }
 
-/// Hops on the shortest way from one place to another.
+/// The number of hops on the shortest path from one position to another.
 fn hops(places: &[Position], propagation: &Propagation, from: usize, to: usize) -> Option<usize> {
     let mut hops: Vec<Option<usize>> = vec![None; places.len()];
     hops[from] = Some(0);

@@ -1,5 +1,5 @@
-//! Seats for agents: every node with the wireless links that it watches, and every router of the
-//! wired network with its links on the way to mobile hosts.
+//! Seats for agents: every node with its wireless links, and every router of the wired network with
+//! its links on the path to mobile hosts.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use lasthop_sim::{LinkId, NodeId, World};
 use super::BuildError;
 use crate::model::{Scenario, SchemeChoice};
 
-/// The seats of a network whose nodes go by `N`, in the order of the scenario's links.
+/// The seats of a network with nodes of type `N`, in the order of the scenario's links.
 pub(super) struct Seats<N> {
     vacancies: Vec<Vacancy<N>>,
-    /// The index in `vacancies` of each node's.
+    /// The index in `vacancies` of each node's seat.
     at: BTreeMap<N, usize>,
 }
 
-/// A seat that a scheme may have an agent for.
+/// A seat for which a scheme may have an agent.
 struct Vacancy<N> {
     /// Index of the scenario's node.
     index: usize,
@@ -27,7 +27,7 @@ struct Vacancy<N> {
     watched: Vec<usize>,
 }
 
-/// An agent, and where it sits.
+/// An agent with its node and links.
 pub(crate) struct SeatedAgent<N> {
     node: N,
     /// Indices of the scenario's links.
@@ -42,7 +42,7 @@ impl<N> Default for Seats<N> {
 }
 
 impl<N: Copy + Ord> Seats<N> {
-    /// Adds a link to those that are watched at a node, which is the scenario's node `index`.
+    /// Adds a link to the watched links of a node, which is the scenario's node `index`.
     pub(super) fn watch(&mut self, (index, node): (usize, N), seat: Seat, link: usize) {
         let at = *self.at.entry(node).or_insert(self.vacancies.len());
         if at == self.vacancies.len() {
@@ -51,9 +51,8 @@ impl<N: Copy + Ord> Seats<N> {
         self.vacancies[at].watched.push(link);
     }
 
-    /// Watches the wired routers' links on the way to mobile hosts. `nodes` are those of the
-    /// network, each with its index in the scenario; `next_link` finds the link from one of them
-    /// towards another.
+    /// Adds the wired routers' links on the path to mobile hosts. `nodes` are those of the network, each
+    /// with its index in the scenario; `next_link` returns the link from one of them toward another.
     pub(super) fn watch_at_routers(
         &mut self,
         nodes: &[(usize, N, Seat)],
@@ -71,13 +70,13 @@ impl<N: Copy + Ord> Seats<N> {
         }
     }
 
-    /// Whether this places an agent in one of the seats.
+    /// Whether a placement has an agent for one of the seats.
     pub(super) fn has_one_for(&self, placement: &dyn Placement) -> bool {
         self.vacancies.iter().any(|vacancy| placement.agent(vacancy.seat).is_some())
     }
 
-    /// A scheme's agents for these seats, if the links that each is to watch show it what it needs
-    /// to see.
+    /// A scheme's agents for these seats. An error if a link does not report the events that its agent
+    /// needs.
     pub(super) fn agents(
         &self,
         scenario: &Scenario,
@@ -112,12 +111,12 @@ impl<N: Copy + Ord> Seats<N> {
 }
 
 impl<N> SeatedAgent<N> {
-    /// Puts it into the world, whose node and links these are.
-    pub(super) fn sit_down(self, world: &mut World, node: impl FnOnce(N) -> NodeId, links: &[LinkId]) {
+    /// Attaches the agent to its node in the world. `links` are the ids of the scenario's links there.
+    pub(super) fn attach(self, world: &mut World, node: impl FnOnce(N) -> NodeId, links: &[LinkId]) {
         let Self { node: at, watched, agent } = self;
         let watched: Vec<LinkId> = watched.into_iter().map(|link| links[link]).collect();
         let attached = world.attach(node(at), &watched, agent);
-        // What it watches are links of its node, which has no other seat, and they show what it
+        // It watches links of its node, which has no other seat, and they report the events that it
         // needs.
         attached.expect("the agent was checked against its seat");
     }

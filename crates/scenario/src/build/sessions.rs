@@ -25,7 +25,7 @@ impl Scenario {
                     tcp: SessionTcp {
                         client: tcp.clone(),
                         server: tcp.clone(),
-                        extensions: self.parts_of_ends(session, scheme),
+                        extensions: self.end_extensions(session, scheme),
                     },
                 }
             }
@@ -41,8 +41,8 @@ impl Scenario {
         })
     }
 
-    /// A scheme's parts of the ends of a session's connections, each of which both sends and receives.
-    fn parts_of_ends(
+    /// A scheme's extensions at the ends of a session's connections. Each end both sends and receives.
+    fn end_extensions(
         &self,
         session: &SessionModel,
         scheme: &SchemeChoice,

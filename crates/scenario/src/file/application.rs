@@ -1,4 +1,4 @@
-//! A flow's application: what it has to send, and when.
+//! The application of a flow: the data to send, and its times.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ impl Named for ApplicationTable {
     }
 }
 
-/// Reads a flow's application; its size is given next to it.
+/// Reads a flow's application, with the size from the flow's table.
 pub(super) fn read(
     reader: &Reader<'_>,
     flow: &str,
@@ -167,22 +167,18 @@ impl Reading<'_> {
 
     fn constant(&self, message: u32) -> Result<Constant, FileError> {
         let (hour, microsecond) = (Duration::from_secs(3600), Duration::from_micros(1));
-        let beat = match (self.table.rate, self.table.interval) {
-            (Some(Text(rate)), None) => Beat::Rate(rate),
+        let (beat, interval) = match (self.table.rate, self.table.interval) {
+            (Some(Text(rate)), None) => (Beat::Rate(rate), rate.transmission_time(u64::from(message))),
             (None, Some(interval)) => {
                 let at = self.key(&["interval"]);
                 let interval =
                     self.reader.duration_in(&at, Some(interval), Duration::ZERO, microsecond, hour)?;
-                Beat::Interval(interval)
+                (Beat::Interval(interval), interval)
             }
             (Some(_), Some(_)) => {
                 return Err(self.fail(&["interval"], "expected `rate` or `interval`, not both"));
             }
             (None, None) => return Err(self.fail(&[], "expected a `rate` or an `interval`")),
-        };
-        let interval = match beat {
-            Beat::Interval(interval) => interval,
-            Beat::Rate(rate) => rate_interval(rate, message),
         };
         if interval < microsecond || interval > hour {
             let problem = format!(
@@ -222,7 +218,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Refuses keys that are given where they mean nothing.
+    /// Refuses keys that have no effect here.
     fn refuse_unless(
         &self,
         means_something: bool,
@@ -244,9 +240,4 @@ impl Reading<'_> {
             ["flows", self.flow, "application"].into_iter().chain(rest.iter().copied()).collect();
         self.reader.fail(&key, problem)
     }
-}
-
-/// The time from one message to the next at a rate.
-fn rate_interval(rate: Bitrate, message: u32) -> Duration {
-    rate.transmission_time(u64::from(message))
 }

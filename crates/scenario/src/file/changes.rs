@@ -14,12 +14,12 @@ use lasthop_packet::units::format_duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Changes at most.
+/// The maximum number of changes.
 const MOST_CHANGES: usize = 10_000;
-/// Those that end again at most: each beginning and end looks at all of them.
+/// The maximum number of those that end again: each beginning and end checks all of them.
 const MOST_INTERVALS: usize = 100;
 
-/// The properties of a link that can change while packets are on it, of both directions or of one.
+/// The keys of a link that can change while packets are on it, for both directions or for one.
 pub(super) const OF_A_LINK: [&str; 16] = [
     "rate",
     "delay",
@@ -39,12 +39,12 @@ pub(super) const OF_A_LINK: [&str; 16] = [
     "connections",
 ];
 
-/// Whether the key of a link, without the link's name, is of a property that can change.
+/// Whether a key of a link, without the link's name, can change.
 pub(super) fn can_change(key: &[&str]) -> bool {
     matches!(key, ["forward" | "backward", what, ..] | [what, ..] if OF_A_LINK.contains(what))
 }
 
-/// The paths of a property of the two directions, for the path of one of a link as a whole, such as
+/// The paths of a key in the tables of the two directions, for the path of a key of the link, such as
 /// `links`, `air`, `loss`.
 pub(super) fn of_directions<'a>(path: &[&'a str]) -> Vec<Vec<&'a str>> {
     match path {
@@ -73,8 +73,8 @@ pub(super) struct ChangeTable {
     set: BTreeMap<String, toml::Value>,
 }
 
-/// Reads the changes that stay: the properties of each link and the time from which they apply, in order of
-/// time; of those after a time, if one is given. Each change is made on top of those before it.
+/// Reads the changes that do not end again, in order of time; with `after`, only those after this time. Each
+/// change is made on top of those before it.
 pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -114,7 +114,8 @@ pub(super) fn read(
     Ok(changes)
 }
 
-/// Reads the changes that end again, in order of their first beginnings. Each is made on top of the file as it is without changes.
+/// Reads the changes that end again, in order of their first beginnings. Each is made on top of the file
+/// without other changes.
 pub(super) fn read_intervals(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -148,8 +149,8 @@ pub(super) fn read_intervals(
     Ok(intervals)
 }
 
-/// Keys of one property depend on each other, such as delay and jitter: while one is changed for a time,
-/// another one cannot be changed.
+/// Refuses changes of different keys of one property, such as delay and jitter, if one of them ends again:
+/// the keys depend on each other.
 fn refuse_mixed(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -157,7 +158,7 @@ fn refuse_mixed(
     properties: &BTreeSet<Property>,
 ) -> Result<(), FileError> {
     let keys = |table: &ChangeTable, wanted: Property| -> BTreeSet<String> {
-        let of_link = |key: &&String| steps(key).get(1).is_some_and(|name| *name == link);
+        let of_link = |key: &&String| source::path(key).get(1).is_some_and(|name| *name == link);
         let of_property = table.set.keys().filter(of_link).filter(|key| property(key) == Some(wanted));
         of_property.filter_map(|key| own_key(key).map(str::to_owned)).collect()
     };
@@ -183,13 +184,13 @@ fn refuse_mixed(
 
 /// The key of a property, such as `delay` of `links.air.forward.delay.min`.
 fn own_key(key: &str) -> Option<&str> {
-    OF_A_LINK.into_iter().find(|known| match steps(key)[..] {
+    OF_A_LINK.into_iter().find(|known| match source::path(key)[..] {
         ["links", _, "forward" | "backward", what, ..] | ["links", _, what, ..] => what == *known,
         _ => false,
     })
 }
 
-/// The property that a key is a part of.
+/// The property to which a key belongs.
 fn property(key: &str) -> Option<Property> {
     Some(match own_key(key)? {
         "rate" | "trace" => Property::Capacity,
@@ -203,35 +204,30 @@ fn property(key: &str) -> Option<Property> {
     })
 }
 
-/// The keys of links as a whole, then those of their directions, which would be replaced.
+/// The keys of links, then those of their directions, which the former would otherwise replace.
 fn links_first(set: &BTreeMap<String, toml::Value>) -> impl Iterator<Item = (&String, &toml::Value)> {
-    let is_of_a_direction = |key: &str| matches!(steps(key)[..], [_, _, "forward" | "backward", ..]);
+    let is_of_a_direction = |key: &str| matches!(source::path(key)[..], [_, _, "forward" | "backward", ..]);
     let (of_directions, of_links): (Vec<_>, Vec<_>) = set.iter().partition(|(key, _)| is_of_a_direction(key));
     of_links.into_iter().chain(of_directions)
-}
-
-/// The path of a key such as `links."air".loss`.
-fn steps(key: &str) -> Vec<&str> {
-    key.split('.').map(|step| step.trim().trim_matches('"')).collect()
 }
 
 /// Keys of links and their values.
 type Set = Vec<(String, toml::Value)>;
 
-/// The file as it would be at one time.
+/// The file with all changes up to a time.
 struct Timeline<'a, 'd> {
     reader: &'a Reader<'d>,
     document: Document<'d>,
 }
 
 impl Timeline<'_, '_> {
-    /// Makes the changes of a table. Returns those of each link, by its name.
+    /// Makes the changes of a table. Returns them by the names of links.
     fn set(&mut self, number: usize, table: &ChangeTable) -> Result<BTreeMap<String, Set>, FileError> {
         let number = number.to_string();
         let mut changed: BTreeMap<String, Set> = BTreeMap::new();
         for (key, value) in links_first(&table.set) {
             let place = ["changes", &number, "set", key];
-            let path = steps(key);
+            let path = source::path(key);
             let ["links", name, rest @ ..] = path.as_slice() else {
                 return Err(self
                     .reader
@@ -247,7 +243,7 @@ impl Timeline<'_, '_> {
                 );
                 return Err(self.reader.fail(&place, problem));
             }
-            // What is set later holds: a direction has no value of its own any more.
+            // A later value overrides those of the link's directions.
             let of_directions = of_directions(&path).into_iter().filter(|path| self.document.has(path));
             for path in of_directions.chain([path.clone()]).collect::<Vec<_>>() {
                 self.document.replace_from(self.reader.document, &place, &path)?;
@@ -257,7 +253,7 @@ impl Timeline<'_, '_> {
         Ok(changed)
     }
 
-    /// A link as it is now.
+    /// A link with the changes so far. `when` begins the message of an error.
     fn link(&self, when: &str, name: &str) -> Result<LinkModel, FileError> {
         let reader = Reader { document: &self.document, nodes: self.reader.nodes.clone(), ..*self.reader };
         let table = self.document.deserialize_at(&["links", name]);

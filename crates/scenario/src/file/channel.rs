@@ -10,7 +10,7 @@ use lasthop_sim::{ChannelConfig, Sojourn, StateSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A stay shorter than this is shorter than any frame. Its simulation would only take time.
+/// The shortest mean stay in a state. It is shorter than any frame.
 const SHORTEST_STAY: Duration = Duration::from_micros(10);
 
 /// An error process of two states, which starts in the good state. The stays have exponential
@@ -41,7 +41,7 @@ struct StayTable {
     loss: Option<Text<Probability>>,
 }
 
-/// The mean duration of a stay. It is no number of packets.
+/// The mean duration of a stay. A number of packets has an error message of its own.
 #[derive(Clone, Copy, Debug)]
 struct MeanStay(Duration);
 
@@ -62,7 +62,7 @@ impl Written for MeanStay {
     }
 }
 
-/// The two-state error process whose table is at `place`.
+/// Reads the two-state error process whose table is at `place`.
 pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,

@@ -1,4 +1,4 @@
-//! What shows in the whole scenario only: whether it can run under each of its schemes.
+//! Checks of the scenario as a whole: whether it can run under each of its schemes.
 use super::reader::{Key, Reader};
 use crate::build::{BuildError, Network, of_stations};
 use crate::model::{ActivityModel, MTU, Scenario, TransportModel};
@@ -6,10 +6,10 @@ use lasthop_config::FileError;
 
 /// Octets of the headers of IPv4 and TCP; options are taken from the segment.
 const HEADERS: u32 = 40;
-/// The same of IPv4 and UDP.
+/// Octets of the headers of IPv4 and UDP.
 const UDP_HEADERS: u32 = 28;
 
-/// What shows in the whole scenario only.
+/// Checks the scenario as a whole, with the first of its seeds.
 pub(super) fn scenario(reader: &Reader<'_>, scenario: &Scenario) -> Result<(), FileError> {
     let network = Network::new(scenario).map_err(|error| cannot_run(reader, &error))?;
     if let Some(seed) = scenario.seeds.first() {
@@ -23,7 +23,7 @@ pub(super) fn scenario(reader: &Reader<'_>, scenario: &Scenario) -> Result<(), F
     refuse_large_datagrams(reader, scenario, &network)
 }
 
-/// An error about the key that has what cannot be built.
+/// An error about the key that makes the scenario impossible.
 fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> FileError {
     let problem = error.to_string();
     match error {
@@ -39,7 +39,7 @@ fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> FileError {
     }
 }
 
-/// A cell carries datagrams up to its MTU, and nothing here fragments.
+/// Refuses datagrams above the MTU of a cell on their path. Nothing here fragments them.
 fn refuse_large_datagrams(
     reader: &Reader<'_>,
     scenario: &Scenario,
@@ -50,65 +50,48 @@ fn refuse_large_datagrams(
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         for (row, scheme) in scenario.schemes.iter().enumerate() {
-            let datagram = match &flow.transport {
-                TransportModel::Tcp(tcp) => scheme.tcp_of(index, tcp).sender.mss.saturating_add(HEADERS),
-                TransportModel::Udp => flow.application.message().saturating_add(UDP_HEADERS),
+            let (payload, headers) = match &flow.transport {
+                TransportModel::Tcp(tcp) => (scheme.tcp_of(index, tcp).sender.mss, HEADERS),
+                TransportModel::Udp => (flow.application.message(), UDP_HEADERS),
             };
-            if datagram <= MTU || !network.crosses_a_wlan(flow.from, flow.to) {
-                continue;
+            let datagram = payload.saturating_add(headers);
+            if datagram > MTU && network.crosses_a_wlan(flow.from, flow.to) {
+                return Err(too_large(reader, ["flow", &flow.name], row, datagram, headers));
             }
-            let row = row.to_string();
-            let keys: [&Key<'_>; 4] = [
-                &["flows", &flow.name, "application", "message"],
-                &["schemes", &row, "tcp", "segment"],
-                &["flows", &flow.name, "tcp", "segment"],
-                &["tcp", "segment"],
-            ];
-            let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
-            let problem = format!(
-                "flow {:?} sends datagrams of {datagram} octets including headers, above the limit of {} of an 802.11 cell on their path; expected at most \"{} B\" without headers",
-                flow.name,
-                MTU,
-                MTU - if flow.tcp().is_some() { HEADERS } else { UDP_HEADERS }
-            );
-            return Err(reader.fail(written.unwrap_or(&["flows", &flow.name]), problem));
         }
     }
-    refuse_large_datagrams_of_sessions(reader, scenario, network)
-}
-
-/// The same of sessions.
-fn refuse_large_datagrams_of_sessions(
-    reader: &Reader<'_>,
-    scenario: &Scenario,
-    network: &Network<'_>,
-) -> Result<(), FileError> {
     for (index, session) in scenario.sessions.iter().enumerate() {
+        // The packets of calls and videos fit with all settings.
+        let ActivityModel::Dialogue { tcp, .. } = &session.activity else { continue };
         for (row, scheme) in scenario.schemes.iter().enumerate() {
-            let datagram = match &session.activity {
-                ActivityModel::Dialogue { tcp, .. } => {
-                    scheme.tcp_of_session(index, tcp).mss.saturating_add(HEADERS)
-                }
-                // They fit, whatever is set.
-                ActivityModel::Call(_) => continue,
-            };
-            if datagram <= MTU || !network.crosses_a_wlan(session.client, session.server) {
-                continue;
+            let datagram = scheme.tcp_of_session(index, tcp).mss.saturating_add(HEADERS);
+            if datagram > MTU && network.crosses_a_wlan(session.client, session.server) {
+                return Err(too_large(reader, ["session", &session.name], row, datagram, HEADERS));
             }
-            let row = row.to_string();
-            let keys: [&Key<'_>; 3] = [
-                &["schemes", &row, "tcp", "segment"],
-                &["sessions", &session.name, "tcp", "segment"],
-                &["tcp", "segment"],
-            ];
-            let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
-            let problem = format!(
-                "session {:?} sends datagrams of {datagram} octets including headers, above the limit of {MTU} of an 802.11 cell on their path; expected at most \"{} B\" without headers",
-                session.name,
-                MTU - HEADERS
-            );
-            return Err(reader.fail(written.unwrap_or(&["sessions", &session.name]), problem));
         }
     }
     Ok(())
+}
+
+/// The error about a flow or session that sends too large a datagram, at the key that sets its size.
+fn too_large(
+    reader: &Reader<'_>,
+    [kind, name]: [&str; 2],
+    row: usize,
+    datagram: u32,
+    headers: u32,
+) -> FileError {
+    let (table, row) = (format!("{kind}s"), row.to_string());
+    let keys: [&Key<'_>; 4] = [
+        &[&table, name, "application", "message"],
+        &["schemes", &row, "tcp", "segment"],
+        &[&table, name, "tcp", "segment"],
+        &["tcp", "segment"],
+    ];
+    let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
+    let problem = format!(
+        "{kind} {name:?} sends datagrams of {datagram} octets including headers, above the limit of {MTU} of an 802.11 cell on their path; expected at most \"{} B\" without headers",
+        MTU - headers
+    );
+    reader.fail(written.unwrap_or(&[&table, name]), problem)
 }

@@ -1,7 +1,7 @@
-//! Tables of delays as papers and measurements have them: CSV, a row per band.
+//! Tables of delays, as published with papers and measurements: CSV with a row per band.
 //!
-//! Three columns are read, found by their names, wherever they stand: `share_percent`, and one each
-//! whose name ends in `delay_ms_low` and `delay_ms_high`.
+//! Three columns are read, in any order: `share_percent`, one whose name ends in `delay_ms_low`, and one
+//! whose name ends in `delay_ms_high`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use lasthop_sim::delay::{Band, Bands, BandsError};
 
 use super::quantity::LONGEST_DELAY;
 
-/// Rows at most.
+/// The maximum number of rows.
 const MOST_BANDS: usize = 10_000;
 const COLUMNS: &str = "expected columns share_percent, ...delay_ms_low and ...delay_ms_high";
 
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Bands, String> {
     })
 }
 
-/// Why the reader refuses a row.
+/// The error for a row that the CSV reader refuses.
 fn unreadable(error: &csv::Error) -> String {
     match error.kind() {
         ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
@@ -50,7 +50,7 @@ fn unreadable(error: &csv::Error) -> String {
     }
 }
 
-/// The column with a name of this kind.
+/// The only column whose name matches; `name` stands for it in errors.
 fn column(header: &StringRecord, name: &str, is_it: impl Fn(&str) -> bool) -> Result<usize, String> {
     let mut found = header.iter().enumerate().filter(|(_, name)| is_it(name));
     match (found.next(), found.next()) {
@@ -72,7 +72,7 @@ struct Cell<'a> {
 
 impl Cell<'_> {
     fn number(self, most: f64) -> Result<f64, String> {
-        // The reader refuses rows of another length than the header's.
+        // Each row has as many columns as the header; the reader refuses others.
         let (text, name) = (&self.record[self.column], &self.header[self.column]);
         text.parse::<f64>().ok().filter(|number| (0.0..=most).contains(number)).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();

@@ -1,6 +1,6 @@
-//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes, and a flow, a
-//! session, a link or a cell that names the group for as many flows, sessions, links and stations.
-//! They are written out before tables are read, so that nothing else knows of groups but messages.
+//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes. A flow, session or link that
+//! names the group stands for as many flows, sessions or links, and the group in the list of a cell for as
+//! many stations. Groups are expanded before tables are read, so that afterwards only messages mention them.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,38 @@ use lasthop_config::{Document, FileError};
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
-/// Members of a group at most.
+/// The maximum number of members of a group.
 const MOST_MEMBERS: i128 = 2_000;
-/// Tables that groups stand for at most, in all.
+/// The maximum number of tables that expansion makes.
 const MOST_TABLES: usize = 10_000;
 
-/// Each group's number of members.
+/// The number of members of each group.
 #[derive(Default)]
 pub(super) struct Groups(BTreeMap<String, usize>);
 
 impl Groups {
-    /// The document with every group written out, and its groups.
-    pub(super) fn write_out<'t>(document: &Document<'t>) -> Result<(Document<'t>, Self), FileError> {
+    /// The document with every group expanded, and its groups.
+    pub(super) fn expand<'t>(document: &Document<'t>) -> Result<(Document<'t>, Self), FileError> {
         let groups = Self::of(document)?;
         let mut written = document.clone();
         if !groups.0.is_empty() {
-            groups.write_out_nodes(&mut written)?;
-            groups.write_out_pairs(&mut written, "flows", &["from", "to"])?;
-            groups.write_out_pairs(&mut written, "sessions", &["client", "server", "between"])?;
-            groups.write_out_pairs(&mut written, "links", &["between"])?;
-            groups.write_out_stations(&mut written);
+            groups.expand_nodes(&mut written)?;
+            groups.expand_pairs(&mut written, "flows", &["from", "to"])?;
+            groups.expand_pairs(&mut written, "sessions", &["client", "server", "between"])?;
+            groups.expand_pairs(&mut written, "links", &["between"])?;
+            groups.expand_lists(&mut written);
         }
         Ok((written, groups))
     }
 
-    /// The group that a node is a member of.
+    /// The group of a node.
     pub(super) fn group_of(&self, node: &str) -> Option<&str> {
         let (group, number) = node.rsplit_once('-')?;
         let (group, count) = self.0.get_key_value(group)?;
         (1..=*count).any(|index| number == index.to_string()).then_some(group)
     }
 
-    /// The members of a group, as messages name them; `None` if it is no group.
+    /// The members of a group, as text for messages; `None` if there is no such group.
     pub(super) fn members_of(&self, group: &str) -> Option<String> {
         self.0.get(group).map(|count| match count {
             1 => member(group, 1),
@@ -72,7 +72,7 @@ impl Groups {
         Ok(Self(groups))
     }
 
-    fn write_out_nodes(&self, document: &mut Document<'_>) -> Result<(), FileError> {
+    fn expand_nodes(&self, document: &mut Document<'_>) -> Result<(), FileError> {
         for (group, count) in &self.0 {
             let copies = members(group, *count);
             if let Some(member) = copies.iter().find(|name| document.has(&["nodes", name])) {
@@ -88,13 +88,8 @@ impl Groups {
         Ok(())
     }
 
-    /// Flows, sessions and links: tables that name two nodes, each by a key of its own or both in a list.
-    fn write_out_pairs(
-        &self,
-        document: &mut Document<'_>,
-        kind: &str,
-        keys: &[&str],
-    ) -> Result<(), FileError> {
+    /// Expands flows, sessions or links: tables that name two nodes, each by its own key or both in a list.
+    fn expand_pairs(&self, document: &mut Document<'_>, kind: &str, keys: &[&str]) -> Result<(), FileError> {
         let mut wanted: Vec<(String, Vec<String>)> = Vec::new();
         let mut copies = 0;
         for name in document.keys(&[kind]) {
@@ -132,11 +127,12 @@ impl Groups {
         Ok(())
     }
 
-    fn write_out_stations(&self, document: &mut Document<'_>) {
+    /// Expands lists of nodes, and the stations of cells with properties of their own.
+    fn expand_lists(&self, document: &mut Document<'_>) {
         if let Some(DeValue::Table(table)) = document.root_mut().get_mut("try").map(Spanned::get_mut)
             && let Some(DeValue::Array(simulated)) = table.get_mut("simulated").map(Spanned::get_mut)
         {
-            self.write_out_list(simulated);
+            self.expand_list(simulated);
         }
         let Some(wlans) = document.root_mut().get_mut("wlans") else { return };
         let DeValue::Table(wlans) = wlans.get_mut() else { return };
@@ -145,20 +141,20 @@ impl Groups {
             if let Some(stations) = wlan.get_mut("stations")
                 && let DeValue::Array(stations) = stations.get_mut()
             {
-                self.write_out_list(stations);
+                self.expand_list(stations);
             }
             for (table, list) in [("mobility", "fixed"), ("power-save", "stations")] {
                 if let Some(DeValue::Table(table)) = wlan.get_mut(table).map(Spanned::get_mut)
                     && let Some(DeValue::Array(list)) = table.get_mut(list).map(Spanned::get_mut)
                 {
-                    self.write_out_list(list);
+                    self.expand_list(list);
                 }
             }
             if let Some(except) = wlan.get_mut("except")
                 && let DeValue::Table(except) = except.get_mut()
             {
                 for (group, count) in &self.0 {
-                    // What is said of one of them comes before what is said of all.
+                    // The table of a member takes precedence over that of its group.
                     let Some((key, value)) = except.remove_entry(group.as_str()) else { continue };
                     for number in 1..=*count {
                         let key = Spanned::new(key.span(), member(group, number).into());
@@ -169,7 +165,7 @@ impl Groups {
         }
     }
 
-    /// Puts a group's member in the group's place.
+    /// Replaces the name of a group by that of a member.
     fn rename(&self, value: &mut Spanned<DeValue<'_>>, number: usize) {
         match value.get_mut() {
             DeValue::String(text) if self.0.contains_key(text.as_ref()) => {
@@ -180,8 +176,8 @@ impl Groups {
         }
     }
 
-    /// Puts each group's members in the group's place.
-    fn write_out_list(&self, list: &mut DeArray<'_>) {
+    /// Replaces the name of each group by those of its members.
+    fn expand_list(&self, list: &mut DeArray<'_>) {
         let mut written = DeArray::new();
         for element in list.iter() {
             let group = names(element).first().and_then(|name| self.0.get_key_value(*name));
@@ -209,7 +205,7 @@ fn members(group: &str, count: usize) -> Vec<String> {
     (1..=count).map(|number| member(group, number)).collect()
 }
 
-/// The strings of a string or of a list.
+/// The names in a string or in a list of strings.
 fn names<'a>(value: &'a Spanned<DeValue<'_>>) -> Vec<&'a str> {
     match value.get_ref() {
         DeValue::String(text) => vec![text.as_ref()],

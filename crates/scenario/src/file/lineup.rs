@@ -1,4 +1,4 @@
-//! The rows of the comparison: which schemes run, and which one the others are compared with.
+//! The rows of the comparison: schemes, and the baseline.
 
 mod flavour;
 mod row;
@@ -42,7 +42,7 @@ pub(super) fn schemes(
     Ok(schemes)
 }
 
-/// A key of an entry of the list.
+/// The path of a key in an entry of the list.
 fn key<'a>(index: &'a str, key: &'a str) -> [&'a str; 3] {
     ["schemes", index, key]
 }
@@ -92,12 +92,12 @@ fn choice(
     }
 }
 
-/// Whether this can name a row; the command line has commas between labels.
+/// Whether a label is valid; the command line separates labels by commas.
 fn is_label(label: &str) -> bool {
     (1..=64).contains(&label.chars().count()) && !label.chars().any(|c| c.is_control() || c == ',')
 }
 
-/// An error of a stack where it stands in the file.
+/// An error in a stack, at its place in the file.
 fn misplaced(reader: &Reader<'_>, index: &str, is_stack: bool, wrong: StackError) -> FileError {
     let StackError { layer, setting, error } = wrong;
     let layer = layer.to_string();

@@ -22,7 +22,7 @@ use table::{DirectionTable, Medium};
 
 pub(super) use table::LinkTable;
 
-/// Links at most, those of cells included.
+/// The maximum number of links, including those of cells.
 pub(super) const MOST_LINKS: usize = 5_000;
 
 pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<LinkModel, FileError> {
@@ -128,14 +128,14 @@ fn clock(
     let clock = reader.duration_in(&key, table.clock, Duration::ZERO, least, most)?;
     let has_delay = |direction: &&Direction| !direction.delay.distribution.mean().is_zero();
     if !clock.is_zero() && !directions.iter().all(has_delay) {
-        // Cut down to nothing and without delay, packets could circle for ever while no time
-        // passes.
+        // With transmission times rounded down to zero and without delay, packets could loop forever
+        // while no time passes.
         return Err(reader.fail(&key, "a link with a clock requires a delay above zero"));
     }
     Ok(clock)
 }
 
-/// Of two links between the same nodes the second would never carry anything.
+/// Refuses a second link between the same nodes, because it would never carry a packet.
 pub(super) fn refuse_parallel(
     reader: &Reader<'_>,
     links: &[LinkModel],
@@ -157,7 +157,7 @@ pub(super) fn refuse_parallel(
     Ok(())
 }
 
-/// A trace on the command line is for a link that follows one.
+/// Checks that a trace on the command line can be read, and that a link follows one.
 pub(super) fn check_trace_given(
     reader: &Reader<'_>,
     links: &BTreeMap<String, LinkTable>,

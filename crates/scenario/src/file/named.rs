@@ -1,4 +1,4 @@
-//! Tables of which one key may stand alone: `"bulk"` for `{ kind = "bulk" }`.
+//! Tables that may be written as a single name: `"bulk"` for `{ kind = "bulk" }`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,18 +12,18 @@ use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
 
 /// A table that has a name, and a default for every other key.
 pub(super) trait Named: DeserializeOwned + JsonSchema {
-    /// What may stand alone.
+    /// The name that may be written instead of a table.
     type Name: DeserializeOwned + JsonSchema;
-    /// What it is called in the JSON schema.
+    /// Its name in the JSON schema.
     const SCHEMA: &'static str;
-    /// What a message says that was expected, if it is neither a name nor a table.
+    /// The expected value in the error about a value that is neither a name nor a table.
     const EXPECTED: &'static str;
 
-    /// The table that a name alone stands for.
+    /// The table for which a name stands.
     fn named(name: Self::Name) -> Self;
 }
 
-/// A name, or the whole table.
+/// A table, written as a table or as a name.
 #[derive(Clone, Debug)]
 pub(super) struct NameOrTable<T>(pub(super) T);
 

@@ -1,5 +1,4 @@
-//! Files that a scenario names, such as measured traces: each is read once, however many links use
-//! it.
+//! Files that a scenario names, such as measured traces. Each is read once, however many links use it.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,17 +10,16 @@ use lasthop_sim::delay::Bands;
 use lasthop_sim::wireless::StateTrace;
 
 use super::delay_table;
-use super::digest::digest;
 use lasthop_config::Files;
 use lasthop_config::text::read_text;
 
-/// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes
-/// less.
+/// The largest size of a trace, in octets; an hour at 100 Mbit/s takes less. A larger one is refused before
+/// it fills the memory.
 const LARGEST_TRACE: u64 = 256 << 20;
-/// The same for a table of delays.
+/// The largest size of a table of delays, in octets.
 const LARGEST_DELAY_TABLE: u64 = 1 << 20;
 
-/// The files that have been read so far, and where others are read from.
+/// The files that have been read so far, and the source of others.
 pub(super) struct NamedFiles {
     files: Arc<dyn Files>,
     traces: Contents<CapacityTrace>,
@@ -30,23 +28,23 @@ pub(super) struct NamedFiles {
     further: FurtherFiles,
 }
 
-/// Which files may be read in addition to those that have been read already.
+/// The files that may be read in addition to those that have been read already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FurtherFiles {
-    /// All, pipes and devices among them.
+    /// All, including pipes and devices.
     #[default]
     All,
-    /// Regular files: reading them waits for no other process.
+    /// Regular files, because reading them waits for no other process.
     Regular,
-    /// None: who asks for them need not have the rights that this process has.
+    /// None, because the client may have fewer rights than this process.
     None,
 }
 
-/// What files of one kind contain, with the digests of their texts.
+/// The parsed contents of files of one kind, with the digests of their texts.
 type Contents<T> = Mutex<BTreeMap<PathBuf, (Arc<T>, u64)>>;
 
 impl NamedFiles {
-    /// None so far.
+    /// An empty cache of files from this source.
     pub(super) fn new(files: Arc<dyn Files>) -> Self {
         Self {
             files,
@@ -72,8 +70,8 @@ impl NamedFiles {
         self.read_once(&self.state_traces, path, LARGEST_TRACE, StateTrace::parse)
     }
 
-    /// The same for another reading of the scenario, without those that are to be read anew.
-    pub(super) fn but(&self, is_to_be_read: impl Fn(&Path) -> bool, further: FurtherFiles) -> Self {
+    /// A copy for another reading of the scenario, without the files that must be read again.
+    pub(super) fn without(&self, is_to_be_read: impl Fn(&Path) -> bool, further: FurtherFiles) -> Self {
         Self {
             files: Arc::clone(&self.files),
             traces: others(&self.traces, &is_to_be_read),
@@ -83,12 +81,12 @@ impl NamedFiles {
         }
     }
 
-    /// Where they were read.
+    /// The paths of the files that have been read.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         self.digests().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// Where they were read, and the digests of their texts.
+    /// The same paths, with the digests of the files' texts.
     pub(super) fn digests(&self) -> Vec<(PathBuf, u64)> {
         [digests(&self.traces), digests(&self.delay_tables), digests(&self.state_traces)].concat()
     }
@@ -113,7 +111,7 @@ impl NamedFiles {
 }
 
 impl FurtherFiles {
-    /// Whether this file may be read.
+    /// Checks whether this file may be read.
     fn check(self, files: &dyn Files, path: &Path) -> Result<(), String> {
         match self {
             Self::All => Ok(()),
@@ -133,7 +131,7 @@ fn others<T>(known: &Contents<T>, is_to_be_read: impl Fn(&Path) -> bool) -> Cont
     Mutex::new(others.map(|(path, content)| (path.clone(), content.clone())).collect())
 }
 
-/// An error about a file. It begins with its line, or with none: "line 3: ..." becomes `FILE:3: ...`.
+/// An error with the name of its file in front: "line 3: ..." becomes `FILE:3: ...`.
 pub(super) fn in_file(path: &Path, error: &str) -> String {
     let colon = if error.starts_with("line ") { ":" } else { ": " };
     format!("{}{colon}{}", path.display(), error.strip_prefix("line ").unwrap_or(error))
@@ -142,4 +140,25 @@ pub(super) fn in_file(path: &Path, error: &str) -> String {
 fn digests<T>(known: &Contents<T>) -> Vec<(PathBuf, u64)> {
     let known = known.lock().unwrap_or_else(PoisonError::into_inner);
     known.iter().map(|(path, (_, digest))| (path.clone(), *digest)).collect()
+}
+
+/// The 64-bit FNV-1a hash of a text (Fowler, Noll, Vo; RFC 9923): the same on every machine and in
+/// every version. It finds changes; it does not withstand an attacker.
+pub(super) fn digest(text: &str) -> u64 {
+    const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    text.bytes().fold(OFFSET_BASIS, |hash, octet| (hash ^ u64::from(octet)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+
+    /// From the test vectors of RFC 9923.
+    #[test]
+    fn the_digest_is_the_published_one() {
+        assert_eq!(digest(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(digest("a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(digest("foobar"), 0x8594_4171_f739_67e8);
+    }
 }

@@ -1,5 +1,5 @@
-//! What stands in the place of what a scenario file says: the command line, such as `links.air.loss=3%`, and what
-//! was set since the start.
+//! Values that override those of a scenario file: from the command line, such as `links.air.loss=3%`, and
+//! those set after the start.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,41 +9,39 @@ use lasthop_config::{Document, FileError};
 
 use super::source;
 
-/// What the command line says instead of the file.
+/// Values from the command line that override those of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one;
     /// relative to the working directory.
     pub trace: Option<PathBuf>,
-    /// Keys with values to put in the place of the file's, such as `links.air.loss=3%`; later ones
-    /// win.
+    /// Keys with values that override the file's, such as `links.air.loss=3%`; later ones take precedence.
     pub settings: Vec<String>,
 }
 
-/// What has happened since the first reading of a scenario.
+/// The settings and changes after the first reading of a scenario.
 pub(super) struct Since {
-    /// What was set, by hand or at its time.
+    /// The settings, by hand or by a change at its time.
     pub(super) set: Vec<Setting>,
-    /// The changes up to this time are among it.
+    /// The time up to which the file's changes are among the settings.
     pub(super) passed: Option<Duration>,
 }
 
 /// A key and a value from the command line.
 pub(super) struct Setting {
-    /// As it was given.
+    /// As the user gave it.
     given: String,
-    /// As a line of TOML.
+    /// The same as a line of TOML.
     line: String,
 }
 
 impl Setting {
-    /// The key, step by step.
+    /// The path of its key.
     fn path(&self) -> Vec<&str> {
-        let key = self.line.split_once('=').map_or(self.line.as_str(), |(key, _)| key);
-        key.split('.').map(|step| step.trim().trim_matches('"')).collect()
+        source::path(self.line.split_once('=').map_or(self.line.as_str(), |(key, _)| key))
     }
 
-    /// The document that its line is; an error if that is not one key with its value.
+    /// Its line as a document; an error unless it is one key with its value.
     fn source(&self) -> Result<Document<'_>, FileError> {
         let source = Document::parse_setting(&self.line, name(&self.given))?;
         let path = self.path();
@@ -57,7 +55,7 @@ impl Setting {
         Err(FileError::of_file(name(&self.given), problem))
     }
 
-    /// An error if it sets what the sweep varies: `key`, which is at `path`, or something within it.
+    /// Refuses a setting of the key that a sweep varies, which is at `path`, or of a part of its value.
     pub(super) fn refuse_varied(&self, key: &str, path: &[String]) -> Result<(), FileError> {
         let source = self.source()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -70,18 +68,18 @@ impl Setting {
     }
 }
 
-/// Settings as lines of TOML: a value that is not TOML is taken as a string, so that a shell
-/// needs no quotes.
+/// Settings as lines of TOML. A value that is not TOML is treated as a string, so that it needs no quotes
+/// in a shell.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, FileError> {
     settings.iter().map(|given| Ok(Setting { given: given.clone(), line: line(given)? })).collect()
 }
 
-/// Puts settings in the place of what the document has.
+/// Puts settings into the document.
 pub(super) fn apply<'t>(settings: &'t [Setting], document: &mut Document<'t>) -> Result<(), FileError> {
     settings.iter().try_for_each(|setting| apply_one(setting, document))
 }
 
-/// What errors call a setting.
+/// The name of a setting in errors.
 fn name(setting: &str) -> String {
     format!("--set {}", cut(setting))
 }

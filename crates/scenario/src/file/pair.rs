@@ -1,4 +1,4 @@
-//! Lists of exactly two. Serde's own arrays take longer lists, and drop what is too much.
+//! Lists of exactly two. Serde's own arrays accept longer lists and drop the rest.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ where
     deserializer.deserialize_seq(Pair(PhantomData))
 }
 
-/// A list of two, where there is one.
+/// A list of two, if given.
 pub(super) fn optional<'de, T, D>(deserializer: D) -> Result<Option<[T; 2]>, D::Error>
 where
     T: Deserialize<'de>,

@@ -24,7 +24,7 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 pub(super) use radio::{DataRate, Decibels, Hertz, Metres, Speed, Watts};
 
-/// A whole number from `LEAST` to `MOST`, which fits in 32 bits.
+/// A whole number from `LEAST` to `MOST`, which fits into 32 bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u32);
 
@@ -48,7 +48,7 @@ impl<const LEAST: u64, const MOST: u64> JsonSchema for Whole<LEAST, MOST> {
     }
 }
 
-/// The longest delay of anything in the network.
+/// The longest delay of packets.
 pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
 /// The form of an amount of data.
@@ -60,21 +60,21 @@ const RATE: &str = r"[0-9.]+([eE][+-]?[0-9]+)?\s*[kKmMgG]?([bB][iI][tT](/[sS])?|
 /// The form of a number of segments.
 const SEGMENTS: &str = r"[0-9]+\s*segments?";
 
-/// Something that files write as a string.
+/// A value that files write as a string.
 pub(super) trait Written: Sized {
     /// Its name in the JSON schema.
     const NAME: &'static str;
-    /// What was expected, with examples: ends the sentence "... is not".
+    /// The expected values, with examples: the end of the sentence "... is not".
     const EXPECTED: &'static str;
-    /// Its forms, as regular expressions for editors; reading decides.
+    /// Its forms, as regular expressions for editors; [`Written::read`] may accept fewer.
     const FORMS: &'static [&'static str];
-    /// Numbers that may stand for their texts, such as 0 for `"0"`: a command line has no quotes.
+    /// Numbers that may be written without quotes, such as 0 for `"0"`: a command line has no quotes.
     const NUMBERS: Option<RangeInclusive<i64>> = None;
 
     /// Reads it; the error is a sentence.
     fn read(text: &str) -> Result<Self, String>;
 
-    /// What was probably meant by a text that has another form, in quotes.
+    /// The probable meaning of a text of another form, in quotes.
     fn meant(_: &str) -> Option<String> {
         None
     }
@@ -142,7 +142,7 @@ impl Written for Probability {
     }
 }
 
-/// The shortest time in which a delay moves from its shortest to its longest.
+/// The shortest time in which a correlated delay may move from its minimum to its maximum.
 const FASTEST_DELAY: Duration = Duration::from_millis(1);
 
 impl Written for Correlation {
@@ -179,7 +179,7 @@ impl Written for Octets {
     }
 }
 
-/// The work of simulating a second grows with the rate; times are whole nanoseconds.
+/// The highest rate. The work per simulated second grows with the rate, and times are whole nanoseconds.
 const FASTEST_BPS: u64 = 1_000_000_000_000;
 
 impl Written for Bitrate {
@@ -197,13 +197,13 @@ impl Written for Bitrate {
     }
 }
 
-/// How fast a link direction is.
+/// The rate of a link direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LinkRate {
     Fixed(Bitrate),
     /// Nothing is transmitted.
     Stalled,
-    /// As the trace has it that the scenario or the command line names.
+    /// That of the trace that the scenario or the command line names.
     Trace,
 }
 
@@ -229,7 +229,7 @@ impl Written for LinkRate {
     }
 }
 
-/// `0`, or zero of a unit.
+/// Whether this is `0`, or zero with a unit.
 fn is_zero_rate(text: &str) -> bool {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = &text[..text.len() - unit.len()];
@@ -256,7 +256,7 @@ impl Written for QueueLimit {
     }
 }
 
-/// How much may wait at a station of an 802.11 cell.
+/// The queue limit of a station of an 802.11 cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StationQueue(pub(super) QueueLimit);
 
@@ -307,7 +307,7 @@ impl Written for Window {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ReceiveWindow {
     Fixed(Window),
-    /// It grows with what a round trip brings.
+    /// It grows with the data that arrives per round trip.
     Auto,
 }
 
@@ -329,7 +329,7 @@ impl Written for ReceiveWindow {
     }
 }
 
-/// Who may speak on a shared medium.
+/// The arbitration of a shared medium.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mac {
     Ideal,

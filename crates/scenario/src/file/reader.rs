@@ -1,5 +1,5 @@
-//! What reading a scenario needs to know, and the checks that its tables share: the names of nodes,
-//! ranges of numbers and of times, the place of an error.
+//! The context of reading a scenario, and the checks that its tables share: names of nodes, ranges of
+//! numbers and of times, the places of errors.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,24 +15,24 @@ use crate::model::WlanStation;
 use lasthop_config::{Document, FileError};
 use lasthop_sim::NodeKind;
 
-/// The longest name of a scenario, or of anything in it, in characters.
+/// The longest name of a scenario, or of a node, link or flow in it, in characters.
 pub(super) const LONGEST_NAME: usize = 64;
 
-/// What reading a scenario needs to know.
+/// The context of reading a scenario.
 pub(super) struct Reader<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) groups: &'a Groups,
     pub(super) base: &'a Path,
     pub(super) overrides: &'a Overrides,
     pub(super) named_files: &'a NamedFiles,
-    /// Index of each node.
+    /// The index and kind of each node.
     pub(super) nodes: Arc<BTreeMap<String, (usize, NodeKind)>>,
-    /// When a run ends at the latest; `None` where the file has no `duration` and is for `lasthop
-    /// emulate`, which runs until it is told to stop, or `lasthop try`, which has a time of its own.
+    /// The end of a run; `None` if the file has no `duration` and is for `lasthop emulate`, which runs
+    /// until it is stopped, or for `lasthop try`, which has a duration of its own.
     pub(super) end: Option<Duration>,
 }
 
-/// The path of a key: its tables' names and its own.
+/// The path of a key: the names of its tables and its own name.
 pub(super) type Key<'a> = [&'a str];
 
 impl Reader<'_> {
@@ -41,7 +41,7 @@ impl Reader<'_> {
         self.document.error(key, problem)
     }
 
-    /// A file that the scenario names.
+    /// The path of a file that the scenario names.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.base.join(name)
     }
@@ -68,26 +68,26 @@ impl Reader<'_> {
         Ok(self.duration_if_given(key, value, least, most)?.unwrap_or(default))
     }
 
-    /// When something starts; default at once.
+    /// A start time, before the run ends; default zero.
     pub(super) fn start(&self, key: &Key<'_>, value: Option<Text<Duration>>) -> Result<Duration, FileError> {
         let start = self.duration(key, value, Duration::ZERO)?;
         self.before_the_end(key, start)?;
         Ok(start)
     }
 
-    /// Refuses what no run would come to.
+    /// Refuses a time that is not before the end of a run.
     pub(super) fn before_the_end(&self, key: &Key<'_>, at: Duration) -> Result<(), FileError> {
         let Some(end) = self.end.filter(|end| at >= *end) else { return Ok(()) };
         let [at, end] = [at, end].map(lasthop_packet::units::format_duration);
         Err(self.fail(key, format!("{at}: the run ends at {end}; expected a time before its end")))
     }
 
-    /// How long something in the network delays packets; default not at all.
+    /// A delay of packets; default zero.
     pub(super) fn delay(&self, key: &Key<'_>, value: Option<Text<Duration>>) -> Result<Duration, FileError> {
         self.duration_in(key, value, Duration::ZERO, Duration::ZERO, LONGEST_DELAY)
     }
 
-    /// A duration with a range, whose default is not known here.
+    /// A duration with a range; `None` if it is not given.
     pub(super) fn duration_if_given(
         &self,
         key: &Key<'_>,
@@ -131,7 +131,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A node in a list of all: its name, or the members of its group.
+    /// The text for a node in a list of all nodes: its name, or the members of its group.
     fn shown<'n>(&self, node: &'n str) -> Cow<'n, str> {
         let members = self.groups.group_of(node).and_then(|group| self.groups.members_of(group));
         members.map_or(Cow::Borrowed(node), Cow::Owned)
@@ -151,8 +151,8 @@ impl Reader<'_> {
         })
     }
 
-    /// The members of a table in the order of the file, with their names checked: they become file
-    /// names and labels.
+    /// The members of a table in the order of the file. Checks their names, which become file names and
+    /// labels.
     pub(super) fn in_order<T>(
         &self,
         table: &str,
@@ -179,8 +179,8 @@ impl Reader<'_> {
     }
 }
 
-/// The number at the end of a name: members of a group stand in one place of the file, and
-/// "station-10" comes after "station-9".
+/// The number at the end of a name. Members of a group have one place in the file, and "station-10" comes
+/// after "station-9".
 fn number(name: &str) -> u32 {
     name.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Ways given by hand, and who may have ways on demand.
+//! Static routes, and the stations that may have routes on demand.
 
 use super::node::NodeTable;
 use super::reader::Reader;
@@ -6,7 +6,7 @@ use crate::model::{GivenRoute, LinkModel, NodeModel, WlanModel};
 use lasthop_config::FileError;
 use std::collections::BTreeMap;
 
-/// What the file gives: node, destination, neighbor.
+/// The static routes of the file: node, destination, neighbor.
 pub(super) fn written(nodes: &BTreeMap<String, NodeTable>) -> Vec<[String; 3]> {
     let of_node = |(node, table): (&String, &NodeTable)| {
         let routes = table.routes.iter();
@@ -50,8 +50,8 @@ pub(super) fn read(
     Ok(routes)
 }
 
-/// A station that looks for its ways on demand leads nowhere else: gateways to other networks (RFC
-/// 3561, section 8) are not modeled.
+/// Refuses other links at stations with routing on demand: gateways to other networks (RFC 3561,
+/// section 8) are not modeled.
 pub(super) fn refuse_gateways(
     reader: &Reader<'_>,
     nodes: &[NodeModel],
@@ -76,7 +76,7 @@ pub(super) fn refuse_gateways(
     Ok(())
 }
 
-/// The cell whose routing a node takes part in.
+/// The cell in whose routing on demand a node participates.
 fn on_demand(wlans: &[WlanModel], node: usize) -> Option<&WlanModel> {
     let is_station = |cell: &&WlanModel| cell.stations.iter().any(|station| station.node == node);
     wlans.iter().filter(|cell| cell.routing.is_some()).find(is_station)

@@ -1,4 +1,4 @@
-//! A scenario file as a whole: names become indices, defaults are filled in, everything is checked.
+//! Reads a scenario file: turns names into indices, fills in defaults, and checks everything.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,8 +86,8 @@ pub(super) struct ScenarioFile {
     r#try: TryTable,
 }
 
-/// Reads and checks a scenario; `since`: what has happened since the first reading. The result can
-/// be built under each of its schemes.
+/// Reads and checks a scenario; `since` has the settings and changes after the first reading. The result
+/// can be built under each of its schemes.
 pub(super) fn read(
     document: &Document<'_>,
     base: &Path,
@@ -95,7 +95,7 @@ pub(super) fn read(
     named_files: &NamedFiles,
     since: Option<&Since>,
 ) -> Result<Scenario, FileError> {
-    let (mut document, groups) = Groups::write_out(document)?;
+    let (mut document, groups) = Groups::expand(document)?;
     if let Some(since) = since {
         overrides::apply(&since.set, &mut document)?;
     }
@@ -192,7 +192,7 @@ fn name(reader: &Reader<'_>, name: Option<String>) -> Result<String, FileError> 
     Ok(name)
 }
 
-/// It is printed on terminals, which control characters can do anything to.
+/// Refuses control characters, because the description is printed on terminals.
 fn description(reader: &Reader<'_>, description: &str) -> Result<String, FileError> {
     let text = description.replace("\r\n", "\n");
     match text.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {

@@ -1,4 +1,4 @@
-//! Seeds: how many runs a scheme gets, and which.
+//! The seeds of the runs of each scheme.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The sessions of a scenario: what hosts say to each other.
+//! The sessions of a scenario: dialogues, calls and videos between two hosts.
 
 mod dialogue;
 mod objects;
@@ -18,10 +18,10 @@ use table::{KEYS, Kind, SessionTable};
 
 pub(super) use table::SessionTable as Table;
 
-/// Sessions at most.
+/// The maximum number of sessions.
 pub(super) const MOST_SESSIONS: usize = 2_000;
 
-/// Refuses a key that no session has, before serde does: it would offer those of every kind.
+/// Refuses a key that no session has, before serde does: serde's message lists the keys of all kinds.
 pub(super) fn refuse_unknown_keys(document: &Document<'_>) -> Result<(), FileError> {
     for name in document.keys(&["sessions"]) {
         let kind = document.get(&["sessions", name, "kind"]).and_then(|kind| kind.get_ref().as_str());
@@ -75,7 +75,7 @@ pub(super) fn read(
     Ok(SessionModel { name: name.to_owned(), client, server, start, stop, activity })
 }
 
-/// The connections of a session: both ends are set alike.
+/// The TCP settings of both ends of a session's connections.
 pub(super) fn tcp(
     reader: &Reader<'_>,
     name: &str,

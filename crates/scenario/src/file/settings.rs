@@ -1,4 +1,4 @@
-//! A scenario of which single keys are set anew while it runs.
+//! A scenario whose keys can be set while it runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +15,7 @@ use super::source;
 use crate::change::is_of_connections;
 use crate::model::{LinkChange, Scenario};
 
-/// A scenario file with what was set since. The file itself is read once, and so are the files that
-/// it names.
+/// A scenario file with later settings on top. The file and the files that it names are read once.
 #[derive(Clone)]
 pub struct Settings {
     text: String,
@@ -24,9 +23,9 @@ pub struct Settings {
     base: PathBuf,
     overrides: Overrides,
     named_files: Arc<NamedFiles>,
-    /// As it was at the start, or when a key was last set.
+    /// The scenario at the start, or when a key was last set.
     scenario: Scenario,
-    /// How many of its changes have been made since.
+    /// The number of its changes that have been made since.
     made: usize,
     now: Option<Duration>,
     /// Assignments such as `links.air.loss=2%`, the latest last.
@@ -56,14 +55,13 @@ impl Settings {
         Ok(Self { text, name, base, overrides, named_files, scenario, made: 0, now: None, set: Vec::new() })
     }
 
-    /// The scenario as it was at the start, or when a key was last set; its changes are those after
-    /// that.
+    /// The scenario at the start, or when a key was last set. Its changes are the later ones.
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// Has time pass, from the start on. Returns the keys that the file changes meanwhile, and their
-    /// values: they are part of what the links are when a key is next set.
+    /// Advances the time, which counts from the start. Returns the keys that the file changes meanwhile,
+    /// and their values, which the links keep when a key is next set.
     pub fn pass(&mut self, now: Duration) -> Vec<(String, toml::Value)> {
         let changes = &self.scenario.changes;
         let made = changes.partition_point(|change| change.at <= now).max(self.made);
@@ -73,12 +71,11 @@ impl Settings {
         passed
     }
 
-    /// Sets keys of links: each a key such as `air.loss` or `air.forward.rate`, and its value as
-    /// the file would have it, where the quotes of a string may be left out. All of them or, if one
-    /// is wrong, none. Returns the scenario as it was before, with the changes that have been made.
+    /// Sets keys of links, such as `air.loss` or `air.forward.rate`, to values as written in a file; the
+    /// quotes of a string may be left out. Sets all of them or, if one is wrong, none. Returns the scenario
+    /// before this, with the changes that have been made.
     ///
-    /// Files that have been read are not read again, unless a value names them and `further` files
-    /// may be read.
+    /// A file that has been read is read again only if a value names it and `further` files may be read.
     pub fn set(
         &mut self,
         assignments: &[(&str, &str)],
@@ -87,7 +84,7 @@ impl Settings {
         let of_command_line = overrides::as_toml(&self.overrides.settings)?;
         let mut document = source::parse(&self.text, self.name.clone())?;
         overrides::apply(&of_command_line, &mut document)?;
-        let mut assigned = Assigned { document: Groups::write_out(&document)?.0, set: self.set.clone() };
+        let mut assigned = Assigned { document: Groups::expand(&document)?.0, set: self.set.clone() };
         for change in &self.scenario.changes[..self.made] {
             change.set.iter().for_each(|(key, value)| assigned.put(key, &value.to_string()));
         }
@@ -101,7 +98,7 @@ impl Settings {
             assignments.iter().any(|(_, value)| value.contains(&*name))
         };
         let is_to_be_read = |path: &Path| further != FurtherFiles::None && is_named(path);
-        let named_files = self.named_files.but(is_to_be_read, further);
+        let named_files = self.named_files.without(is_to_be_read, further);
         let Self { text, name, base, overrides, .. } = &*self;
         let since = Since { set: overrides::as_toml(&set).map_err(as_assigned)?, passed: self.now };
         let scenario = super::parse_with(text, name, base, overrides, &named_files, Some(&since));
@@ -121,7 +118,7 @@ impl Settings {
         Ok(before)
     }
 
-    /// The key as the file has it.
+    /// The key as written in the file.
     fn full_key(&self, key: &str) -> Result<String, FileError> {
         let fail = |problem: String| FileError {
             file: key.chars().take(80).collect(),
@@ -130,7 +127,7 @@ impl Settings {
             problem,
         };
         let steps: Vec<&str> = key.split('.').map(str::trim).collect();
-        // The whole key, as the file has it, does as well.
+        // The full key is also allowed.
         let steps = steps.strip_prefix(&["links"]).filter(|steps| steps.len() > 1).unwrap_or(&steps);
         let known: Vec<&str> = self.scenario.links.iter().map(crate::model::LinkModel::name).collect();
         let (link, rest) = match steps {
@@ -164,15 +161,15 @@ impl Settings {
     }
 }
 
-/// What was set, on top of a file.
+/// The assignments on top of a file.
 struct Assigned<'t> {
     document: Document<'t>,
     set: Vec<String>,
 }
 
 impl Assigned<'_> {
-    /// Sets a key. What is set later holds: neither the directions of a link nor parts of a value keep
-    /// values of their own.
+    /// Sets a key. A later assignment overrides earlier ones of the link's directions and of parts of the
+    /// value.
     fn put(&mut self, key: &str, value: &str) {
         let path: Vec<&str> = key.split('.').collect();
         let of_directions = of_directions(&path).into_iter().filter(|path| self.has(path));
@@ -183,19 +180,19 @@ impl Assigned<'_> {
         }
     }
 
-    /// Whether the file, or what was set, has this key or a part of it.
+    /// Whether the file or an assignment has this key or a part of it.
     fn has(&self, path: &[&str]) -> bool {
         let key = path.join(".");
         self.document.has(path) || self.set.iter().any(|set| is_within(set, &key))
     }
 }
 
-/// Whether an assignment is of this key, or of a part of its value.
+/// Whether an assignment sets this key or a part of its value.
 fn is_within(assignment: &str, key: &str) -> bool {
     assignment.strip_prefix(key).is_some_and(|rest| rest.starts_with(['=', '.']))
 }
 
-/// An error about a value that was set: the file would have the whole key.
+/// An error about an assignment, with the key as the user gave it instead of the full key.
 fn as_assigned(error: FileError) -> FileError {
     match error.file.strip_prefix("--set links.") {
         Some(assignment) => FileError { file: assignment.to_owned(), ..error },

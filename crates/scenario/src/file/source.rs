@@ -2,7 +2,7 @@
 
 use lasthop_config::{Document, FileError};
 
-/// Parses a scenario or a sweep, which is never empty; `name` is what errors call it.
+/// Parses a scenario or a sweep, which must not be empty; `name` is its name in errors.
 pub(super) fn parse(text: &str, name: String) -> Result<Document<'_>, FileError> {
     if text.trim().is_empty() {
         let problem = "the file is empty; expected a scenario, with nodes, links and flows, or a sweep";
@@ -11,8 +11,13 @@ pub(super) fn parse(text: &str, name: String) -> Result<Document<'_>, FileError>
     Document::parse(text, name, "a scenario or a sweep, in TOML")
 }
 
-/// What is wrong with setting the key at this path from outside, if it is in a node, link, cell or
-/// flow that the scenario does not have. A session may be added.
+/// The path of a key such as `links."air".loss`.
+pub(super) fn path(key: &str) -> Vec<&str> {
+    key.split('.').map(|step| step.trim().trim_matches('"')).collect()
+}
+
+/// The problem with setting a key of a node, link, cell or flow that the scenario does not have. A session
+/// may be added.
 pub(super) fn names_nothing(scenario: &Document<'_>, path: &[&str]) -> Option<String> {
     match *path {
         [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..] if !scenario.has(&[kind, name]) => {

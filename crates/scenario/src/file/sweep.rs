@@ -102,7 +102,8 @@ impl Sweep {
         Self::read_from(Arc::new(Disk), path, overrides)
     }
 
-    /// The same from the disk or from memory: the sweep, its scenario, and all files that this names.
+    /// The same as [`Sweep::read`], with the sweep, its scenario, and all files that the scenario names from
+    /// the disk or from memory.
     pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> Result<Self, FileError> {
         let text = read_file(&*files, path)?;
         Self::parse_with(files, &text, &name_of(path), path.parent().unwrap_or(Path::new("")), overrides)
@@ -127,7 +128,7 @@ impl Sweep {
         let scenario = base.join(file.scenario);
         let scenario_text = read_file(&*files, &scenario)
             .map_err(|error| document.error(&["scenario"], error.to_string()))?;
-        // Before its keys are varied: what is not there would be said of them.
+        // Checked before keys are varied, because a file of another kind would be reported as unknown names.
         source::parse(&scenario_text, name_of(&scenario))?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
         let sweep = Self {
@@ -148,15 +149,15 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// The files that it was read from.
+    /// The files from which it was read.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut files = self.named_files.paths();
         files.extend([PathBuf::from(&self.file), self.scenario.clone()]);
         files
     }
 
-    /// What its results depend on. The files that its scenarios name are among it once these
-    /// scenarios have been read.
+    /// The inputs on which its results depend. They include a file that a scenario names once this
+    /// scenario has been read.
     pub fn inputs(&self) -> Inputs {
         Inputs::of(&self.text, &self.scenario_text, &self.named_files, &self.overrides)
     }
@@ -171,13 +172,13 @@ impl Sweep {
         self.axes.iter().map(|axis| &axis.column)
     }
 
-    /// The values of a point in these columns. Points are counted from 0, modulo their number.
+    /// The values of a point in these columns. Points count from 0, modulo their number.
     pub fn values(&self, index: usize) -> Vec<&str> {
         let chosen = self.axes.iter().zip(self.choice(index));
         chosen.map(|(axis, chosen)| axis.values[chosen].as_str()).collect()
     }
 
-    /// What varies, as it is at a point: `tcp.window_octets = 4096, links.air.loss_percent = 1`.
+    /// The parameters of a point as text: `tcp.window_octets = 4096, links.air.loss_percent = 1`.
     pub fn describe(&self, index: usize) -> String {
         let varied = self.columns().zip(self.values(index));
         varied.map(|(column, value)| format!("{} = {value}", column.name)).collect::<Vec<_>>().join(", ")
@@ -188,13 +189,13 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
-    /// Never: a sweep has at least one point.
+    /// Always false: a sweep has at least one point.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The scenario of a point of the grid, counted from 0; `None` after the end. An error means
-    /// values that are wrong only in combination.
+    /// The scenario of a point of the grid, counted from 0; `None` after the end. An error means that
+    /// values are wrong in combination.
     pub fn point(&self, index: usize) -> Option<Result<Scenario, FileError>> {
         (index < self.len()).then(|| self.at(&self.choice(index)))
     }
@@ -204,7 +205,7 @@ impl Sweep {
         (0..self.len()).filter_map(|index| self.point(index))
     }
 
-    /// Which value of each parameter a point has.
+    /// The index of the value of each parameter at a point.
     fn choice(&self, index: usize) -> Vec<usize> {
         let mut rest = index;
         let mut choice = vec![0; self.axes.len()];
@@ -237,7 +238,7 @@ impl Sweep {
         scenario::read(&document, base, &self.overrides, &self.named_files, None)
     }
 
-    /// The values of the sweep would take the place of such a setting without a word.
+    /// Refuses settings from the command line that the values of the sweep would silently override.
     fn refuse_settings_of_what_varies(&self) -> Result<(), FileError> {
         for setting in overrides::as_toml(&self.overrides.settings)? {
             for axis in &self.axes {

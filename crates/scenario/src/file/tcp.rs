@@ -1,4 +1,4 @@
-//! TCP's settings of a flow, over those of all flows.
+//! The TCP settings of a flow or session, which override those of all.
 
 mod table;
 
@@ -16,7 +16,7 @@ pub(super) use table::TcpTable;
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
 
-/// The configuration of both ends of a connection; `of` is the table that it is set in, such as
+/// The configuration of both ends of a connection. `of` is the path of the flow or session, such as
 /// `["flows", "download"]`.
 pub(super) fn read(
     reader: &Reader<'_>,
@@ -27,7 +27,7 @@ pub(super) fn read(
     Layers { reader, of, own, all }.config()
 }
 
-/// A flow's own settings over those of all flows.
+/// The settings of a flow or session, and those of all, which they override.
 struct Layers<'a> {
     reader: &'a Reader<'a>,
     of: [&'a str; 2],
@@ -103,7 +103,7 @@ impl Layers<'_> {
         }
     }
 
-    /// Of classic recoveries none knows when the oldest segment left.
+    /// Requires RACK: classic recoveries do not know when the oldest segment was sent.
     fn segmentation_offload(&self, recovery: Recovery, default: bool) -> Result<bool, FileError> {
         let is_rack = matches!(recovery, Recovery::Rack(_));
         match self.get(|tcp| tcp.segmentation_offload) {
@@ -131,7 +131,7 @@ impl Layers<'_> {
         self.get(|tcp| tcp.slow_start).map_or(default, SlowStartName::slow_start)
     }
 
-    /// Loss recovery, with what belongs to it.
+    /// Loss recovery with its switches.
     fn recovery(&self, default: Recovery) -> Result<Recovery, FileError> {
         let recovery = self.get(|tcp| tcp.recovery).map_or(default, RecoveryName::recovery);
         let part = |key, field: fn(&TcpTable) -> Option<bool>, is_there: bool| {
@@ -232,7 +232,7 @@ impl Layers<'_> {
         self.at(key, |path| self.reader.duration_in(path, value, default, least, most))
     }
 
-    /// The window at first, and what it may grow to.
+    /// The initial window, and the maximum to which it may grow.
     fn receive_window(&self, mss: u64) -> Result<(u32, Option<u32>), FileError> {
         let default = self.default();
         let least = lasthop_tcp::Config::default().window;
@@ -297,7 +297,8 @@ impl Layers<'_> {
         self.at(key, |path| self.reader.fail(path, problem))
     }
 
-    /// Where a setting stands: in the flow's own table, or else in that of all flows.
+    /// Calls `there` with the path of a setting: in the flow's own table if it is there, or else in the
+    /// table of all flows.
     fn at<T>(&self, key: &str, there: impl FnOnce(&Key<'_>) -> T) -> T {
         let own = [self.of[0], self.of[1], "tcp", key];
         if self.reader.document.get(&own).is_some() { there(&own) } else { there(&["tcp", key]) }

@@ -1,4 +1,4 @@
-//! What carries a flow.
+//! The transport protocol of a flow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 const MOST_CONGESTION_CONTROLS: usize = 20;
-/// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
+/// Linux allows 15 characters and a zero (`TCP_CA_NAME_MAX`).
 const LONGEST_CONGESTION_CONTROL: usize = 15;
 
 /// How `lasthop try` runs flows between real hosts. Sessions between these hosts run at the same
@@ -113,7 +113,7 @@ pub(super) fn read(
     Ok(Trial { together, congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()?, simulated })
 }
 
-/// The path of a setting below `/proc/sys/net`, which it cannot leave.
+/// The path of a setting below `/proc/sys/net`; `None` for a key that could lead out of that directory.
 fn path_of(key: &str) -> Option<String> {
     let key = key.strip_prefix("net.").unwrap_or(key);
     let is_step = |step: &str| {

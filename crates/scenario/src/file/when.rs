@@ -1,4 +1,4 @@
-//! When a change of a link holds: from a time on, for a time, or time after time.
+//! When a change of a link applies: from a time on, for a time, or periodically.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use super::quantity::Written;
 
 /// The shortest period.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(10);
-/// The shortest time within or outside of an interval.
+/// The shortest time within an interval or between two intervals.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// When a change of a link holds.
+/// When a change of a link applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
-    /// From when on, for the first time.
+    /// The first beginning, from the start of the run.
     pub first: Duration,
-    /// For how long; for good if `None`.
+    /// How long it lasts; `None` if it does not end.
     pub length: Option<Duration>,
-    /// From one beginning to the next, above the length; `None` if there is one only.
+    /// The time from one beginning to the next, above the length; `None` if it begins once.
     pub period: Option<Duration>,
 }
 

@@ -18,7 +18,7 @@ use lasthop_wifi::{Propagation, WlanConfig};
 
 pub(super) use table::WlanTable;
 
-/// A cell, and the links between its stations.
+/// Reads a cell and the links between its stations.
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,

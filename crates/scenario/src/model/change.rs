@@ -14,28 +14,28 @@ pub struct LinkChange {
     pub link: usize,
     /// The link from then on.
     pub model: LinkModel,
-    /// The keys that make it so, such as `links.air.loss`, and their values.
+    /// The keys that the change sets, such as `links.air.loss`, and their values.
     pub set: Vec<(String, toml::Value)>,
 }
 
-/// A change of a link that ends again.
+/// A change of a link that ends again, once or periodically.
 #[derive(Clone, Debug)]
 pub struct LinkInterval {
     /// Index of the link.
     pub link: usize,
-    /// The link with nothing but this change.
+    /// The link of the file with this change only.
     pub within: LinkModel,
     /// The properties that it changes.
     pub properties: BTreeSet<Property>,
-    /// When it begins for the first time, from the start of the run.
+    /// The time of its first beginning, from the start of the run.
     pub first: Duration,
     /// How long it lasts.
     pub length: Duration,
-    /// From one beginning to the next, if there are several.
+    /// The time from one beginning to the next; `None` if it begins once.
     pub period: Option<Duration>,
 }
 
-/// A property of a link as a whole that can change.
+/// A property of a link that can change during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Property {
     /// Rate or trace.
@@ -46,7 +46,7 @@ pub enum Property {
     Loss,
     /// Duplicates and wrong bits.
     Faults,
-    /// Delay, its variation, and order.
+    /// Delay, its variation, and whether packets may overtake each other.
     Delay,
     /// The error process.
     Channel,

@@ -1,10 +1,10 @@
-//! A flow: an application and what carries it.
+//! A flow: an application and its transport.
 
 use std::time::Duration;
 
 use lasthop_sim::{Application, Opening};
 
-/// A flow: an application and what carries it.
+/// A flow: an application and its transport.
 #[derive(Clone, Debug)]
 pub struct FlowModel {
     /// Its name.
@@ -24,7 +24,7 @@ pub struct FlowModel {
 }
 
 impl FlowModel {
-    /// Octets to send in all; without end if `None`.
+    /// The total of octets to send; `None` if the flow has no end.
     pub const fn size(&self) -> Option<u64> {
         self.application.size()
     }
@@ -34,7 +34,7 @@ impl FlowModel {
         self.tcp().is_some() && self.size().is_some()
     }
 
-    /// Its connection, if TCP carries it.
+    /// Its TCP settings; `None` if it uses UDP.
     pub const fn tcp(&self) -> Option<&TcpModel> {
         match &self.transport {
             TransportModel::Tcp(tcp) => Some(tcp),
@@ -53,10 +53,10 @@ pub enum TransportModel {
     Udp,
 }
 
-/// A flow's connection.
+/// The TCP settings of a flow.
 #[derive(Clone, Debug)]
 pub struct TcpModel {
-    /// How it begins.
+    /// How the connection begins.
     pub opening: Opening,
     /// The sending endpoint.
     pub sender: lasthop_tcp::Config,

@@ -1,4 +1,4 @@
-//! A link between two nodes: wired, wireless, or of an 802.11 cell.
+//! A link between two nodes: wired, wireless, or in an 802.11 cell.
 
 use lasthop_agent::LinkSenses;
 use lasthop_sim::{Cut, RadioLinkConfig, Selection, WiredConfig, WirelessConfig};
@@ -10,7 +10,7 @@ pub struct LinkModel {
     pub ends: (usize, usize),
     /// The kind of link, with its settings.
     pub link: Link,
-    /// The packets that it impairs; all of them in an 802.11 cell.
+    /// The packets that it impairs; all packets in an 802.11 cell.
     pub selection: Selection,
     /// The TCP connections that it resets or refuses; none in an 802.11 cell.
     pub cut: Cut,
@@ -45,13 +45,13 @@ pub enum Link {
     Wireless {
         /// Its parameters; `config.medium` is filled in when the world is built.
         config: WirelessConfig,
-        /// The cell whose medium it shares.
+        /// The name of the cell whose medium it shares.
         cell: Option<String>,
     },
     /// A link between two stations of an IEEE 802.11 cell.
     Radio {
-        /// Its parameters. Its name in a scenario file: the cell's and the stations', with dots between
-        /// them.
+        /// Its parameters. In a scenario file, its name consists of the names of the cell and of the
+        /// stations, with dots between them.
         config: RadioLinkConfig,
         /// Index of its cell in [`Scenario::wlans`](crate::Scenario::wlans).
         wlan: usize,
@@ -59,7 +59,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// Whether it is one for schemes: wireless, whatever the model.
+    /// Whether schemes treat it as a wireless hop: any kind but wired.
     pub const fn is_wireless(&self) -> bool {
         !matches!(self, Self::Wired(_))
     }
@@ -73,7 +73,7 @@ impl Link {
         }
     }
 
-    /// Whether it joins two stations of this cell, an index in
+    /// Whether it joins two stations of the cell with this index in
     /// [`Scenario::wlans`](crate::Scenario::wlans).
     pub const fn is_of_cell(&self, cell: usize) -> bool {
         matches!(self, Self::Radio { wlan, .. } if *wlan == cell)

@@ -1,4 +1,4 @@
-//! A row of a comparison: a scheme, and a TCP.
+//! A row of a comparison: schemes, and TCP settings.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use lasthop_schemes::{Placement, SchemeError, SchemeStack};
 
 use super::flow::TcpModel;
 
-/// Schemes with their settings, as a row of a comparison.
+/// A row of a comparison: schemes with their settings, and possibly TCP settings of its own.
 #[derive(Clone)]
 pub struct SchemeChoice {
-    /// The row's name: the scheme's, unless the scenario gives another.
+    /// The row's name; by default the names of its schemes.
     pub label: String,
     /// The schemes that run; `None` for the reference without loss.
     stack: Option<SchemeStack>,
-    /// TCP's settings of each flow, if the row has its own.
+    /// The TCP settings of each flow, if the row overrides them.
     tcp: Option<Arc<[Option<TcpModel>]>>,
-    /// The same of each session.
+    /// The TCP settings of each session, if the row overrides them.
     tcp_of_sessions: Option<Arc<[Option<lasthop_tcp::Config>]>>,
-    /// The keys of these settings.
+    /// The keys that the row overrides.
     tcp_keys: Arc<[String]>,
 }
 
@@ -29,8 +29,7 @@ impl SchemeChoice {
     pub const ABOUT_NO_LOSS: &'static str =
         "\"no-loss\" is not a scheme but a reference for comparison: unchanged TCP and no loss on any link";
 
-    /// The reference: the same network and traffic without any scheme and without any loss on its
-    /// links.
+    /// The reference: the same network and traffic, without schemes and without loss on links.
     pub fn no_loss() -> Self {
         Self {
             label: Self::NO_LOSS.to_owned(),
@@ -41,7 +40,8 @@ impl SchemeChoice {
         }
     }
 
-    /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
+    /// A scheme of the catalogue with these settings. With [`SchemeChoice::NO_LOSS`] as name, the
+    /// reference, which has no settings.
     pub fn new(name: &str, settings: toml::Table) -> Result<Self, SchemeError> {
         if name == Self::NO_LOSS && settings.is_empty() {
             return Ok(Self::no_loss());
@@ -49,7 +49,7 @@ impl SchemeChoice {
         SchemeStack::new([(name, settings)]).map(Self::of).map_err(|wrong| wrong.error)
     }
 
-    /// Schemes on top of each other, labelled by their names.
+    /// A stack of schemes, labelled by their names.
     pub fn of(stack: SchemeStack) -> Self {
         Self {
             label: stack.names(),
@@ -60,22 +60,22 @@ impl SchemeChoice {
         }
     }
 
-    /// The same under another label.
+    /// The same row with another label.
     #[must_use]
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// The same with these settings of TCP, one for each of the scenario's flows, in the place of
-    /// the flows' own.
+    /// The same row with these TCP settings, one for each of the scenario's flows. They override the flows'
+    /// own.
     #[must_use]
     pub fn with_tcp(mut self, tcp: Vec<Option<TcpModel>>) -> Self {
         self.tcp = Some(tcp.into());
         self
     }
 
-    /// The same with these settings of TCP, one for each of the scenario's sessions, in the place of the
+    /// The same row with these TCP settings, one for each of the scenario's sessions. They override the
     /// sessions' own.
     #[must_use]
     pub fn with_tcp_of_sessions(mut self, tcp: Vec<Option<lasthop_tcp::Config>>) -> Self {
@@ -83,19 +83,19 @@ impl SchemeChoice {
         self
     }
 
-    /// The same, whose own settings of TCP have these keys in the file, such as `congestion`.
+    /// The same row with the keys of its TCP settings in the file, such as `congestion`.
     #[must_use]
     pub fn with_tcp_keys(mut self, keys: Vec<String>) -> Self {
         self.tcp_keys = keys.into();
         self
     }
 
-    /// The keys of the settings of TCP that the row has of its own.
+    /// The keys of the row's own TCP settings.
     pub fn tcp_keys(&self) -> &[String] {
         &self.tcp_keys
     }
 
-    /// Some of the scenario's flows are left out, `kept` says which stay.
+    /// Removes the settings of the flows for which `kept` is false.
     pub(super) fn keep_flows(&mut self, kept: &[bool]) {
         if let Some(tcp) = &mut self.tcp {
             let of_kept = tcp.iter().zip(kept).filter(|(_, kept)| **kept);
@@ -103,12 +103,12 @@ impl SchemeChoice {
         }
     }
 
-    /// TCP's settings of the scenario's flow with this index under this row; `own` are the flow's.
+    /// The TCP settings in this row of the scenario's flow with this index; `own` are the flow's.
     pub fn tcp_of<'a>(&'a self, index: usize, own: &'a TcpModel) -> &'a TcpModel {
         self.tcp.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)
     }
 
-    /// TCP's settings of the scenario's session with this index under this row; `own` are the session's.
+    /// The TCP settings in this row of the scenario's session with this index; `own` are the session's.
     pub fn tcp_of_session<'a>(
         &'a self,
         index: usize,
@@ -122,12 +122,12 @@ impl SchemeChoice {
         self.stack.as_ref()
     }
 
-    /// Whether TCP senders or receivers have a part of it.
+    /// Whether its schemes extend TCP senders or receivers.
     pub fn changes_endpoints(&self) -> bool {
         self.stack.as_ref().is_some_and(SchemeStack::changes_endpoints)
     }
 
-    /// The agents that it places; `None` for the reference without loss.
+    /// Where its agents go; `None` for the reference without loss.
     pub(crate) fn placement(&self) -> Option<&dyn Placement> {
         self.stack.as_ref().map(|stack| stack as &dyn Placement)
     }

@@ -1,4 +1,4 @@
-//! A session: what two hosts say to each other.
+//! A session: a dialogue, a call or a video between two hosts.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use lasthop_apps::traffic::Media;
 pub struct SessionModel {
     /// Its name.
     pub name: String,
-    /// Index of the node that begins, or of one party of a call.
+    /// Index of the client, or of one party of a call.
     pub client: usize,
     /// Index of the other node.
     pub server: usize,
     /// When it starts.
     pub start: Duration,
-    /// When nothing new is begun any more.
+    /// The time from which no new transactions start, and at which a call ends.
     pub stop: Option<Duration>,
     /// Its activity.
     pub activity: ActivityModel,
@@ -25,15 +25,15 @@ pub struct SessionModel {
 /// The activity of the two hosts of a session.
 #[derive(Clone, Debug)]
 pub enum ActivityModel {
-    /// Streams over RTP: what the client sends, and what the server.
+    /// Streams over RTP: from the client, and from the server.
     Call([Option<Media>; 2]),
     /// A dialogue over connections.
     Dialogue {
         /// Its kind.
         dialogue: DialogueKind,
-        /// When the next page, message or file is due.
+        /// When the next page, message or file starts.
         pace: Pace,
-        /// Both ends of its connections.
+        /// The TCP settings of both ends of its connections.
         tcp: Box<lasthop_tcp::Config>,
     },
 }

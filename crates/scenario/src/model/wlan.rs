@@ -1,10 +1,10 @@
-//! An IEEE 802.11 cell: its stations, where they stand and how they move.
+//! An IEEE 802.11 cell: its stations, their positions and their movement.
 
 use lasthop_aodv::AodvConfig;
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, WlanConfig};
 
-/// The largest datagram that a station takes, in octets. IEEE 802.11-2012, 8.2.3, has 2,304 octets
+/// The largest datagram that a station accepts, in octets. IEEE 802.11-2012, 8.2.3, has 2,304 octets
 /// for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as long.
 pub const MTU: u32 = 2_304;
 
@@ -15,16 +15,16 @@ pub struct WlanModel {
     pub name: String,
     /// Its parameters.
     pub config: WlanConfig,
-    /// Its stations; an access point is the first of them.
+    /// Its stations; an access point comes first.
     pub stations: Vec<WlanStation>,
-    /// Directions with errors of their own: indices in `stations` from, to.
+    /// Directions with errors of their own: the indices in `stations` of sender and receiver.
     pub errors: Vec<(usize, usize, ErrorConfig)>,
-    /// Its stations that doze, and how; with an access point only.
+    /// Power save; only with an access point.
     pub power_save: Option<PowerSave>,
-    /// How its stations look for routes; `None`: shortest paths, or an access point. With it any
-    /// two stations have a link.
+    /// Routing on demand, with which any two stations have a link; `None` with shortest paths or an access
+    /// point.
     pub routing: Option<AodvConfig>,
-    /// Where its stations stand at first, instead of where `stations` says.
+    /// Random initial positions of its stations, instead of those in `stations`.
     pub placement: Option<Placement>,
     /// How its stations move.
     pub mobility: Option<Mobility>,
@@ -44,25 +44,25 @@ pub struct WlanStation {
 pub struct PowerSave {
     /// Its parameters.
     pub config: PowerSaveConfig,
-    /// Indices in [`WlanModel::stations`] of those in power-save mode.
+    /// Indices in [`WlanModel::stations`] of the stations in power-save mode.
     pub stations: Vec<usize>,
 }
 
-/// Stations stand anywhere at first, by the seed.
+/// Random initial positions of stations, drawn by the seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Placement {
-    /// The corner of the area that is farthest east and north, from one at 0, 0.
+    /// The north-east corner of the area, whose south-west corner is at 0, 0.
     pub area: Position,
-    /// Two stations, indices in [`WlanModel::stations`], and how many hops the shortest way between
-    /// them is to have.
+    /// Two stations, as indices in [`WlanModel::stations`], and the required number of hops on the shortest
+    /// path between them.
     pub apart: Option<(usize, usize, usize)>,
 }
 
-/// Stations move.
+/// The movement of stations.
 #[derive(Clone, Debug)]
 pub struct Mobility {
-    /// How they walk.
+    /// The mobility model.
     pub model: RandomWaypoint,
-    /// Indices in [`WlanModel::stations`] of those that do.
+    /// Indices in [`WlanModel::stations`] of the stations that move.
     pub walkers: Vec<usize>,
 }

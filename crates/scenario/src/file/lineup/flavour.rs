@@ -1,4 +1,4 @@
-//! A row of a comparison may have a TCP of its own: its settings go over those of each flow.
+//! The TCP settings of a row of the comparison, which override those of each flow and session.
 use crate::file::reader::Reader;
 use crate::file::sessions;
 use crate::file::tcp::TcpTable;
@@ -7,7 +7,7 @@ use crate::file::transport::TransportName;
 use crate::model::{TcpModel, TransportModel};
 use lasthop_config::FileError;
 
-/// What a row's settings go over.
+/// The flows and sessions whose settings a row overrides.
 #[derive(Clone, Copy)]
 pub(in crate::file) struct Traffic<'a> {
     pub(in crate::file) flows: &'a [(String, FlowTable)],
@@ -15,8 +15,7 @@ pub(in crate::file) struct Traffic<'a> {
     pub(in crate::file) tcp_of_all: &'a TcpTable,
 }
 
-/// TCP's settings of each flow, in their order, with a row's settings over them; nothing of a flow
-/// over UDP.
+/// The TCP settings of each flow in order, overridden by those of a row; `None` for a flow over UDP.
 pub(super) fn of_flows(
     reader: &Reader<'_>,
     index: &str,
@@ -37,7 +36,7 @@ pub(super) fn of_flows(
     ends.collect()
 }
 
-/// The same of each session; nothing of a call or a video.
+/// The same for each session; `None` for a call or a video.
 pub(super) fn of_sessions(
     reader: &Reader<'_>,
     index: &str,
@@ -52,7 +51,7 @@ pub(super) fn of_sessions(
     ends.collect()
 }
 
-/// An error in what was read before and was right: what is wrong now is the row's.
+/// An error that the settings of a row cause: without them, the flow or session was right.
 fn of_row(reader: &Reader<'_>, index: &str, error: FileError) -> FileError {
     let setting = error.key.rsplit('.').next().unwrap_or_default();
     let place = ["schemes", index, "tcp", setting];

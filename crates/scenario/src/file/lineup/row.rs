@@ -1,4 +1,4 @@
-//! A row of the comparison, as it is written.
+//! A row of the comparison, as written in the file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -102,8 +102,8 @@ impl JsonSchema for SchemeEntry {
     }
 }
 
-/// A schema for each way to write a row: a scheme, the reference without loss, a stack; with the
-/// label and the TCP that every row may have.
+/// The schemas of the forms of a row: a scheme, the reference without loss, a stack; each with the
+/// label and the TCP settings that every row may have.
 fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut rows = layer_schemas(generator);
     rows.push(json!({

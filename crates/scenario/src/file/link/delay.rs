@@ -1,5 +1,5 @@
-//! The propagation delay of one direction of a link: what it is drawn from, and whether packets may
-//! overtake each other.
+//! The propagation delay of one direction of a link: its distribution, and whether packets may overtake
+//! each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::file::named::NameOrTable;
 use crate::file::quantity::Text;
 use crate::file::reader::{Key, Reader};
 
-/// The delay in one direction: what the direction has of its own, and else what the link has.
+/// The delay in one direction, from the direction's own keys or else from those of the link.
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
@@ -28,7 +28,7 @@ pub(super) fn read(
     };
     let delay = own.delay.as_ref().or(link.delay.as_ref()).map(|NameOrTable(table)| table);
     let place = Place { reader, key: &key_of("delay", own.delay.is_some()) };
-    // A direction that has its own distribution leaves out the jitter of the link.
+    // The jitter of the link does not apply to a direction that has its own distribution.
     let leaves_out = own.delay.as_ref().is_some_and(|NameOrTable(table)| table.constant.is_none());
     let of_link = |jitter| if leaves_out { None } else { jitter };
     let jitter = Jitter {
@@ -53,7 +53,7 @@ pub(super) fn read(
     };
     let order = own.order.or(link.order);
     let correlation = own.delay_correlation.or(if leaves_out { None } else { link.delay_correlation });
-    let correlated = correlation.map_or(Correlation::None, |Text(of)| of);
+    let correlated = correlation.map_or(Correlation::None, |Text(correlation)| correlation);
     let reorder = own.reorder.or(if leaves_out { None } else { link.reorder });
     if let Some(Text(share)) = reorder.filter(|Text(share)| !share.is_zero()) {
         let skipping = Skipping { share, is_constant: constant, order, correlated };
@@ -68,7 +68,7 @@ pub(super) fn read(
     Ok(delay)
 }
 
-/// Packets that skip the delay that others have.
+/// Packets that skip the delay of others (`reorder`).
 struct Skipping {
     share: Probability,
     /// Whether the delay is one duration, with jitter or without.
@@ -116,7 +116,8 @@ impl Skipping {
     }
 }
 
-/// A correlation is of delays that vary, and one in time of delays that can move so far in it.
+/// Refuses a correlation of a constant delay, and a correlation time that is too short for the delay to
+/// cross its range.
 fn check_correlation(delay: &Delay, varies_never: bool) -> Result<(), String> {
     if varies_never && delay.correlation != Correlation::None {
         return Err("requires delays that vary: jitter, or a delay with a distribution".to_owned());
@@ -168,12 +169,12 @@ impl Jitter<'_> {
         })
     }
 
-    /// Whether a delay around which there could be jitter has none.
+    /// Whether a constant delay has no jitter.
     const fn is_missing(&self, is_constant: bool) -> bool {
         is_constant && self.spread.is_none()
     }
 
-    /// A delay with a distribution has none.
+    /// Refuses jitter together with a delay that has a distribution.
     fn refuse(&self, reader: &Reader<'_>) -> Result<(), FileError> {
         if self.spread.is_some_and(|Text(spread)| !spread.is_zero()) {
             let problem = "the delay has its own distribution; jitter is not allowed with it";

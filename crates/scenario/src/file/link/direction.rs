@@ -37,7 +37,7 @@ pub(super) fn read(
 fn effective_rate<'a>(table: &'a LinkTable, own: &'a DirectionTable) -> (Option<LinkRate>, Option<&'a str>) {
     match (own.rate, own.trace.as_deref()) {
         (None, None) => (table.rate.map(|Text(rate)| rate), table.trace.as_deref()),
-        // The direction says that it follows a trace, the link says which.
+        // The direction follows the trace of the link.
         (Some(Text(LinkRate::Trace)), None) => (Some(LinkRate::Trace), table.trace.as_deref()),
         (rate, trace) => (rate.map(|Text(rate)| rate), trace),
     }

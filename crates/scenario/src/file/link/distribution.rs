@@ -1,4 +1,4 @@
-//! What a delay is drawn from, as a file says it.
+//! The distribution of a delay, as written in a file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use lasthop_sim::delay::{Band, Bands, BandsError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Bands at most.
+/// The maximum number of bands.
 const MOST_BANDS: usize = 1_000;
 
 /// A delay that is drawn for each packet.
@@ -79,7 +79,7 @@ impl Named for DelayTable {
     }
 }
 
-/// A delay that is being read, with its key.
+/// The context of reading a delay.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) reader: &'a Reader<'a>,
@@ -103,11 +103,11 @@ impl Place<'_> {
         time.ok_or_else(|| self.reader.fail(&key, "missing; expected a duration, such as \"50 ms\""))
     }
 
-    /// What a table has.
+    /// The distribution in a table.
     pub(super) fn distribution(self, table: &DelayTable) -> Result<Distribution, FileError> {
         use DistributionName::{Bands, Exponential, Normal, Uniform};
         let none = Duration::ZERO;
-        self.refuse_what_means_nothing(table)?;
+        self.refuse_keys_without_effect(table)?;
         Ok(match table.distribution {
             Some(Uniform) => {
                 let min = self.time(&["min"], table.min, none)?;
@@ -157,7 +157,7 @@ impl Place<'_> {
         bands.map(Distribution::Bands).map_err(|problem| self.fail(&["table"], problem))
     }
 
-    fn refuse_what_means_nothing(self, table: &DelayTable) -> Result<(), FileError> {
+    fn refuse_keys_without_effect(self, table: &DelayTable) -> Result<(), FileError> {
         use DistributionName::{Bands, Exponential, Normal, Uniform};
         let keys: [(&str, bool, &[DistributionName]); 6] = [
             ("min", table.min.is_some(), &[Uniform, Exponential]),
@@ -167,12 +167,12 @@ impl Place<'_> {
             ("bands", table.bands.is_some(), &[Bands]),
             ("table", table.table.is_some(), &[]),
         ];
-        let means = |of: &[DistributionName], key: &str| match table.distribution {
-            Some(distribution) => of.contains(&distribution),
-            // A table has all in its file; where there is neither, that is what is said.
+        let has_effect = |with: &[DistributionName], key: &str| match table.distribution {
+            Some(distribution) => with.contains(&distribution),
+            // With a file, no other key has an effect. Without a file the missing key is the error.
             None => key == "table" || table.table.is_none(),
         };
-        match keys.into_iter().find(|(key, given, of)| *given && !means(of, key)) {
+        match keys.into_iter().find(|(key, given, with)| *given && !has_effect(with, key)) {
             Some((key, ..)) => {
                 let beside = if table.distribution.is_some() { "distribution" } else { "table" };
                 let problem = format!("has no effect with this `{beside}`; leave it out");

@@ -1,4 +1,4 @@
-//! The link layer of a wireless link: what happens to frames that are lost.
+//! The link layer of a wireless link: retransmission of lost frames.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use lasthop_sim::{Arq, Capacity, Direction, Feedback, LinkLayer, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix
-/// B.4 of the thesis shows.
+/// The default time that a sender waits in addition to the time of an acknowledgment, as in the trace in
+/// appendix B.4 of the thesis.
 const GUARD: Duration = Duration::from_millis(1);
 
 /// A link layer.
@@ -100,22 +100,22 @@ pub(super) fn read(
         return Err(reader.fail(&key("ack-size"), "expected \"1 B\" to \"1500 B\""));
     }
     let delay = constant_delay(reader, name, directions)?;
-    let way = acknowledgment_way(directions, ack_octets, delay, clock);
-    if table.ack_timeout.is_none() && way.is_none() {
+    let ack_time = acknowledgment_time(directions, ack_octets, delay, clock);
+    if table.ack_timeout.is_none() && ack_time.is_none() {
         let problem =
             "ack-timeout is missing; expected one where the rate follows a trace, such as \"20 ms\"";
         return Err(reader.fail(&["links", name, "link-layer"], problem));
     }
-    // A sender that stops waiting before an acknowledgment can be there repeats every frame.
-    let least = way.unwrap_or(delay * 2).max(Duration::from_micros(1));
-    let default = way.unwrap_or_default() + GUARD;
+    // A sender that stops waiting before an acknowledgment can arrive repeats every frame.
+    let least = ack_time.unwrap_or(delay * 2).max(Duration::from_micros(1));
+    let default = ack_time.unwrap_or_default() + GUARD;
     let most = Duration::from_secs(10).max(default);
     let timeout = reader.duration_in(&key("ack-timeout"), table.ack_timeout, default, least, most)?;
     let feedback = Feedback::Acknowledged { timeout, ack_octets: ack_octets as u32, arq };
     Ok(LinkLayer { feedback, retransmission_attempts })
 }
 
-/// The delay that a sender which waits for acknowledgments knows.
+/// The constant delay that a link layer with acknowledgments requires.
 fn constant_delay(
     reader: &Reader<'_>,
     name: &str,
@@ -143,9 +143,9 @@ fn constant_delay(
         .fail(written.unwrap_or(&["links", name]), format!("a link layer with acknowledgments {problem}")))
 }
 
-/// From the end of a frame's transmission to the end of its acknowledgment's arrival; `None` where
-/// no rate is fixed.
-fn acknowledgment_way(
+/// The time from the end of a frame's transmission to the end of its acknowledgment's arrival; `None` if
+/// a rate follows a trace.
+fn acknowledgment_time(
     (forward, backward): (&Direction, &Direction),
     ack_octets: u64,
     delay: Duration,
@@ -153,7 +153,7 @@ fn acknowledgment_way(
 ) -> Option<Duration> {
     let transmission = |direction: &Direction| match direction.capacity {
         Capacity::Fixed(rate) => Some(rate.transmission_time(ack_octets)),
-        // It is added when there is a rate.
+        // It is added when the link gets a rate.
         Capacity::Stalled => Some(Duration::ZERO),
         Capacity::Trace(_) => None,
     };

@@ -1,4 +1,4 @@
-//! The queue of a link: a limit, and what manages it.
+//! The queue of a link: its limit and its discipline.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use lasthop_sim::{Discipline, QueueConfig, QueueLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Within an order of magnitude of what Linux queues on an interface by default.
+/// Within an order of magnitude of the default in Linux.
 const PLAIN: QueueLimit = QueueLimit::Packets(100);
-/// What Linux's `codel` and `fq_codel` have: a bound that their control should not need.
+/// The defaults of `codel` and `fq_codel` in Linux, which the queues should not reach.
 const CODEL: QueueLimit = QueueLimit::Packets(1000);
 const FQ_CODEL: QueueLimit = QueueLimit::Packets(10_240);
 
@@ -134,7 +134,7 @@ impl Written for LimitOrDiscipline {
         Ok(Self::Discipline(discipline))
     }
 
-    /// The names of `tc` have other signs between their words, or none.
+    /// Recognizes the names of `tc`, and names with other separators.
     fn meant(text: &str) -> Option<String> {
         let name = text.trim().to_ascii_lowercase();
         let discipline = match name.as_str() {
@@ -156,7 +156,7 @@ pub(super) fn read(
 ) -> Result<QueueConfig, FileError> {
     let Some(NameOrTable(table)) = entry else { return Ok(PLAIN.into()) };
     let place = Place { reader, key };
-    place.refuse_what_means_nothing(table)?;
+    place.refuse_keys_without_effect(table)?;
     let (discipline, limit) = match table.discipline {
         DisciplineName::DropTail => (Discipline::DropTail, PLAIN),
         DisciplineName::Red => (Discipline::Red(place.red(table)?), PLAIN),
@@ -179,7 +179,7 @@ impl Place<'_> {
         self.reader.fail(&[self.key, &[key]].concat(), problem)
     }
 
-    fn refuse_what_means_nothing(self, table: &QueueTable) -> Result<(), FileError> {
+    fn refuse_keys_without_effect(self, table: &QueueTable) -> Result<(), FileError> {
         use DisciplineName::{Codel, FqCodel, Red};
         let keys: [(&str, bool, &[DisciplineName]); 12] = [
             ("ecn", table.ecn.is_some(), &[Red, Codel, FqCodel]),

@@ -1,4 +1,4 @@
-//! Which TCP connections a link resets or refuses, as a file and the command line say it.
+//! The TCP connections that a link resets or refuses, as written in a file or on the command line.
 
 use lasthop_packet::units::{parse_duration, parse_octets};
 use lasthop_sim::Cut;

@@ -1,4 +1,4 @@
-//! Which packets a link loses, as a file and the command line say it.
+//! The packets that a link loses, as written in a file or on the command line.
 
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ use lasthop_sim::loss::{GilbertElliott, Numbers};
 
 use super::{Written, not};
 
-/// Ranges in a list of numbers at most.
+/// The maximum number of ranges in a list of numbers.
 const MOST_RANGES: usize = 10_000;
 
 impl Written for Loss {
@@ -31,7 +31,7 @@ impl Written for Loss {
         let trimmed = text.trim();
         match trimmed.split_once(char::is_whitespace) {
             Some(("gemodel", rest)) => chain(rest).map(Self::Bursts),
-            Some(("every", rest)) => every(rest).map(Self::Every),
+            Some(("every", rest)) => whole(without_unit(rest)).map(Self::Every),
             Some(("packet" | "packets", rest)) => {
                 numbers(rest).map(|numbers| Self::Numbers(Arc::new(numbers)))
             }
@@ -41,7 +41,7 @@ impl Written for Loss {
     }
 }
 
-/// What is wrong with a form that was recognized; `None` if the text has no known form.
+/// The problem with a text of a known form; `None` if the form is unknown.
 type Problem = Option<String>;
 
 /// `1%`, `1% 25%`, `1% in bursts of 4`.
@@ -93,17 +93,13 @@ fn chain(text: &str) -> Result<GilbertElliott, Problem> {
     })
 }
 
-fn every(text: &str) -> Result<NonZeroU32, Problem> {
-    whole(without_unit(text))
-}
-
-/// `4`, of `4`, `4 packets` or `1 packet`.
+/// The number in `4`, `4 packets` or `1 packet`.
 fn without_unit(text: &str) -> &str {
     let text = text.trim();
     text.strip_suffix("packets").or(text.strip_suffix("packet")).unwrap_or(text).trim()
 }
 
-/// A number of a packet, or of packets.
+/// The number of a packet, or a number of packets.
 fn whole(text: &str) -> Result<NonZeroU32, Problem> {
     if text.is_empty() || !text.bytes().all(|octet| octet.is_ascii_digit()) {
         return Err(None);
@@ -131,7 +127,7 @@ fn numbers(text: &str) -> Result<Numbers, Problem> {
     Numbers::new(ranges).ok_or(None)
 }
 
-/// Percentages with spaces between them. One alone may be a number from 0 to 1.
+/// Percentages with spaces between them. A single one may be a number from 0 to 1.
 fn percentages(text: &str) -> Result<Vec<Probability>, Problem> {
     if !text.trim_end().ends_with('%') {
         return Probability::read(text).map(|share| vec![share]).map_err(|_| None);

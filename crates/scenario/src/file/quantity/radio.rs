@@ -1,4 +1,4 @@
-//! Values of radios: rates of IEEE 802.11, places and speeds, powers and frequencies.
+//! Values of radios: rates of IEEE 802.11, positions and speeds, powers and frequencies.
 
 use lasthop_packet::Bitrate;
 use lasthop_wifi::Rate;
@@ -99,7 +99,7 @@ impl Written for Hertz {
     }
 }
 
-/// `"-3.5 dB"`: the number times its unit's factor.
+/// The number in a text such as `-3.5 dB`, times the factor of its unit.
 fn signed(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-')).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! A part of the traffic, by addresses, ports and protocols, as a file and the command line say it.
+//! A part of the traffic by protocols, addresses and ports, as written in a file or on the command line.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +7,7 @@ use lasthop_sim::selection::{Match, MatchedProtocol, Traffic};
 
 use super::{Written, not};
 
-/// What a list has at most: each packet is compared with all of it.
+/// The maximum length of a list: each packet is compared with all items.
 const MOST_MATCHES: usize = 1_000;
 
 impl Written for Traffic {
@@ -33,7 +33,7 @@ impl Written for Traffic {
     }
 }
 
-/// `PROTOCOL`, `ADDRESS`, `PORTS`, or several of them with colons between.
+/// `PROTOCOL`, `ADDRESS`, `PORTS`, or several of them with colons between them.
 fn item(text: &str) -> Result<Match, String> {
     let refused = |problem: Option<String>| problem.unwrap_or_else(|| not::<Traffic>(text));
     let (protocol, rest) = match protocol(text) {
@@ -50,10 +50,10 @@ fn item(text: &str) -> Result<Match, String> {
     Ok(Match { protocol, network, ports })
 }
 
-/// A protocol, and what follows it behind a colon.
+/// A protocol, and the rest of the text after a colon.
 fn protocol(text: &str) -> Option<(MatchedProtocol, &str)> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    // "tcp:" lacks something.
+    // "tcp:" is incomplete.
     let rest = if text.ends_with(':') && rest.is_empty() { ":" } else { rest };
     let protocol = match name.to_ascii_lowercase().as_str() {
         "tcp" => MatchedProtocol::Tcp,
@@ -64,7 +64,7 @@ fn protocol(text: &str) -> Option<(MatchedProtocol, &str)> {
     Some((protocol, rest))
 }
 
-/// What is wrong with an address or a port; `None` if it is neither.
+/// The problem with an address or a port; `None` if the text is neither.
 type Problem = Option<String>;
 
 /// `ADDRESS`, `PORTS` or `ADDRESS:PORTS`; with ports, an IPv6 address has brackets.
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_traffic_is_refused_with_its_reason() {
+    fn text_that_selects_no_traffic_is_refused_with_the_reason() {
         for (text, problem) in [
             ("", "is not \"all\", \"none\", or a list"),
             ("tcp,", "is not"),

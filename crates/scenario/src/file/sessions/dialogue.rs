@@ -11,7 +11,7 @@ use super::table::{Kind, SessionTable};
 use super::{objects, size};
 use crate::file::quantity::{Octets, Text, Whole};
 
-/// What a client and its server say to each other; `None` for a call or a video.
+/// The dialogue of a client and its server; `None` for a call or a video.
 pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Option<DialogueKind>, FileError> {
     let share = |part: Option<Text<Probability>>| part.map_or(Probability::ZERO, |Text(share)| share);
     Ok(Some(match table.kind {
@@ -52,13 +52,13 @@ fn web(reading: &Reading<'_>, table: &SessionTable) -> Result<Web, FileError> {
     })
 }
 
-/// When the next page, message or file is due.
+/// When the next page, message or file starts.
 pub(super) fn pace(reading: &Reading<'_>, table: &SessionTable) -> Result<Pace, FileError> {
     match (table.load, table.think_time) {
         (Some(_), Some(_)) => Err(reading.fail(&["think-time"], "expected `load` or `think-time`, not both")),
         (Some(Text(rate)), None) => Ok(Pace::Load(rate)),
         (None, think_time) => {
-            // Those of the sources of pages and files; of mail, as often as programs look for it.
+            // Pages and files: as in their sources. Mail: a typical polling interval.
             let default = match table.kind {
                 Kind::Ftp => Duration::from_secs(180),
                 Kind::Mail => Duration::from_secs(60),

@@ -1,4 +1,4 @@
-//! How many objects are embedded in a page.
+//! The number of objects that are embedded in a page.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use super::reading::Reading;
 use crate::file::quantity::Whole;
 
-/// Objects of a page at most.
+/// The maximum number of objects of a page.
 const MOST: u32 = 1_000;
 
 /// A number of objects, either fixed or random.
@@ -66,7 +66,7 @@ impl JsonSchema for ObjectsEntry {
     }
 }
 
-/// How many objects a page has, with a default.
+/// The number of objects of a page, with a default.
 pub(super) fn read(
     reading: &Reading<'_>,
     written: Option<ObjectsEntry>,

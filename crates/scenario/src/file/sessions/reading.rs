@@ -1,11 +1,11 @@
-//! What reading a session needs to know.
+//! The context of reading a session.
 
 use crate::file::quantity::Text;
 use crate::file::reader::Reader;
 use lasthop_config::FileError;
 use std::time::Duration;
 
-/// A session that is being read.
+/// The context of reading a session.
 pub(super) struct Reading<'a> {
     pub(super) reader: &'a Reader<'a>,
     pub(super) name: &'a str,
@@ -23,7 +23,7 @@ impl Reading<'_> {
         self.reader.duration_in(&self.key(key), value, default, least, most)
     }
 
-    /// A number with a default and a range.
+    /// The path of a key of the session.
     pub(super) fn key<'b>(&'b self, rest: &[&'b str]) -> Vec<&'b str> {
         ["sessions", self.name].iter().chain(rest).copied().collect()
     }

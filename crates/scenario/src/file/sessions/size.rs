@@ -1,4 +1,4 @@
-//! How large something is that is drawn.
+//! Sizes that are fixed or drawn.
 
 use lasthop_apps::heavy_tails::{Lognormal, Pareto};
 use lasthop_apps::session::{Measured, Size};
@@ -11,7 +11,7 @@ use super::reading::Reading;
 use crate::file::named::{NameOrTable, Named};
 use crate::file::quantity::{Octets, Text};
 
-/// Nothing that a session moves is larger.
+/// The largest size, in octets.
 const LARGEST: u64 = 10_000_000_000;
 
 /// A size, either fixed or random.

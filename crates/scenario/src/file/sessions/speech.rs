@@ -1,4 +1,4 @@
-//! How speech is coded, and when there is any: what a session's table has of it.
+//! The speech codec and the talk spurts of a call, as serde reads them.
 
 use std::time::Duration;
 

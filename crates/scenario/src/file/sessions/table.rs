@@ -178,10 +178,10 @@ pub(super) const KEYS: &[(&str, &[Kind])] = &[
     ("packets-per-frame", &[Kind::Video]),
 ];
 
-/// Those in which one asks and the other answers.
+/// The kinds with a client and a server.
 const WITH_A_SERVER: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp, Kind::Video];
 
-/// Those that talk over connections.
+/// The kinds that use TCP.
 const OVER_TCP: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp];
 
 impl SessionTable {

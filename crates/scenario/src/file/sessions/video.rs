@@ -15,7 +15,7 @@ use crate::file::quantity::{Octets, Text, Whole};
 /// The largest payload of a packet: with RTP's, UDP's and IP's headers it fills an Ethernet frame.
 const LARGEST_PACKET: u64 = 1460;
 
-/// What a video's server sends.
+/// The stream from the server.
 pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media, FileError> {
     let rate = table.rate.map(|Text(rate)| rate);
     let bit_rate = table.bit_rate.unwrap_or(BitRate::Variable);
@@ -65,7 +65,7 @@ fn frames(reading: &Reading<'_>, table: &SessionTable, rate: Option<Bitrate>) ->
     let range = (Duration::from_millis(1), Duration::from_secs(10));
     let interval = reading.duration_in(&["frame-interval"], table.frame_interval, default.interval, range)?;
     let packets = table.packets_per_frame.map_or(default.packets, |Whole(packets)| packets);
-    // Spacings stay in proportion to the time that a packet has.
+    // Spacings stay in proportion to the mean time per packet.
     let time = |frames: &Frames| frames.interval.as_secs_f64() / f64::from(frames.packets);
     let frames = Frames { interval, packets, ..default };
     let spacing = scaled(default.spacing, time(&frames) / time(&default));

@@ -11,7 +11,7 @@ use super::speech::{CodecName, SpurtsTable};
 use super::table::SessionTable;
 use crate::file::named::NameOrTable;
 
-/// What each party of a call sends.
+/// The stream from each party of a call.
 pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media, FileError> {
     let millis = Duration::from_millis;
     let codec = match table.codec.unwrap_or(CodecName::G711) {

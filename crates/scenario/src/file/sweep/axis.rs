@@ -9,20 +9,20 @@ use toml::de::{DeTable, DeValue};
 
 use super::column::{Column, Written};
 
-/// More points than this are a mistake.
+/// The maximum number of points.
 const MOST_POINTS: usize = 100_000;
 
 /// A parameter and its values.
 pub(super) struct Axis {
-    /// As it was written.
+    /// Its key as written.
     pub(super) key: String,
-    /// Where its list of values stands in the sweep.
+    /// The path of its list of values in the sweep.
     pub(super) place: Vec<String>,
-    /// What it sets.
+    /// The path of its key in the scenario.
     pub(super) path: Vec<String>,
     /// The column of results that it fills.
     pub(super) column: Column,
-    /// Its values, as they stand in that column.
+    /// Its values in that column.
     pub(super) values: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, FileError> {
     Ok(axes)
 }
 
-/// In the results "1%" and "1.0 %" are one value, and their rows would look alike.
+/// Refuses a value that is listed twice. In the results "1%" and "1.0 %" are the same value.
 fn refuse_a_value_twice(sweep: &Document<'_>, axis: &Axis) -> Result<(), FileError> {
     let mut seen = BTreeSet::new();
     let Some(twice) = axis.values.iter().position(|value| !seen.insert(value)) else { return Ok(()) };
@@ -59,7 +59,8 @@ fn refuse_a_value_twice(sweep: &Document<'_>, axis: &Axis) -> Result<(), FileErr
     Err(sweep.error(&place, format!("{given} is listed twice; expected each value once")))
 }
 
-/// `"links.air.loss" = [...]` and `links.air.loss = [...]` are the same.
+/// Collects the parameters of a table and of the tables in it: `"links.air.loss" = [...]` and
+/// `links.air.loss = [...]` mean the same.
 fn collect_axes(
     sweep: &Document<'_>,
     table: &DeTable<'_>,
@@ -96,10 +97,11 @@ fn collect_axes(
     Ok(())
 }
 
-/// A key that is varied twice, or within another, would have other values than its column says.
+/// Refuses a key that is varied twice, or that is a part of another: its values would not be those in its
+/// column.
 fn refuse_overlaps(sweep: &Document<'_>, axes: &[(usize, Axis)]) -> Result<(), FileError> {
     let mut sorted: Vec<&(usize, Axis)> = axes.iter().collect();
-    // A path comes right before those that begin with it.
+    // A path sorts immediately before those that begin with it.
     sorted.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));
     let Some(pair) = sorted.windows(2).find(|pair| pair[1].1.path.starts_with(&pair[0].1.path)) else {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The column of results that a swept parameter fills: numbers with the unit in the column's name
-//! where the values allow it, otherwise texts.
+//! The column of results that a swept parameter fills. It has numbers, with the unit in the column's
+//! name, if the values allow it, otherwise texts.
 
 use lasthop_packet::Bitrate;
 use lasthop_packet::units::{parse_duration, parse_octets};
@@ -7,7 +7,7 @@ use lasthop_packet::units::{parse_duration, parse_octets};
 /// A column of results, filled by a swept parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The parameter's key; for quantities with their unit behind it, such as `links.air.delay_s`.
+    /// The parameter's key, followed by the unit of quantities, such as `links.air.delay_s`.
     pub name: String,
     /// Whether its values are numbers.
     pub is_number: bool,
@@ -23,8 +23,8 @@ pub(super) enum Written {
     Other(String),
 }
 
-/// Units that only swept values need here: the name, the suffix of the column, and the number of
-/// the column's units as a fraction.
+/// Units other than those of durations, rates and data: the name, the suffix of the column, and the
+/// number of the column's units as a fraction.
 const UNITS: [(&str, &str, f64, f64); 16] = [
     ("%", "percent", 1.0, 1.0),
     ("packets", "packets", 1.0, 1.0),
@@ -64,7 +64,7 @@ impl Column {
 }
 
 impl Written {
-    /// The suffix of its unit, empty for a bare number, and how many of the unit.
+    /// The suffix of its unit, empty for a bare number, and the number of units.
     fn number(&self) -> Option<(&'static str, f64)> {
         match self {
             Self::Text(text) => quantity(text),
@@ -74,7 +74,7 @@ impl Written {
     }
 }
 
-/// A bare number, if a double has it exactly.
+/// A bare number, if a double can represent it exactly.
 fn bare(text: &str) -> Option<f64> {
     let value = toml::from_str::<toml::Table>(&format!("x = {text}")).ok()?.remove("x")?;
     match value {
@@ -84,9 +84,9 @@ fn bare(text: &str) -> Option<f64> {
     }
 }
 
-/// Reads a quantity: the suffix of its unit, and how many of the unit.
+/// Reads a quantity: the suffix of its unit, and the number of units.
 fn quantity(text: &str) -> Option<(&'static str, f64)> {
-    // Whole numbers of nanoseconds, bits and octets: one rounding at the most.
+    // These are whole numbers of nanoseconds, bits and octets, so that there is at most one rounding.
     if let Ok(duration) = parse_duration(text) {
         return Some(("s", duration.as_nanos() as f64 / 1e9));
     }

@@ -1,21 +1,20 @@
-//! What the results of a sweep depend on, short enough to stand beside them.
+//! The inputs of a sweep as digests, which are stored with its results.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::digest::digest;
-use crate::file::named_files::NamedFiles;
+use crate::file::named_files::{NamedFiles, digest};
 use crate::file::overrides::Overrides;
 
-/// What the results of a sweep depend on: of each file a digest, and the command line. Equal inputs
-/// have equal results under one version of the program.
+/// The inputs of a sweep: a digest of each file, and the command line. With one version of the program,
+/// equal inputs give equal results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
     sweep: String,
     scenario: String,
-    /// Names without directories, so that a directory can be moved.
+    /// Names without directories, so that a directory can be moved, and digests.
     files: Vec<(String, String)>,
     settings: Vec<String>,
     trace: Option<String>,
@@ -33,8 +32,8 @@ impl Inputs {
         }
     }
 
-    /// What is not the same in two sweeps: the end of the sentence "they differ in ...". `None` if
-    /// they are equal.
+    /// The first difference of two sweeps, as the end of the sentence "they differ in ..."; `None` if they
+    /// are equal.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let Self { sweep, scenario, files, settings, trace } = self;
         let what = match () {

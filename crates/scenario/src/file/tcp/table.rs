@@ -1,4 +1,4 @@
-//! TCP's settings, as serde reads them.
+//! The table of TCP settings, as serde reads it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Frames that are lost without a collision.
+//! Losses of frames without a collision.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) struct LinkErrorTable {
     errors: ErrorTable,
 }
 
-/// The errors whose table is at `place`.
+/// Reads the errors whose table is at `place`.
 pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,
@@ -70,7 +70,7 @@ pub(super) fn read(
 /// Errors from one station of a cell to another, by their indices.
 type DirectionErrors = (usize, usize, ErrorConfig);
 
-/// Directions between two stations that have errors of their own.
+/// Reads the directions between two stations that have errors of their own.
 pub(super) fn of_links(
     reader: &Reader<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The links of a cell: who can send to whom.
+//! The links of a cell.
 
 use lasthop_config::FileError;
 use lasthop_sim::RadioLinkConfig;
@@ -9,7 +9,7 @@ use crate::file::link::MOST_LINKS;
 use crate::file::reader::Reader;
 use crate::model::{Link, LinkModel, NodeModel, WlanStation};
 
-/// Between the access point and each station, or between all that hear each other.
+/// The links between the access point and each station, or between all stations that hear each other.
 pub(super) fn audible(
     reader: &Reader<'_>,
     name: &str,
@@ -69,7 +69,7 @@ pub(super) fn audible(
     Ok(links)
 }
 
-/// Between any two stations: which of them hear each other changes during a run.
+/// Links between any two stations, because stations come into and out of range during a run.
 pub(super) fn pairs(
     reader: &Reader<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Where stations of a cell stand at first, and how they move.
+//! The initial positions of the stations of a cell, and their movement.
 
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ pub(super) fn read(
     Ok(Mobility { model, walkers })
 }
 
-/// The far corner of an area.
+/// The north-east corner of an area.
 fn area(
     reader: &Reader<'_>,
     key: &[&str],

@@ -61,7 +61,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     Ok(phy)
 }
 
-/// A rate, if the physical layer has it.
+/// A rate, which the physical layer must support.
 pub(super) fn rate(
     reader: &Reader<'_>,
     key: &[&str],

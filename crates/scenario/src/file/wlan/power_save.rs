@@ -11,7 +11,7 @@ use lasthop_wifi::PowerSaveConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A beacon's 16 bits say at most 65,535 TU, which are 67 s.
+/// The interval in a beacon has 16 bits: at most 65,535 TU, which are 67 s.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
 /// The longest beacon, at 1 Mbit/s, takes under 3 ms.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(5);

@@ -1,4 +1,4 @@
-//! Who hears whom.
+//! Propagation and capture.
 
 use crate::file::named::Named;
 use crate::file::quantity::{Decibels, Hertz, Metres, Text, Watts};

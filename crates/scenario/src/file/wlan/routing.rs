@@ -1,4 +1,4 @@
-//! How stations of a cell are reached.
+//! Routing between the stations of a cell.
 
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ impl From<MetricName> for Metric {
     }
 }
 
-/// AODV's parameters, if it is AODV.
+/// The parameters of AODV; `None` with shortest paths.
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,

@@ -11,7 +11,7 @@ use crate::file::quantity::{StationQueue, Text};
 use crate::file::reader::Reader;
 use crate::model::{NodeModel, WlanStation};
 
-/// More stations than this hear each other in more pairs than there may be links.
+/// The maximum number of stations: the pairs of more would exceed the maximum number of links.
 const MOST_STATIONS: usize = 2_000;
 
 pub(super) fn read(
