@@ -1,4 +1,4 @@
-//! Attributes as values: each with its range and unit.
+//! Reads attributes as values with a range and a unit.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::error::{Problem, quoted};
 use super::syntax::{Attribute, Block};
 
-/// Milliseconds of the longest simulation: 115 days.
+/// The longest time, in milliseconds: 115 days.
 const LONGEST_MS: u64 = 10_000_000_000;
 
-/// A value with the line where it stands.
+/// A value with its line in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Located<T> {
     pub(super) value: T,
@@ -17,7 +17,7 @@ pub(super) struct Located<T> {
 }
 
 impl<'a> Block<'a> {
-    /// Refuses attributes that the component does not have, and those given twice.
+    /// Refuses unknown attributes and duplicates.
     pub(super) fn has_only(&self, known: &[&str]) -> Result<(), Problem> {
         for (index, attribute) in self.attributes.iter().enumerate() {
             if !known.contains(&attribute.key) {
@@ -66,7 +66,7 @@ impl<'a> Block<'a> {
         self.whole(key, IDS, "")
     }
 
-    /// An id in an attribute that may be there several times.
+    /// An id in an attribute that may occur several times.
     pub(super) fn id_of(&self, attribute: &Attribute<'_>) -> Result<Located<u64>, Problem> {
         self.whole_of(
             attribute,
@@ -102,7 +102,7 @@ impl<'a> Block<'a> {
         Ok(Located { value, line: attribute.line })
     }
 
-    /// A time in milliseconds from `least` on.
+    /// A time of at least `least` milliseconds.
     pub(super) fn millis(&self, key: &str, least: u64) -> Result<Duration, Problem> {
         let millis = self.number(key, least as f64..=LONGEST_MS as f64, " milliseconds")?;
         Ok(Duration::from_nanos((millis.value * 1e6).round() as u64))

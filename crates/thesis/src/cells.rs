@@ -1,9 +1,10 @@
-//! Blocks to cells: wireless links that share a medium (thesis, section 4.2, item 5, and appendix B.3.10).
+//! Reads blocks of cells: wireless links that share a medium (thesis, section 4.2, item 5, and appendix
+//! B.3.10).
 //!
 //! Appendix A describes the MAC: CSMA/CA with DIFS, a back-off that is frozen while the medium is busy, and
-//! ACKs after SIFS. That is the distributed coordination function without RTS and without fragments. It gives
-//! no numbers; they are those of direct sequence in IEEE 802.11-1997, one of the three physical layers that
-//! it names.
+//! ACKs after SIFS. That is the distributed coordination function without RTS and without fragments. The
+//! appendix gives no parameters; they are those of direct sequence in IEEE 802.11-1997, one of the three
+//! physical layers that it names.
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::{QueueLimit, RadioLinkConfig};
@@ -11,15 +12,15 @@ use lasthop_wifi::{PhyConfig, Rate, Scheduler, Standard, StationConfig, WlanConf
 
 use super::draft::Draft;
 use super::error::{Problem, quoted};
-use super::links::ATTEMPTS_MORE;
-use super::nodes::Sort;
+use super::links::RETRANSMISSIONS;
+use super::nodes::NodeType;
 use super::syntax::Block;
 use lasthop_scenario::model::{Link, WlanModel, WlanStation};
 
-/// How the links of a cell share their medium.
+/// The medium access of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mac {
-    /// They take turns, without collisions or overhead.
+    /// The links take turns, without collisions or overhead.
     Ideal,
     /// 802.11.
     Dcf,
@@ -37,7 +38,7 @@ impl Mac {
 }
 
 impl Draft {
-    /// Makes links share a medium.
+    /// Makes the links of a block share a medium.
     pub(super) fn share_links(&mut self, block: &Block<'_>) -> Result<(), Problem> {
         let (ids, others): (Vec<_>, Vec<_>) =
             block.attributes.iter().partition(|attribute| attribute.key == "link_id");
@@ -113,7 +114,7 @@ impl Draft {
         }
         nodes.sort_unstable();
         nodes.dedup();
-        let station = |node: usize| WlanStation { node, config: station(self.sorts[node]) };
+        let station = |node: usize| WlanStation { node, config: station(self.node_types[node]) };
         self.scenario.wlans.push(WlanModel {
             name: name_of(block),
             config: config(bandwidth),
@@ -131,7 +132,8 @@ fn name_of(block: &Block<'_>) -> String {
     format!("cell in line {}", block.line)
 }
 
-/// Every frame has the bandwidth of the links; all stations of a cell hear each other.
+/// The configuration of a cell: every frame has the bandwidth of the links, and all stations hear each
+/// other.
 fn config(bandwidth: Bitrate) -> WlanConfig {
     let phy = PhyConfig {
         rate: Rate::DSSS_1,
@@ -142,13 +144,14 @@ fn config(bandwidth: Bitrate) -> WlanConfig {
     WlanConfig { phy, ..WlanConfig::new(Standard::Dsss) }
 }
 
-/// The MAC retransmits where the thesis's link layer would: its attempts are the limit. Class `MOD_DLL_BS`,
-/// that of base stations and wireless sources, has a queue for each host (section 4.3.1, item 5).
-fn station(sort: Sort) -> StationConfig {
-    let attempts = if sort.is_reliable() { 1 + ATTEMPTS_MORE } else { 1 };
+/// The configuration of a station. The MAC retransmits as often as the thesis's link layer. Class
+/// `MOD_DLL_BS`, that of base stations and wireless sources, has a queue for each host (section 4.3.1,
+/// item 5).
+fn station(node_type: NodeType) -> StationConfig {
+    let attempts = if node_type.is_reliable() { 1 + RETRANSMISSIONS } else { 1 };
     StationConfig {
         queue: QueueLimit::Unlimited,
-        scheduler: if sort.has_queues_of_hosts() { Scheduler::PerReceiver } else { Scheduler::Fifo },
+        scheduler: if node_type.has_queue_per_host() { Scheduler::PerReceiver } else { Scheduler::Fifo },
         short_retry_limit: Some(attempts),
         ..StationConfig::default()
     }

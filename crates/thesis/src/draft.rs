@@ -1,4 +1,4 @@
-//! A data file's network while it is read: the simulator, the nodes and their ids.
+//! The network of a data file while it is read: the simulator, the nodes and their ids.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,34 +7,35 @@ use lasthop_packet::Bitrate;
 
 use super::block::Located;
 use super::error::Problem;
-use super::nodes::Sort;
+use super::nodes::NodeType;
 use super::syntax::Block;
 use lasthop_scenario::model::{NodeModel, Scenario, SchemeChoice, Trial};
 
-/// Routing keeps a table of all pairs of nodes.
+/// The maximum number of nodes: routing keeps a table of all pairs.
 const MOST_NODES: usize = 2_000;
 
-/// A data file's network before its link states are settled.
+/// The network of a data file before its link states are read.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) scenario: Scenario,
     pub(super) print_interval: Duration,
     /// `read_from_trace`.
     pub(super) read_from_trace: Located<u64>,
-    /// Where `mean_exp_distrib_bad_state` of each wireless link stands, by the link's index.
+    /// `mean_exp_distrib_bad_state` of each wireless link, by the link's index.
     pub(super) bad_means: BTreeMap<usize, Located<f64>>,
     /// The bandwidth of each wireless link, by the link's index.
     pub(super) bandwidths: BTreeMap<usize, Bitrate>,
-    /// The line of the cell that a link is in, by the link's index.
+    /// The line of a link's cell, by the link's index.
     pub(super) cells: BTreeMap<usize, usize>,
-    pub(super) sorts: Vec<Sort>,
-    /// Nodes and links by id: index and line.
+    pub(super) node_types: Vec<NodeType>,
+    /// The index and line of each node, by its id.
     nodes: BTreeMap<u64, Located<usize>>,
+    /// The index and line of each link, by its id.
     pub(super) links: BTreeMap<u64, Located<usize>>,
 }
 
 impl Draft {
-    /// A network without nodes and links, with what the component `simulator` says.
+    /// A network without nodes and links, with the settings of the component `simulator`.
     pub(super) fn with_simulator(block: &Block<'_>) -> Result<Self, Problem> {
         block.has_only(&["system_simulation_time", "print_interval", "read_from_trace", "scheme"])?;
         let duration = block.millis("system_simulation_time", 1)?;
@@ -74,7 +75,7 @@ impl Draft {
             bad_means: BTreeMap::new(),
             bandwidths: BTreeMap::new(),
             cells: BTreeMap::new(),
-            sorts: Vec::new(),
+            node_types: Vec::new(),
             nodes: BTreeMap::new(),
             links: BTreeMap::new(),
         })
@@ -82,8 +83,8 @@ impl Draft {
 
     /// Adds a node, if the block is one.
     pub(super) fn add_node(&mut self, block: &Block<'_>) -> Result<(), Problem> {
-        let Some(sort) = Sort::of(block.component) else { return Ok(()) };
-        if sort.is_source() {
+        let Some(node_type) = NodeType::of(block.component) else { return Ok(()) };
+        if node_type.is_source() {
             block.has_only(&[
                 "node_id",
                 "dest_id",
@@ -92,13 +93,13 @@ impl Draft {
                 "recv_wnd_size",
                 "start_time",
             ])?;
-        } else if sort.is_router() {
+        } else if node_type.is_router() {
             block.has_only(&["node_id", "buffer_size", "processing_delay"])?;
         } else {
             block.has_only(&["node_id"])?;
         }
         let id = block.id("node_id")?;
-        let (buffer, processing_delay) = if sort.is_router() {
+        let (buffer, processing_delay) = if node_type.is_router() {
             let buffer = block.whole("buffer_size", 0..=1 << 40, " octets")?;
             (Some(buffer.value), block.millis("processing_delay", 0)?)
         } else {
@@ -118,11 +119,11 @@ impl Draft {
                 format!("node id {} is already used in line {}; expected a unique id", id.value, first.line);
             return Err(block.problem_at(id.line, "node_id", problem));
         }
-        self.sorts.push(sort);
+        self.node_types.push(node_type);
         self.scenario.nodes.push(NodeModel {
             name: id.value.to_string(),
-            kind: sort.kind(),
-            role: sort.role(),
+            kind: node_type.kind(),
+            role: node_type.role(),
             processing_delay,
             buffer,
             position: lasthop_wifi::Position::default(),
@@ -130,7 +131,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The node whose id an attribute has.
+    /// The index of the node whose id an attribute has.
     pub(super) fn end(&self, block: &Block<'_>, key: &str) -> Result<usize, Problem> {
         let id = block.id(key)?;
         let node = self.nodes.get(&id.value).map(|node| node.value);

@@ -4,16 +4,16 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// What is wrong: file, line, key, and what was expected there.
+/// An error in a file: its place, and the expected contents.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct DataFileError {
     /// The file.
     pub file: String,
     /// The line, counted from 1; `None` if the file could not be read at all.
     pub line: Option<usize>,
-    /// Component and attribute, such as `wired_link.latency`; empty where it is about neither.
+    /// Component and attribute, such as `wired_link.latency`; empty if the error is about neither.
     pub key: String,
-    /// What stands there and what was expected.
+    /// The contents found there, and those expected.
     pub problem: String,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for DataFileError {
     }
 }
 
-/// An error before it is known in which file.
+/// An error without the name of its file.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     line: usize,
@@ -54,8 +54,7 @@ impl Problem {
     }
 }
 
-/// What stands in a file, as a message quotes it: cut, and nothing in it that a terminal would
-/// obey.
+/// A quotation from a file for a message: truncated, and without characters that control a terminal.
 pub(super) fn quoted(found: &str) -> String {
     let cut: String = found.chars().take(40).collect();
     let dots = if cut.len() < found.len() { "..." } else { "" };

@@ -1,4 +1,4 @@
-//! The trace of events (appendix B.4): a line an event, each kind switchable.
+//! The trace of events (appendix B.4), with one line per event of the selected kinds.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,10 +17,10 @@ use super::naming::{Millis, Names};
 use super::periodic::Periodic;
 use lasthop_scenario::build::Built;
 
-/// Writes a line an event: the clock in ms, the kind, and what appendix B.4 has of it. A frame is
-/// `<from, to, number, -1, DATA>`, where, as there, each transmission has a number of its own; a
-/// link-layer acknowledgment `<from, to, -1, number, ACK>`; a packet `<source, destination>`; a
-/// segment `<sequence number, acknowledgment number, octets, DATA or ACK>`. For example
+/// Writes one line per event: the time in ms, the kind, and the description in the form of appendix B.4. A
+/// frame is `<from, to, number, -1, DATA>`, where, as in the appendix, each transmission has its own number;
+/// a link-layer acknowledgment `<from, to, -1, number, ACK>`; a packet `<source, destination>`; a segment
+/// `<sequence number, acknowledgment number, octets, DATA or ACK>`. For example
 ///
 /// ```text
 /// 945 corrupted frame <212, 213, 15, -1, DATA> packet <211, 213> segment <15360, -1, 1024, DATA>
@@ -33,7 +33,7 @@ pub struct EventTrace {
 }
 
 impl EventTrace {
-    /// A trace of these kinds of events of a scenario that was just built.
+    /// A trace of these kinds of events, for a scenario that has just been built.
     pub fn new(
         built: &Built,
         kinds: EventKinds,
@@ -186,7 +186,7 @@ impl Observer for EventTrace {
     }
 }
 
-/// Where lines go, and which.
+/// The sink of lines, and the kinds that are written.
 struct Output {
     kinds: EventKinds,
     sink: BufWriter<Box<dyn Write + Send>>,
@@ -202,8 +202,8 @@ impl Output {
     }
 }
 
-/// The thesis numbers transmissions, our link layer frames: this counts the former, from 0 on each
-/// link and direction.
+/// The number of the latest transmission on each link and direction, from 0. The thesis numbers
+/// transmissions, whereas the link layer here numbers frames.
 #[derive(Debug, Default)]
 struct FrameNumbers(BTreeMap<(LinkId, NodeId), (u64, NodeId)>);
 
@@ -212,12 +212,12 @@ impl FrameNumbers {
         self.0.entry((link, from)).and_modify(|(number, _)| *number += 1).or_insert((0, to));
     }
 
-    /// The number of the latest transmission on a link by a node, and the node that it went to.
+    /// The number of the latest transmission on a link by a node, and its receiver.
     fn latest(&self, link: LinkId, from: NodeId) -> (u64, NodeId) {
         self.0.get(&(link, from)).copied().unwrap_or((0, from))
     }
 
-    /// The number of the latest transmission on a link to a node, and the node that it came from.
+    /// The number of the latest transmission on a link to a node, and its sender.
     fn latest_to(&self, link: LinkId, to: NodeId) -> (u64, NodeId) {
         let latest = self.0.iter().find(|((on, _), (_, end))| *on == link && *end == to);
         latest.map_or((0, to), |((_, from), (number, _))| (*number, *from))

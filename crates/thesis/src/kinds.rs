@@ -1,4 +1,4 @@
-//! The kinds of events, and what they are called on the command line.
+//! The kinds of events, and their names on the command line.
 
 use bitflags::bitflags;
 use lasthop_sim::Interest;
@@ -7,15 +7,15 @@ use thiserror::Error;
 use super::periodic::Periodic;
 
 bitflags! {
-    /// Kinds of events in the event trace; their names on the command line are the constants' in
-    /// lower case with hyphens.
+    /// Kinds of events in the event trace. Their names on the command line are those of the constants, in
+    /// lower case and with hyphens.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct EventKinds: u16 {
-        /// A frame's transmission meets the bad state.
+        /// A transmission of a frame is corrupted by the bad state.
         const CORRUPTED = 1;
-        /// The link layer gives a frame up.
+        /// The link layer gives up a frame.
         const GIVEN_UP = 1 << 1;
-        /// A source sends a segment again.
+        /// A source retransmits a segment.
         const RETRANSMITTED = 1 << 2;
         /// A source's retransmission timer expires.
         const TIMEOUT = 1 << 3;
@@ -31,7 +31,7 @@ bitflags! {
         const TRANSMITTED = 1 << 8;
         /// A link-layer acknowledgment is corrupted.
         const LINK_ACK_LOST = 1 << 9;
-        /// A packet comes to a router.
+        /// A packet arrives at a router.
         const ARRIVED = 1 << 10;
         /// A packet is dropped.
         const DROPPED = 1 << 11;
@@ -39,22 +39,21 @@ bitflags! {
         const LINK_STATE = 1 << 12;
         /// A transfer starts or is complete.
         const TRANSFER = 1 << 13;
-        /// The state of every node, once a print interval in which something happened.
+        /// The state of every node, once per print interval with events.
         const PERIODIC = 1 << 14;
     }
 }
 
-/// There is no kind of event of that name.
+/// The name of an event kind is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown event kind {name:?}; expected one of: {}, all, none, default", EventKinds::all().names().join(", "))]
 pub struct UnknownEvent {
-    /// The name asked for.
+    /// The unknown name.
     pub name: String,
 }
 
 impl EventKinds {
-    /// What goes wrong, and what is done about it: the kinds in the thesis's sample, and control
-    /// messages.
+    /// Losses and reactions to them: the kinds in the thesis's sample, and control messages.
     pub const DEFAULT: Self = Self::CORRUPTED
         .union(Self::GIVEN_UP)
         .union(Self::RETRANSMITTED)
@@ -62,7 +61,7 @@ impl EventKinds {
         .union(Self::FAST_RETRANSMIT)
         .union(Self::ICMP);
 
-    /// Reads names with commas between them; `all`, `none` and `default` are names, too.
+    /// Reads names with commas between them. `all`, `none` and `default` are also allowed.
     pub fn named(names: &str) -> Result<Self, UnknownEvent> {
         let mut kinds = Self::empty();
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -87,7 +86,7 @@ impl EventKinds {
     pub(super) fn interest(self) -> Interest {
         let frames = Self::CORRUPTED | Self::GIVEN_UP | Self::TRANSMITTED | Self::LINK_ACK_LOST;
         let needs = [
-            // Frames are numbered by counting all of them.
+            // The numbers of frames count all frames.
             (frames, Interest::FRAMES),
             (Self::RETRANSMITTED | Self::SENT | Self::RECEIVED | Self::ICMP, Interest::SEGMENTS),
             (Self::TIMEOUT | Self::FAST_RETRANSMIT, Interest::LOSSES),

@@ -1,10 +1,9 @@
 //! The input format of the 1997 thesis's simulator, `datafile.dat` (Goel, appendix B), and its
 //! traces.
 //!
-//! A file is a list of components, each a name and a block of attributes in braces, one attribute a
-//! line; `#` begins a comment; a `;` behind a value is tolerated, as the manual's own examples have
-//! it. Components come in any order, except that a wireless link stands before the `shared_links`
-//! that names it.
+//! A file is a list of components, each a name and a block of attributes in braces, with one attribute per
+//! line. `#` begins a comment. A `;` after a value is tolerated, because the manual's own examples have it.
+//! Components may have any order, except that a wireless link precedes the `shared_links` that names it.
 //!
 //! | component | attributes (appendix B.3) |
 //! |---|---|
@@ -16,64 +15,63 @@
 //! | `wireless_link` | the same with `mean_exp_distrib_good_state` and `mean_exp_distrib_bad_state` (s) in place of `loss_probability` |
 //! | `shared_links` | `link_id`, once for each wireless link of the cell |
 //!
-//! # What is ours
+//! # Extensions
 //!
-//! Three attributes that appendix B does not have; a file of the thesis's needs none of them:
+//! Three optional attributes are not in appendix B:
 //!
 //! | attribute | in | meaning |
 //! |---|---|---|
-//! | `start_time` | source nodes | when it starts to send, in ms; 0 without it. Section 4.2, item 9, has the feature, the manual no name for it. |
-//! | `scheme` | `simulator` | the scheme to run under, as the catalogue names it; `none` without it. The thesis compiled it in. |
-//! | `mac` | `shared_links` | `802.11`, as without it, or `ideal`: the links take turns without collisions, with the link layer that they have without a cell. |
+//! | `start_time` | source nodes | when it starts to send, in ms; default 0. Section 4.2, item 9, describes the feature; the manual has no name for it. |
+//! | `scheme` | `simulator` | the name of the scheme in the catalogue; default `none`. The thesis compiled it in. |
+//! | `mac` | `shared_links` | `802.11`, the default, or `ideal`: the links take turns without collisions, with the link layer that they have without a cell. |
 //!
 //! # Cells (`shared_links`)
 //!
-//! The links of an entry are an 802.11 cell (section 4.2, item 5): the nodes at their ends share one channel,
-//! all hear each other, and there are no hidden stations. No table or figure of the thesis has a cell.
+//! The links of an entry form an 802.11 cell (section 4.2, item 5): the nodes at their ends share one channel
+//! and all hear each other, so that no station is hidden. No table or figure of the thesis has a cell.
 //!
 //! | | thesis | here |
 //! |---|---|---|
 //! | access | appendix A: CSMA/CA with DIFS, a back-off that is frozen while the medium is busy, ACKs after SIFS; no RTS, no fragments | the distributed coordination function without RTS (`lasthop_wifi`) |
-//! | its numbers | none; appendix A names DSSS, FHSS and infrared | those of DSSS in IEEE 802.11-1997: slot 20 us, SIFS 10 us, DIFS 50 us, CW 31 to 1023, EIFS after collisions |
-//! | rate | the links of a cell share the bandwidth that they have (B.3.10) | one bandwidth, the same for all links, for all frames, be it one of the standard's or not; 192 us of preamble and header precede each frame |
+//! | parameters | none; appendix A names DSSS, FHSS and infrared | those of DSSS in IEEE 802.11-1997: slot 20 us, SIFS 10 us, DIFS 50 us, CW 31 to 1023, EIFS after collisions |
+//! | rate | the links of a cell share their bandwidth (B.3.10) | one bandwidth, the same for all links and frames, even if the standard does not have it; 192 us of preamble and header precede each frame |
 //! | headers | | 36 octets around a packet; an ACK has 14 |
-//! | errors | a channel between the base station and each host, independent of the others | one channel a link, as without a cell and with the same states by its seed; data frames and ACKs of both directions meet it |
-//! | attempts | eight more after the first, as its link layer (B.4) | nine transmissions; one between nodes with an unreliable link layer |
+//! | errors | a channel between the base station and each host, independent of the others | one channel per link, as without a cell and with the same states by its seed; it affects data frames and ACKs of both directions |
+//! | attempts | eight after the first, as its link layer (B.4) | nine transmissions; one between nodes with an unreliable link layer |
 //! | queues | base stations and wireless sources have one for each host, served round robin, with the attempts of its first frame (4.2, item 8; 4.3.1, item 5) | the same: a turn is one transmission |
-//! | latency | includes the processing time of the nodes (5.4.2) | a packet reaches its node that much later than its frame; neither ACKs nor the medium wait for it |
+//! | latency | includes the processing time of the nodes (5.4.2) | a packet reaches its node this much later than its frame; neither ACKs nor the medium wait for it |
 //!
-//! The clock of a cell counts nanoseconds. Frames carry packets of up to 2,304 octets, headers of IP and TCP
-//! included; longer ones are refused.
+//! The clock of a cell counts nanoseconds. Frames carry packets of up to 2,304 octets, including the headers
+//! of IP and TCP; longer packets are refused.
 //!
-//! # The traces of link states (`read_from_trace`)
+//! # Traces of link states (`read_from_trace`)
 //!
-//! They are about the one wireless link of the network.
+//! They apply to the only wireless link of the network.
 //!
-//! - 0 uses `trace.dat` beside the data file: a line a change, the time in ms and the state, 1 for
-//!   good and 0 for bad; the link begins good ([`StateTrace`]). A trace that a run produced ends
-//!   with a line that says so; one that was cut off is refused.
-//! - 1 produces `trace.dat`, in the directory of the output if there is one and else beside the
-//!   data file.
-//! - 2 drops chosen packets, and produces `trace.dat`. The thesis compiled the choice in; ours is
-//!   `drops.dat` beside the data file: a line a packet, the sequence number of its first octet
-//!   counted from 0, and which passing of it over the link (1 if left out; 2 is the first
-//!   retransmission by TCP). All of the link layer's attempts at that packet fail.
+//! - 0 uses `trace.dat` beside the data file: a line per change, with the time in ms and the state, 1 for
+//!   good and 0 for bad; the link begins good ([`StateTrace`]). A trace from a run ends with a line that
+//!   marks its end; a truncated trace is refused.
+//! - 1 produces `trace.dat`, in the directory of the output or, without one, beside the data file.
+//! - 2 drops chosen packets, and produces `trace.dat`. The thesis compiled the choice in; here it is
+//!   `drops.dat` beside the data file: a line per packet, with the sequence number of its first octet
+//!   counted from 0, and the number of its pass over the link (default 1; 2 is the first
+//!   retransmission by TCP). All attempts of the link layer at this packet fail.
 //!
 //! In a network with no wireless link or with several, 0 and 2 are refused, and 1 produces no
-//! `trace.dat`: the files `wless_state-...` have what it would have had, a file a link.
+//! `trace.dat`: the files `wless_state-...`, one per link, have its contents.
 //!
-//! # What a data file means in our model
+//! # Meaning of a data file in this model
 //!
 //! - As in the thesis's simulator, connections start established, the clock counts whole
-//!   milliseconds (so transmission times are cut down), and the minimum RTO is 1 s ([`CLOCK`]).
-//! - A link layer is stop-and-wait with eight attempts more (section 4.2) where both ends of a
-//!   wireless link implement it: base stations, wireless sources and wireless sinks. Between two of
-//!   the other nodes a wireless link is unreliable. One of each is refused.
+//!   milliseconds (so transmission times are rounded down), and the minimum RTO is 1 s ([`CLOCK`]).
+//! - The link layer of a wireless link is stop-and-wait with eight attempts after the first (section 4.2)
+//!   if both ends implement it: base stations, wireless sources and wireless sinks. If neither end does,
+//!   the link is unreliable. If only one end does, the file is refused.
 //! - A run lasts `system_simulation_time`, whether or not the transfers are done.
-//! - `random_seed` is the seed of that link's streams; the seed of the run has no part in them.
-//! - Control messages come from base stations and wireless sources (section 4.3.1, item 5): a
-//!   `normal_router_node` has no part in a scheme.
-//! - A source sends to one sink and a sink has one source (section 4.2, item 4).
+//! - `random_seed` is the seed of the link's random streams; the seed of the run does not affect them.
+//! - Control messages come from base stations and wireless sources (section 4.3.1, item 5). A
+//!   `normal_router_node` does not take part in a scheme.
+//! - A source sends to one sink, and a sink has one source (section 4.2, item 4).
 
 mod block;
 mod cells;
@@ -90,7 +88,6 @@ mod parameters;
 mod periodic;
 mod states;
 mod syntax;
-mod text;
 mod trace_file;
 
 use std::path::{Path, PathBuf};
@@ -107,7 +104,7 @@ pub use kinds::{EventKinds, UnknownEvent};
 pub use links::CLOCK;
 pub use parameters::ParameterTraces;
 pub use states::StateRecorder;
-pub use text::LONGEST_FILE;
+pub use syntax::LONGEST_FILE;
 
 #[cfg(doc)]
 use lasthop_sim::wireless::StateTrace;
@@ -115,39 +112,38 @@ use lasthop_sim::wireless::StateTrace;
 /// A data file after reading: checked, with every default filled in.
 #[derive(Clone, Debug)]
 pub struct DataFile {
-    /// The network and its traffic. Nodes are named by their ids, links by theirs, and flows
-    /// `211-213` by their source and sink.
+    /// The network and its traffic. The names of nodes and links are their ids. The name of a flow
+    /// consists of its source and sink: `211-213`.
     pub scenario: Scenario,
-    /// How often the event trace has the state of every node, if that is asked for; above zero.
+    /// The interval at which an event trace with periodic events has the state of every node; above zero.
     pub print_interval: Duration,
-    /// What was asked for and cannot be done, in sentences for the user; the run goes ahead without
-    /// it.
+    /// Sentences for the user about requests that the run cannot meet.
     pub notes: Vec<String>,
-    /// Index of the link whose states the run is to record in `trace.dat`.
+    /// Index of the link whose states the run records in `trace.dat`.
     recorded_link: Option<usize>,
-    /// Where the data file is.
+    /// The directory of the data file.
     directory: PathBuf,
 }
 
-/// Reads a data file, and what it needs of the files beside it.
+/// Reads a data file, and the files beside it that it needs.
 pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
     read_from(&Disk, path)
 }
 
-/// The same from the disk or from memory.
+/// The same as [`read`], from the disk or from memory.
 pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, DataFileError> {
     let name = path.display().to_string();
-    let octets = text::octets_of(files, path)
+    let octets = syntax::read_octets(files, path)
         .map_err(|problem| DataFileError::unreadable(&name, &format!("{problem}; expected a data file")))?;
-    let text = text::text_of(&octets, &name)?;
+    let text = syntax::as_text(&octets, &name)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let mut data = parse_with(files, text, &name, directory)?;
     data.scenario.files.push(path.to_owned());
     Ok(data)
 }
 
-/// Reads the text of a data file. `name` is what errors call it, `directory` where the files beside
-/// it are, on the disk.
+/// Reads the text of a data file. `name` is its name in errors, `directory` the directory of the files beside
+/// it, on the disk.
 pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
     parse_with(&Disk, text, name, directory)
 }
@@ -163,7 +159,7 @@ fn parse_with(
         .map_err(|problem| problem.in_file(name))?;
     let LinkStates { recorded_link, notes } = states::read(files, &mut draft, name, directory)?;
     let Draft { mut scenario, print_interval, .. } = draft;
-    // Every data file is called datafile.dat: where it lies tells it from others.
+    // Every data file is called datafile.dat; its path distinguishes it from others.
     name.clone_into(&mut scenario.name);
     Ok(DataFile { scenario, print_interval, notes, recorded_link, directory: directory.to_owned() })
 }

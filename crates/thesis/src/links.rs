@@ -1,4 +1,4 @@
-//! Blocks to links.
+//! Reads blocks of links.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use super::error::Problem;
 use super::syntax::Block;
 use lasthop_scenario::model::{Link, LinkModel};
 
-/// The clock of the thesis's simulator. It counts milliseconds, and cuts transmission times down to
-/// whole ones: only so do the round-trip time of 351 ms (figure 5.3), the exchange of 10 ms and the
-/// failed attempt of 11 ms (appendix B.4) come out.
+/// The clock of the thesis's simulator. It counts milliseconds and rounds transmission times down to whole
+/// milliseconds. Otherwise the round-trip time of 351 ms (figure 5.3), the exchange of 10 ms and the
+/// failed attempt of 11 ms (appendix B.4) cannot be reproduced.
 pub const CLOCK: Duration = Duration::from_millis(1);
 
 const MOST_LINKS: usize = 10_000;
@@ -59,14 +59,14 @@ impl Draft {
             "random_seed",
         ])?;
         let common = self.link_attributes(block)?;
-        // The clock counts milliseconds: no stay is shorter.
+        // No stay is shorter than a tick of the clock.
         let good = block.number("mean_exp_distrib_good_state", 0.001..=1e7, " seconds")?;
         let bad = block.number("mean_exp_distrib_bad_state", 0.0..=1e7, " seconds")?;
         if bad.value > 0.0 && bad.value < 0.001 {
             let problem = format!("{}: expected 0, or at least 0.001 (seconds)", bad.value);
             return Err(block.problem_at(bad.line, "mean_exp_distrib_bad_state", problem));
         }
-        let (first, second) = (self.sorts[common.ends.0], self.sorts[common.ends.1]);
+        let (first, second) = (self.node_types[common.ends.0], self.node_types[common.ends.1]);
         if first.is_reliable() != second.is_reliable() {
             let names = [common.ends.0, common.ends.1].map(|end| &self.scenario.nodes[end].name);
             let problem = format!(
@@ -141,8 +141,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Which part of the network each node is in: there is a way between two nodes of one part and
-    /// between no others.
+    /// The connected component of each node. Only nodes of the same component can reach each other.
     pub(super) fn parts(&self) -> Vec<usize> {
         let mut parent: Vec<usize> = (0..self.scenario.nodes.len()).collect();
         for link in &self.scenario.links {
@@ -173,18 +172,18 @@ struct CommonAttributes {
 /// Octets of an acknowledgment frame of the link layer: an 802.11 ACK has 14.
 const ACK_OCTETS: u32 = 14;
 
-/// Attempts at a frame after the first (appendix B.4 shows them). Section 4.2 gives the number no value.
-pub(super) const ATTEMPTS_MORE: u32 = 8;
+/// Attempts at a frame after the first, as shown in appendix B.4. Section 4.2 does not give a value.
+pub(super) const RETRANSMISSIONS: u32 = 8;
 
-/// Stop-and-wait, with [`ATTEMPTS_MORE`] attempts after the first. The sender waits one tick longer than an
-/// acknowledgment takes: at 1 Mbit/s and 1 ms an attempt that fails takes 11 ms and one that
-/// succeeds 10 ms, as in appendix B.4.
+/// Stop-and-wait, with [`RETRANSMISSIONS`] attempts after the first. The sender waits one tick longer than
+/// an acknowledgment takes: at 1 Mbit/s and 1 ms a failed attempt takes 11 ms and a successful one 10 ms,
+/// as in appendix B.4.
 fn link_layer(link: &CommonAttributes) -> LinkLayer {
     let ack_time = cut_to_ticks(link.rate.transmission_time(u64::from(ACK_OCTETS)), CLOCK);
     let timeout = link.latency * 2 + ack_time + CLOCK;
     LinkLayer {
         feedback: Feedback::Acknowledged { timeout, ack_octets: ACK_OCTETS, arq: Arq::StopAndWait },
-        retransmission_attempts: ATTEMPTS_MORE,
+        retransmission_attempts: RETRANSMISSIONS,
     }
 }
 

@@ -1,5 +1,4 @@
-//! What the thesis calls things: node ids for addresses, octets counted from 0 for sequence
-//! numbers.
+//! The thesis's terms in traces: node ids instead of addresses, and sequence numbers in octets from 0.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +9,7 @@ use lasthop_sim::{FlowId, LinkId, NodeId};
 
 use lasthop_scenario::build::Built;
 
-/// The names of a built scenario's nodes and where its flows' data begins.
+/// The names of a built scenario's nodes and links, and the first sequence numbers of its flows.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     nodes: Vec<String>,
@@ -18,7 +17,7 @@ pub(super) struct Names {
     addresses: BTreeMap<IpAddr, usize>,
     /// By [`FlowId`].
     flows: Vec<NamedFlow>,
-    /// Flows by their data's source, destination and source port.
+    /// Flows by the source, destination and source port of their data.
     by_endpoints: BTreeMap<(IpAddr, IpAddr, u16), usize>,
 }
 
@@ -40,7 +39,7 @@ impl Names {
             by_endpoints: BTreeMap::new(),
         };
         for (index, id) in built.flows.iter().enumerate() {
-            // A data file's flows are TCP's.
+            // All flows of a data file use TCP.
             let (flow, Some(sender)) = (world.flow(*id), world.sender(*id)) else { continue };
             names.flows.push(NamedFlow { from: flow.from(), to: flow.to(), first_octet: sender.iss() + 1 });
             let ((local, port), (remote, _)) = (sender.local(), sender.remote());
@@ -69,7 +68,7 @@ impl Names {
         &self.links[link.index()]
     }
 
-    /// Whether nothing starts or ends at a node.
+    /// Whether no flow starts or ends at a node.
     pub(super) fn is_router(&self, node: NodeId) -> bool {
         !self.flows.iter().any(|flow| flow.from == node || flow.to == node)
     }
@@ -84,13 +83,13 @@ impl Names {
         Some(tcp.seq - self.first_octet(packet.ip().source, packet.ip().destination, tcp.source_port)?)
     }
 
-    /// The acknowledgment number that came back to a flow's source, counted likewise.
+    /// The acknowledgment number of a segment to a flow's source, counted likewise.
     pub(super) fn ack(&self, packet: &Packet) -> Option<u32> {
         let tcp = packet.tcp()?;
         Some(tcp.ack - self.first_octet(packet.ip().destination, packet.ip().source, tcp.destination_port)?)
     }
 
-    /// The sequence number that a message about a segment quotes.
+    /// The sequence number in a message that quotes a segment, counted likewise.
     pub(super) fn quoted_seq(&self, Quotation { flow, seq, .. }: &Quotation) -> Option<u32> {
         Some(*seq - self.first_octet(flow.source.0, flow.destination.0, flow.source.1)?)
     }
@@ -100,20 +99,20 @@ impl Names {
         Some(self.flows[*flow].first_octet)
     }
 
-    /// A sequence number counted from the first octet of the flow whose data a node sends.
+    /// A sequence number of a flow's data, counted from its first octet.
     pub(super) fn seq_of_flow(&self, flow: FlowId, seq: Seq) -> u32 {
         seq - self.flow(flow).first_octet
     }
 
-    /// A packet's facts: where from and where to, and what its segment says.
+    /// The text for a packet in the event trace.
     pub(super) fn describe<'a>(&'a self, packet: &'a Packet) -> Described<'a> {
         Described { names: self, packet }
     }
 }
 
-/// A packet as a line of the event trace has it (appendix B.4): the ids of its two hosts, and of
-/// its segment sequence number, acknowledgment number, length and type, -1 for a number that means
-/// nothing in a transfer one way.
+/// The form of a packet in the event trace (appendix B.4): the ids of its two hosts, and the sequence
+/// number, acknowledgment number, length and type of its segment. -1 stands for a number that has no
+/// meaning in a one-way transfer.
 pub(super) struct Described<'a> {
     names: &'a Names,
     packet: &'a Packet,
@@ -136,7 +135,7 @@ impl fmt::Display for Described<'_> {
     }
 }
 
-/// A time in milliseconds, with a fraction only where there is one.
+/// A time in milliseconds, with a fraction unless it is zero.
 pub(super) struct Millis(pub(super) Instant);
 
 impl fmt::Display for Millis {

@@ -1,4 +1,4 @@
-//! Blocks to a scenario: the network, and what its nodes send.
+//! Builds the network and its traffic from blocks.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use lasthop_tcp::{Config, RtoConfig};
 use super::draft::Draft;
 use super::error::Problem;
 use super::links::CLOCK;
-use super::nodes::Sort;
+use super::nodes::NodeType;
 use super::syntax::Block;
 use lasthop_scenario::build::Network;
 use lasthop_scenario::model::{FlowModel, MTU, TcpModel, TransportModel};
 
-/// Octets of data in a packet.
+/// Octets of payload in a packet.
 const PACKET_SIZES: RangeInclusive<u64> = 1..=65_495;
 
 /// Octets of the headers of IP and TCP.
 const HEADERS: u32 = 40;
 
-/// The network that these blocks make.
+/// The network of these blocks.
 pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Problem> {
     let mut simulators = blocks.iter().filter(|block| block.component == "simulator");
     let expected = "expected one component `simulator`";
@@ -57,7 +57,7 @@ pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Pro
 
 impl Draft {
     fn add_flow(&mut self, block: &Block<'_>, parts: &[usize]) -> Result<(), Problem> {
-        if !Sort::of(block.component).is_some_and(Sort::is_source) {
+        if !NodeType::of(block.component).is_some_and(NodeType::is_source) {
             return Ok(());
         }
         let from = self.end(block, "node_id")?;
@@ -90,13 +90,15 @@ impl Draft {
         Ok(())
     }
 
-    /// Nothing fragments: what crosses an 802.11 cell fits into its frames.
+    /// Refuses packets that do not fit into the frames of an 802.11 cell on their path. Nothing fragments
+    /// them.
     fn refuse_large_packets(&self, blocks: &[Block<'_>]) -> Result<(), Problem> {
         let Self { scenario, .. } = self;
         if scenario.wlans.is_empty() {
             return Ok(());
         }
-        let sources = blocks.iter().filter(|block| Sort::of(block.component).is_some_and(Sort::is_source));
+        let sources =
+            blocks.iter().filter(|block| NodeType::of(block.component).is_some_and(NodeType::is_source));
         let network = Network::new(scenario);
         for (flow, block) in scenario.flows.iter().zip(sources) {
             let size = block.whole("pkt_size", PACKET_SIZES, " octets")?;
@@ -115,13 +117,13 @@ impl Draft {
         Ok(())
     }
 
-    /// The sink that a source sends to.
+    /// The sink of a source.
     fn destination(&self, block: &Block<'_>, from: usize, parts: &[usize]) -> Result<usize, Problem> {
         let to = self.end(block, "dest_id")?;
         let name = &self.scenario.nodes[to].name;
         let line = block.id("dest_id")?.line;
         let problem = |problem: String| block.problem_at(line, "dest_id", problem);
-        if !self.sorts[to].is_sink() {
+        if !self.node_types[to].is_sink() {
             return Err(problem(format!(
                 "node {name} is not a sink; expected a wired_sink_node or a wireless_sink_node"
             )));

@@ -4,7 +4,7 @@ use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum NodeType {
     WiredSource,
     WirelessSource,
     NormalRouter,
@@ -13,8 +13,8 @@ pub(super) enum Sort {
     WirelessSink,
 }
 
-impl Sort {
-    /// The sort of node that a component is, if it is a node.
+impl NodeType {
+    /// The type of a component's node; `None` if the component is not a node.
     pub(super) fn of(component: &str) -> Option<Self> {
         Some(match component {
             "wired_source_node" => Self::WiredSource,
@@ -45,7 +45,7 @@ impl Sort {
     }
 
     /// Whether it has a queue for each host at the other end of its wireless links.
-    pub(super) const fn has_queues_of_hosts(self) -> bool {
+    pub(super) const fn has_queue_per_host(self) -> bool {
         matches!(self, Self::WirelessSource | Self::BaseStation)
     }
 
@@ -53,13 +53,13 @@ impl Sort {
         if self.is_router() { NodeKind::Router } else { NodeKind::Host }
     }
 
-    /// Its role in a scheme; `None` lets its links decide.
+    /// Its role in a scheme; `None` if its links imply the role.
     pub(super) const fn role(self) -> Option<Role> {
         match self {
             Self::BaseStation => None,
             Self::WirelessSource | Self::WirelessSink => Some(Role::MobileHost),
-            // Only nodes with the reliable link layer generate control information; where no agent
-            // goes, the role says.
+            // Only nodes with the reliable link layer generate control information. No agent goes to a
+            // fixed host.
             Self::WiredSource | Self::NormalRouter | Self::WiredSink => Some(Role::FixedHost),
         }
     }

@@ -1,4 +1,4 @@
-//! Which observers write what a data file's run is to produce.
+//! The observers that write the traces of a data file's run.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,16 +11,16 @@ use lasthop_linux::results::{Earlier, make_directory};
 use lasthop_scenario::build::Built;
 
 impl DataFile {
-    /// The observers of a run of this file's scenario, just built: add them with
-    /// [`lasthop_sim::World::observe`], and after the run call [`Observer::flush`] on each of what
-    /// [`lasthop_sim::World::take_observers`] gives back, then [`Observer::finish`] on each. No file
-    /// appears under its name before that.
+    /// The observers of a run of this file's scenario, which has just been built. Add them with
+    /// [`lasthop_sim::World::observe`]. After the run, call [`Observer::flush`] and then
+    /// [`Observer::finish`] on each observer that [`lasthop_sim::World::take_observers`] returns. Files get
+    /// their names only then.
     ///
-    /// - `out`: the directory for the traces of parameters and for a produced `trace.dat`; made if
-    ///   it is not there. Without it there are no traces of parameters, and `trace.dat` goes where
-    ///   the data file is.
-    /// - `events`: which events go to `sink`; none for no event trace.
-    /// - `earlier`: whether files of an earlier run stay, which is then an error.
+    /// - `out`: the directory for the traces of parameters and for a produced `trace.dat`, made if it
+    ///   does not exist. Without it there are no traces of parameters, and a produced `trace.dat` goes to
+    ///   the directory of the data file.
+    /// - `events`: the kinds of events that are written to `sink`; if empty, there is no event trace.
+    /// - `earlier`: whether files of an earlier run are kept, which is then an error.
     pub fn observers(
         &self,
         built: &Built,

@@ -1,4 +1,4 @@
-//! The traces of parameters: files of two columns, time in ms and value, under the thesis's names
+//! The traces of parameters: files with two columns, time in ms and value, under the thesis's names
 //! (appendix B.4).
 
 use std::io;
@@ -14,7 +14,7 @@ use lasthop_linux::results::Earlier;
 use lasthop_scenario::build::Built;
 use lasthop_scenario::model::Scenario;
 
-/// Writes, for a node or a link that has such events:
+/// Writes these files for each node or link that has such events:
 ///
 /// | file | value |
 /// |---|---|
@@ -23,10 +23,10 @@ use lasthop_scenario::model::Scenario;
 /// | `NODE-congestion` | cwnd in octets, at each change |
 /// | `NODE-threshold` | ssthresh in octets, at each change |
 /// | `NODE-swnd_size` | octets that are sent and not acknowledged, at each change |
-/// | `NODE-router_pkt_arrival` | sequence number of each data packet that comes to the router |
+/// | `NODE-router_pkt_arrival` | sequence number of each data packet that arrives at the router |
 /// | `wless_state-NODE1-NODE2` | state of the wireless link, 1 good and 0 bad, at each change |
 ///
-/// Memory is bounded by a small buffer a file. Each file appears when the run is over
+/// Memory is bounded by a small buffer per file. Each file gets its name after the run
 /// ([`Observer::finish`]).
 #[derive(Debug)]
 pub struct ParameterTraces {
@@ -35,7 +35,7 @@ pub struct ParameterTraces {
     sources: Vec<SourceFiles>,
     /// By node; only for routers.
     arrivals: Vec<Option<TraceFile>>,
-    /// By link; only for wireless ones.
+    /// By link; only for wireless links.
     states: Vec<Option<StateFile>>,
 }
 
@@ -63,7 +63,7 @@ struct StateFile {
 }
 
 impl ParameterTraces {
-    /// Traces of a scenario that was just built, into files in `directory`, which exists.
+    /// Traces of a scenario that has just been built, as files in `directory`, which exists.
     pub fn new(scenario: &Scenario, built: &Built, directory: &Path, earlier: Earlier) -> io::Result<Self> {
         let names = Names::of(built);
         let file = |name: String| TraceFile::new(&directory.join(name), &scenario.files, earlier);

@@ -1,5 +1,4 @@
-//! The state of every node now and then: the thesis's periodic trace (appendix B.3.1,
-//! `print_interval`).
+//! The periodic trace of the state of every node (appendix B.3.1, `print_interval`).
 
 use std::time::Duration;
 
@@ -9,9 +8,9 @@ use lasthop_sim::{Interest, TraceEvent};
 
 use super::naming::Names;
 
-/// What is known of each node, brought up to date by events. Nothing changes between events, so the
-/// state at the end of an interval is known at the first event behind it. Of several intervals in
-/// which nothing happened only the first is told.
+/// The state of each node, updated by events. It does not change between events, so that the state at the
+/// end of an interval is known at the first event after it. Of successive intervals without events, only
+/// the first is reported.
 #[derive(Debug)]
 pub(super) struct Periodic {
     interval: Duration,
@@ -34,7 +33,7 @@ enum TcpState {
 }
 
 impl Periodic {
-    /// The events that it lives on.
+    /// The events that it needs.
     pub(super) const INTEREST: Interest =
         Interest::SEGMENTS.union(Interest::WINDOW).union(Interest::INTERFACES).union(Interest::DROPS);
 
@@ -46,13 +45,13 @@ impl Periodic {
         }
     }
 
-    /// The end of an interval that is over now, if there is one; [`Self::lines`] is the state then.
+    /// The end of an interval that is over now, if any; [`Self::lines`] returns the state at that time.
     pub(super) fn due(&mut self, now: Instant) -> Option<Instant> {
         if now < self.next {
             return None;
         }
         let due = self.next;
-        // The first end of an interval behind now.
+        // The first end of an interval after now.
         self.next = (now + Duration::from_nanos(1)).round_up_to(self.interval);
         Some(due)
     }
@@ -81,7 +80,7 @@ impl Periodic {
         }
     }
 
-    /// A line a node.
+    /// One line per node.
     pub(super) fn lines<'a>(&'a self, names: &'a Names) -> impl Iterator<Item = String> + 'a {
         names.nodes().iter().zip(&self.nodes).map(|(name, node)| {
             let NodeState { role, arrived, left, dropped } = node;

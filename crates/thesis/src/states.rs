@@ -1,4 +1,5 @@
-//! `read_from_trace`: link states from a trace, into a trace, or packets to lose (appendix B.3.1).
+//! `read_from_trace`: link states that are read from a trace or recorded in one, and packets to lose
+//! (appendix B.3.1).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,33 +11,34 @@ use lasthop_sim::{Interest, LinkId, Observer, StateSource, TraceEvent};
 
 use super::draft::Draft;
 use super::error::{DataFileError, Problem, quoted};
-use super::text::{octets_of, text_of};
+use super::syntax::{as_text, read_octets};
 use super::trace_file::TraceFile;
 use lasthop_linux::results::Earlier;
 use lasthop_scenario::model::Link;
 
-/// The file of link states, and the file of packets to lose.
+/// The file of link states.
 pub(super) const STATES: &str = "trace.dat";
+/// The file of packets to lose.
 const DROPS: &str = "drops.dat";
 
-/// What the first and the last line of a trace begin with that a run produced: without the second
-/// it was cut off.
+/// The beginning of the first line of a trace from a run, and its last line, without which the trace is
+/// truncated.
 const BEGIN: &str = "# lasthop: link states, ms and 1 (good) or 0 (bad)";
 const END: &str = "# end";
 
-/// Each packet is compared with each of these.
+/// The maximum number of packets to lose: each packet is compared with all of them.
 const MOST_DROPS: usize = 10_000;
 
 /// The results of `read_from_trace`.
 #[derive(Debug, Default)]
 pub(super) struct LinkStates {
-    /// Index of the link whose states the run is to record.
+    /// Index of the link whose states the run records.
     pub(super) recorded_link: Option<usize>,
     /// Notes on requests that cannot be met.
     pub(super) notes: Vec<String>,
 }
 
-/// Does what `read_from_trace` asks for.
+/// Carries out `read_from_trace`.
 pub(super) fn read(
     files: &dyn Files,
     draft: &mut Draft,
@@ -92,7 +94,7 @@ fn set_source(link: &mut Link, source: StateSource) {
 
 fn read_states(files: &dyn Files, directory: &Path) -> Result<StateTrace, DataFileError> {
     let (name, octets) = beside(files, directory, STATES, "read_from_trace = 0 uses a trace of link states")?;
-    let text = text_of(&octets, &name)?;
+    let text = as_text(&octets, &name)?;
     if text.starts_with(BEGIN) && text.lines().next_back().map(str::trim_end) != Some(END) {
         let problem = format!("the trace is truncated; expected {END:?} as its last line");
         return Err(Problem::new(text.lines().count(), "", problem).in_file(&name));
@@ -103,11 +105,11 @@ fn read_states(files: &dyn Files, directory: &Path) -> Result<StateTrace, DataFi
 fn read_drops(files: &dyn Files, directory: &Path) -> Result<Vec<ForcedLoss>, DataFileError> {
     let (name, octets) =
         beside(files, directory, DROPS, "read_from_trace = 2 drops the packets listed in it")?;
-    parse_drops(text_of(&octets, &name)?).map_err(|problem| problem.in_file(&name))
+    parse_drops(as_text(&octets, &name)?).map_err(|problem| problem.in_file(&name))
 }
 
-/// Reads lines of a sequence number, counted in octets from 0, and which passing of it, 1 if left
-/// out.
+/// Reads lines of a sequence number, in octets from 0, and the number of the packet's pass over the link,
+/// by default 1.
 fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
     let mut drops = Vec::new();
     for (index, row) in text.lines().enumerate() {
@@ -130,7 +132,7 @@ fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
     Ok(drops)
 }
 
-/// A file beside the data file, with the name that errors call it.
+/// Reads a file beside the data file. Returns its name in errors and its contents.
 fn beside(
     files: &dyn Files,
     directory: &Path,
@@ -139,13 +141,13 @@ fn beside(
 ) -> Result<(String, Vec<u8>), DataFileError> {
     let path = directory.join(file);
     let name = path.display().to_string();
-    let octets = octets_of(files, &path).map_err(|problem| {
+    let octets = read_octets(files, &path).map_err(|problem| {
         DataFileError::unreadable(&name, &format!("{problem}; {why}, in the directory of the data file"))
     })?;
     Ok((name, octets))
 }
 
-/// Writes the changes of one link's state in the format of `trace.dat`; the file appears when it is
+/// Writes the changes of one link's state in the format of `trace.dat`. The file gets its name when it is
 /// complete.
 #[derive(Debug)]
 pub struct StateRecorder {
@@ -154,8 +156,7 @@ pub struct StateRecorder {
 }
 
 impl StateRecorder {
-    /// A recorder of this link's states, into a file of this path; `inputs` are files that it must
-    /// not be.
+    /// A recorder of this link's states in the file with this path, which must not be one of `inputs`.
     pub fn new(link: LinkId, path: &Path, inputs: &[PathBuf], earlier: Earlier) -> std::io::Result<Self> {
         let mut file = TraceFile::new(path, inputs, earlier)?;
         file.line(format_args!("{BEGIN}"));

@@ -1,12 +1,20 @@
-//! Lines to blocks: what stands between which braces (appendix B.2).
+//! Reads the text of a data file, and splits it into blocks (appendix B.2).
 
-use super::error::{Problem, quoted};
+use std::io::{self, Read as _};
+use std::path::Path;
 
-/// A component with its attributes as they stand in the file.
+use lasthop_config::Files;
+
+use super::error::{DataFileError, Problem, quoted};
+
+/// The largest size of a data file and of each file beside it, in octets.
+pub const LONGEST_FILE: u64 = 64 << 20;
+
+/// A component with its attributes as written in the file.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
     pub(super) component: &'a str,
-    /// Where its name stands.
+    /// The line of its name.
     pub(super) line: usize,
     pub(super) attributes: Vec<Attribute<'a>>,
 }
@@ -32,6 +40,22 @@ pub(super) const COMPONENTS: [&str; 10] = [
     "shared_links",
 ];
 
+pub(super) fn read_octets(files: &dyn Files, path: &Path) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    files.open(path)?.take(LONGEST_FILE + 1).read_to_end(&mut octets)?;
+    if octets.len() as u64 > LONGEST_FILE {
+        return Err(io::Error::other(format!("longer than {LONGEST_FILE} octets")));
+    }
+    Ok(octets)
+}
+
+pub(super) fn as_text<'a>(octets: &'a [u8], name: &str) -> Result<&'a str, DataFileError> {
+    str::from_utf8(octets).map_err(|error| {
+        let line = octets[..error.valid_up_to()].split(|octet| *octet == b'\n').count();
+        Problem::new(line, "", "not valid UTF-8; expected a text file").in_file(name)
+    })
+}
+
 /// The number of the last line, at least 1.
 pub(super) fn line_count(text: &str) -> usize {
     text.lines().count().max(1)
@@ -42,7 +66,7 @@ pub(super) fn blocks(text: &str) -> Result<Vec<Block<'_>>, Problem> {
     let mut state = ParseState::Outside;
     for (index, row) in text.lines().enumerate() {
         let row = row.split('#').next().unwrap_or_default().trim();
-        // The manual's examples have a `;` behind some values.
+        // The manual's examples have a `;` after some values.
         let row = row.trim_end_matches(';').trim_end();
         if !row.is_empty() {
             state = state.after(row, index + 1, &mut blocks)?;
@@ -61,7 +85,7 @@ pub(super) fn blocks(text: &str) -> Result<Vec<Block<'_>>, Problem> {
     }
 }
 
-/// Where in the file a line stands.
+/// The place of a line relative to blocks.
 enum ParseState<'a> {
     Outside,
     BeforeBrace(Block<'a>),

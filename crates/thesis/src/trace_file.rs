@@ -1,4 +1,4 @@
-//! A file of results that is open only now and then.
+//! A file of results that is open only while it is written.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use lasthop_linux::results::{Earlier, ResultPath};
 
-/// Octets that are collected before they are written.
+/// Octets after which the buffer is written to the file.
 const BUFFER: usize = 16 * 1024;
 
-/// Lines on their way to a file. It is open only while a buffer is being written: there are several
-/// a node, and any number of nodes. Without a line there is no file.
+/// A buffer of lines for a file. The file is open only while the buffer is written, because there are several
+/// files per node. Without lines no file is made.
 #[derive(Debug)]
 pub(super) struct TraceFile {
     place: ResultPath,
@@ -19,7 +19,7 @@ pub(super) struct TraceFile {
 }
 
 impl TraceFile {
-    /// Lines for a file of this name; `inputs` are files that it must not be.
+    /// A buffer for the file with this path, which must not be one of `inputs`.
     pub(super) fn new(path: &Path, inputs: &[PathBuf], earlier: Earlier) -> io::Result<Self> {
         Ok(Self { place: ResultPath::new(path, inputs, earlier)?, buffer: Vec::new(), error: None })
     }
@@ -48,7 +48,7 @@ impl TraceFile {
         if self.buffer.is_empty() { Ok(()) } else { self.write_out() }
     }
 
-    /// Gives the file its name.
+    /// Moves the file to its final name.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.place.finish()
     }
