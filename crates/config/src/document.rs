@@ -1,5 +1,5 @@
-//! Where each key stands in its file: the one way from a key to its line, and back from what serde
-//! points at to its key.
+//! The place of each key in its file: from a key to its line, and from the position of a serde error to its
+//! key.
 
 mod format;
 mod replaced;
@@ -22,35 +22,36 @@ use search::path_at;
 
 const TOO_DEEP: &str =
     "lists and tables are nested too deeply; a file of this kind needs fewer than ten levels";
-/// Characters of what an error says: a guard for the terminal, for what repeats a part of the file.
+/// The longest problem of an error, in characters, so that a problem that quotes the file does not fill the
+/// terminal.
 const LONGEST_PROBLEM: usize = 1_500;
 
-/// A TOML file, parsed, with the place of every key and value.
+/// A parsed TOML file with the place of every key and value.
 #[derive(Clone, Debug)]
 pub struct Document<'t> {
     name: String,
-    /// Whether errors say a line: a setting of the command line has one line.
+    /// Whether errors include a line. A setting of the command line has only one line.
     has_lines: bool,
     text: &'t str,
     root: Spanned<DeTable<'t>>,
-    /// The values that a sweep or the command line has put in place of the file's.
+    /// The values of a sweep or of the command line that replace those of the file.
     replaced: Vec<Replaced>,
 }
 
-/// A value in place of one of the file.
+/// A value that replaces one of the file.
 #[derive(Clone, Debug)]
 struct Replaced {
     path: Vec<String>,
-    /// Where it comes from.
+    /// The file and line of its source.
     file: String,
     line: Option<usize>,
-    /// Its places: behind the end of the text, and apart from those of any other.
+    /// Its places: beyond the end of the text, and disjoint from those of others.
     places: Range<usize>,
 }
 
 impl<'t> Document<'t> {
-    /// Parses a TOML file; `name` is what errors call it, and `expected` what they say was expected
-    /// in place of a file in another format.
+    /// Parses a TOML file. `name` is its name in errors, and `expected` the expected contents in the error
+    /// about a file of another format.
     pub fn parse(text: &'t str, name: String, expected: &str) -> Result<Self, FileError> {
         Self::parse_lines(text, name).map_err(|error| match other_format(text) {
             Some(format) => {
@@ -78,7 +79,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Parses a setting of the command line, a line of TOML; `name` is what errors call it.
+    /// Parses a setting of the command line, a line of TOML; `name` is its name in errors.
     pub fn parse_setting(text: &'t str, name: String) -> Result<Self, FileError> {
         match Self::parse_lines(text, name) {
             Ok(document) => Ok(Self { has_lines: false, ..document }),
@@ -104,7 +105,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Reads the table, which is at `place`, as `T`.
+    /// Reads a table, whose path is `place`, as `T`.
     fn read_as<T: DeserializeOwned>(
         &self,
         place: &[&str],
@@ -129,8 +130,8 @@ impl<'t> Document<'t> {
         })
     }
 
-    /// An error about the key at this path, or about the innermost table on the way to it that the
-    /// file has.
+    /// An error about the key at this path or, if the file does not have it, about the innermost table of
+    /// the path that the file has.
     pub fn error(&self, path: &[&str], problem: impl Into<String>) -> FileError {
         let (file, line) = self.place(path);
         let mut problem = problem.into();
@@ -146,7 +147,7 @@ impl<'t> Document<'t> {
         self.get(path).is_some()
     }
 
-    /// Whether the file has a key that is neither on the way to this path nor within its value.
+    /// Whether the file has a key that is neither on this path nor within its value.
     pub fn has_more_than(&self, path: &[&str]) -> bool {
         let tables = (1..path.len()).filter_map(|depth| self.get(&path[..depth])?.get_ref().as_table());
         std::iter::once(self.root.get_ref()).chain(tables).any(|table| table.len() > 1)
@@ -159,30 +160,29 @@ impl<'t> Document<'t> {
         rest.iter().try_fold(value, |value, step| child(value.get_ref(), step).map(|(_, value)| value))
     }
 
-    /// The whole file, for who knows what it means. A value that is put in keeps the place that it
-    /// comes with.
+    /// The root table, for callers that know its meaning. An inserted value keeps its place.
     pub fn root_mut(&mut self) -> &mut DeTable<'t> {
         self.root.get_mut()
     }
 
-    /// The keys of the table at this path; none where there is no table.
+    /// The keys of the table at this path; none if it is not a table.
     pub fn keys(&self, path: &[&str]) -> impl Iterator<Item = &str> {
         let table = self.get(path).and_then(|value| value.get_ref().as_table());
         table.into_iter().flatten().map(|(key, _)| key.get_ref().as_ref())
     }
 
-    /// The text that stands at a value of this file.
+    /// The text of a value in this file.
     pub fn source(&self, value: &Spanned<DeValue<'_>>) -> &str {
         self.text.get(value.span()).unwrap_or_default()
     }
 
-    /// Where in the file a key begins: sorts keys in the order of the file.
+    /// The offset at which a key begins, by which keys can be sorted in the order of the file.
     pub fn position(&self, path: &[&str]) -> usize {
         self.span(path).map_or(usize::MAX, |span| span.start)
     }
 
     fn place(&self, path: &[&str]) -> (&str, Option<usize>) {
-        let replaced = self.replaced.iter().rev().find(|replaced| path.starts_with_strings(&replaced.path));
+        let replaced = self.replaced.iter().rev().find(|replaced| starts_with(path, &replaced.path));
         if let Some(Replaced { file, line, .. }) = replaced {
             return (file, *line);
         }
@@ -196,7 +196,7 @@ impl<'t> Document<'t> {
         (&self.name, self.has_lines.then(|| line_at(self.text.as_bytes(), start)))
     }
 
-    /// Where the key at this path stands, or the element if it is one of a list.
+    /// The span of the key at this path, or of an element of a list.
     fn span(&self, path: &[&str]) -> Option<Range<usize>> {
         let (last, tables) = path.split_last()?;
         if tables.is_empty() {
@@ -205,8 +205,8 @@ impl<'t> Document<'t> {
         child(self.get(tables)?.get_ref(), last).map(|(span, _)| span)
     }
 
-    /// `links.air.rate`, `schemes[2].label`, as the file has them: with its groups, and with quotes
-    /// where TOML wants them.
+    /// A path as the file writes it, such as `links.air.rate` or `schemes[2].label`: with groups instead of
+    /// their members, and with quotes where TOML requires them.
     pub fn display(&self, path: &[&str]) -> String {
         let mut text = String::new();
         for (depth, step) in path.iter().enumerate() {
@@ -230,7 +230,7 @@ impl<'t> Document<'t> {
         text
     }
 
-    /// The group that the file names where this path has a member of it.
+    /// The group in the file whose member this path names.
     fn group_in_text(&self, path: &[&str]) -> Option<&str> {
         let written = self.text.get(self.span(path)?)?.trim_matches('"');
         let number = path.last()?.strip_prefix(written)?.strip_prefix('-')?;
@@ -252,8 +252,8 @@ fn read_strictly<T: DeserializeOwned>(table: Spanned<DeTable<'_>>) -> Result<T, 
     strict::read(toml::de::Deserializer::from(table))
 }
 
-/// What is said of a key that is missing at this path: what was expected there is what is said of a
-/// wrong value in its place.
+/// The problem of a missing key at this path. The expected value is taken from the error about a wrong value
+/// in its place.
 fn about_missing<T: DeserializeOwned>(table: &Spanned<DeTable<'_>>, path: &[&str]) -> String {
     let mut filled = DeValue::Table(table.get_ref().clone());
     put_wrong_value(&mut filled, path);
@@ -266,7 +266,7 @@ fn about_missing<T: DeserializeOwned>(table: &Spanned<DeTable<'_>>, path: &[&str
     }
 }
 
-/// Puts a value that no key without a default takes.
+/// Inserts a value that is wrong for each key without a default.
 fn put_wrong_value(value: &mut DeValue<'_>, path: &[&str]) {
     let Some((step, rest)) = path.split_first() else { return };
     let inner = match value {
@@ -284,14 +284,14 @@ fn put_wrong_value(value: &mut DeValue<'_>, path: &[&str]) {
     }
 }
 
-/// The index that an element has in the file, where one name may stand for the members of a group.
+/// The index of an element in the file, where one name may stand for the members of a group.
 fn index_in(elements: &DeArray<'_>, index: usize) -> String {
     let places: BTreeSet<usize> =
         elements.iter().take(index + 1).map(|element| element.span().start).collect();
     places.len().saturating_sub(1).to_string()
 }
 
-/// The member or element of a value by this name, and where its key stands.
+/// The member or element of a value with this name, and the span of its key.
 fn child<'a, 't>(value: &'a DeValue<'t>, step: &str) -> Option<(Range<usize>, &'a Spanned<DeValue<'t>>)> {
     match value {
         DeValue::Table(table) => table.get_key_value(step).map(|(key, value)| (key.span(), value)),
@@ -300,18 +300,12 @@ fn child<'a, 't>(value: &'a DeValue<'t>, step: &str) -> Option<(Range<usize>, &'
     }
 }
 
-/// The index that a step of a path is. Each has one way to be written: a sweep that varied both "1" and
-/// "01" would have values other than it says.
+/// The index in a step of a path. Only its canonical form is allowed: a sweep over both "1" and "01" would
+/// not use the values that it reports.
 fn index(step: &str) -> Option<usize> {
     step.parse().ok().filter(|index: &usize| index.to_string() == step)
 }
 
-trait StartsWith {
-    fn starts_with_strings(&self, prefix: &[String]) -> bool;
-}
-
-impl StartsWith for [&str] {
-    fn starts_with_strings(&self, prefix: &[String]) -> bool {
-        prefix.len() <= self.len() && prefix.iter().zip(self).all(|(left, right)| left == right)
-    }
+fn starts_with(path: &[&str], prefix: &[String]) -> bool {
+    prefix.len() <= path.len() && prefix.iter().zip(path).all(|(left, right)| left == right)
 }

@@ -2,23 +2,23 @@
 
 use thiserror::Error;
 
-/// Why a file cannot be used: `scenarios/x.toml:12: links.air.rate: "11 MB/s" is not
+/// An error in a file, such as `scenarios/x.toml:12: links.air.rate: "11 MB/s" is not
 /// a rate above zero, such as "11 Mbit/s"`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}{}{}: {problem}", at_line(*.line), at_key(.key))]
 pub struct FileError {
-    /// The file, as it was named.
+    /// The file, as the user named it.
     pub file: String,
-    /// The line, from 1; `None` where the file as a whole is wrong.
+    /// The line, from 1; `None` if the error is about the whole file.
     pub line: Option<usize>,
-    /// The key with its tables, such as `links.air.rate`; empty where there is none.
+    /// The key with its tables, such as `links.air.rate`; empty if the error is not about a key.
     pub key: String,
-    /// What is wrong, and what was expected.
+    /// The problem, and the expected contents.
     pub problem: String,
 }
 
 impl FileError {
-    /// A file that cannot be used at all.
+    /// An error about a whole file.
     pub fn of_file(file: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { file: file.into(), line: None, key: String::new(), problem: problem.into() }
     }

@@ -1,4 +1,4 @@
-//! Where files are read from.
+//! The source of files: the disk or memory.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 /// The name that stands for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// Files by their paths. Whatever a scenario, a sweep or a data file names is read through this.
+/// Files by their paths. Scenarios, sweeps, data files, and the files that they name are read through this.
 pub trait Files: Send + Sync {
     /// Opens a file for reading.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Read + '_>>;
 
-    /// Whether it is a regular file, so that reading it waits for no other process.
+    /// Whether this is a regular file, so that reading it does not wait for another process.
     fn is_regular(&self, path: &Path) -> io::Result<bool>;
 }
 
@@ -64,7 +64,7 @@ impl<P: AsRef<Path>, O: Into<Vec<u8>>> FromIterator<(P, O)> for InMemory {
     }
 }
 
-/// A path without `.`, and without `..` but at its beginning.
+/// A path without `.`, and without `..` except at its beginning.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for step in path.components() {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_in_memory_is_found_by_every_way_to_it() {
+    fn a_file_in_memory_is_found_by_every_path_to_it() {
         let files = InMemory::from_iter([("a/b.toml", "b"), ("../c", "c"), ("/d", "d")]);
         for (path, text) in [("a/b.toml", "b"), ("./a/x/../b.toml", "b"), ("a/../../c", "c"), ("/../d", "d")]
         {

@@ -1,10 +1,10 @@
-//! What kind of file a TOML file is, by the keys at its top: so that one that is given to the wrong
-//! command is recognized.
+//! Recognizes the kind of a TOML file by its top-level keys, so that a file that is given to the wrong command
+//! has a clear error.
 
 use crate::document::Document;
 use crate::error::FileError;
 
-/// The kinds of configuration files that there are.
+/// The kinds of configuration files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A network and its traffic.
@@ -27,7 +27,7 @@ impl Kind {
         }
     }
 
-    /// What it is, and which commands take it.
+    /// Its description, and the commands that accept it.
     const fn about(self) -> &'static str {
         match self {
             Self::Scenario => "a scenario, for `lasthop compare`, `run`, `try` or `emulate`",
@@ -38,8 +38,8 @@ impl Kind {
 }
 
 impl Document<'_> {
-    /// Fails if the file is plainly of another kind: it has a key that only that one has, and none of
-    /// this kind's.
+    /// Fails if the file is clearly of another kind: it has a key that only that kind has, and no key of
+    /// this kind.
     pub fn expect(&self, kind: Kind) -> Result<(), FileError> {
         let first_of = |kind: Kind| kind.keys().iter().find(|key| self.get(&[key]).is_some());
         if first_of(kind).is_some() {

@@ -2,15 +2,15 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`document`] | [`Document`]: a TOML file, with the place of every key |
+//! | [`document`] | [`Document`]: a TOML file with the place of every key |
 //! | [`strict`] | reading without serde's leniency |
 //! | [`quantity`] | numbers, times and amounts of data, each within a range |
 //! | [`preset`] | settings whose defaults depend on a preset |
 //! | [`error`] | [`FileError`]: file, line, key, and what was expected |
-//! | [`words`] | the words of messages: "did you mean", texts that others have chosen |
-//! | [`files`] | [`Files`]: where files are read from, the disk or memory |
+//! | [`words`] | the words of messages: "did you mean", untrusted texts |
+//! | [`files`] | [`Files`]: the source of files, the disk or memory |
 //! | [`text`] | files before they are parsed, their lines |
-//! | [`kind`] | [`Kind`]: which command a file is for |
+//! | [`kind`] | [`Kind`]: the kinds of files, and the commands that accept them |
 //!
 //! Start with [`Document`].
 

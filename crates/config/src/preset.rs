@@ -25,7 +25,7 @@ pub trait Presets: Serialize + DeserializeOwned {
     /// The preset that was given.
     fn preset(&self) -> Preset;
 
-    /// Reads settings: what is not given comes from the preset.
+    /// Reads settings, with the defaults of the given preset.
     fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
         let of_today: Self = strict::read(given.clone())?;
         if of_today.preset() == Preset::Today {

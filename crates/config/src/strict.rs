@@ -1,6 +1,6 @@
-//! Reading files strictly. Serde reads a list as a table, key after key, and a table as a choice;
-//! TOML's errors about choices do not name them. Here a table is a table, and a choice is one of its
-//! names in quotes.
+//! Strict reading of files. Serde accepts a list for a table and a table for an enum, and the `toml` crate's
+//! errors about enums do not list the variants. Here a table must be a table, and an enum is the name of a
+//! variant in quotes.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> 
     T::deserialize(Strict(deserializer))
 }
 
-/// A strict reader of a file, of one of its values, or of its keys; what it hands out is strict, too.
+/// A strict reader of a file or of one of its values. The readers of inner values are also strict.
 struct Strict<T>(T);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
@@ -153,7 +153,7 @@ impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<T> {
     }
 }
 
-/// Takes a table and nothing else.
+/// Accepts only a table.
 struct Table<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Table<V> {
@@ -168,7 +168,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Table<V> {
     }
 }
 
-/// Takes one of these names.
+/// Accepts one of these names.
 struct Choice<V> {
     names: &'static [&'static str],
     visitor: V,
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_read() {
+    fn correct_values_are_read() {
         let inner = vec![Inner { color: Color::Red }];
         let read = file("color = 'light-blue'\ninner = [{ color = 'red' }]");
         assert_eq!(read, Ok(File { color: Some(Color::LightBlue), inner }));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_names_its_names_whatever_stands_there() {
+    fn the_error_about_a_wrong_choice_lists_the_names() {
         for (value, found) in [
             ("3", "3"),
             ("true", "true"),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_table() {
+    fn a_list_is_not_accepted_for_a_table() {
         assert_eq!(file("inner = [['red']]"), Err("a list; expected a table".to_owned()));
     }
 }

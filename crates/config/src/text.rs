@@ -1,4 +1,4 @@
-//! The text of a file, before there is a document: its reading, its lines.
+//! The text of a file before it is parsed: reading, and lines.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn read_text(files: &dyn Files, path: &Path, largest: u64) -> Result<String,
     let cannot = |problem: io::Error| error(format!("cannot read the file: {problem}"));
     let mut octets = Vec::new();
     let source = files.open(path).map_err(cannot)?;
-    // One octet more than is allowed tells a file that is too long from one that just fits.
+    // One octet more than allowed distinguishes a file that is too long from one that just fits.
     source.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
     if octets.len() as u64 > largest {
         return Err(error(format!("the file is longer than {} MiB", largest >> 20)));
@@ -64,8 +64,7 @@ pub fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|octet| **octet == b'\n').count() + 1
 }
 
-/// The key that is being written where the syntax goes wrong, from the text itself: there is no
-/// document yet.
+/// The key at a syntax error, from the text itself, because there is no document yet.
 pub fn key_in_text(text: &str, offset: usize) -> String {
     let known = |key: &str| {
         let key = key.trim();

@@ -1,14 +1,12 @@
-//! Words of messages: serde's errors, in the words of a person who writes a file, and texts that others have
-//! chosen.
+//! The words of messages: serde's errors in terms of the file format, and untrusted texts.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Characters of a value or of a key that a message repeats.
+/// The longest quotation of a value or a key in a message, in characters.
 const LONGEST_QUOTE: usize = 80;
 
-/// A message of serde's or toml's without Rust's names for types: what was found, and what was
-/// expected.
+/// A message of serde or toml without Rust's names for types: the value found, and the expected value.
 pub fn for_writers(message: &str) -> String {
     let of_value = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = of_value.iter().find_map(|start| message.strip_prefix(start));
@@ -21,7 +19,7 @@ pub fn for_writers(message: &str) -> String {
     }
 }
 
-/// A key that is not known, and `expected` behind it: the known ones, each between backticks.
+/// The message about an unknown key; `expected` lists the known keys, each between backticks.
 fn unknown_key(key: &str, expected: &str) -> String {
     let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
     let meant = similar(key, &known).map(|meant| format!(" (did you mean `{meant}`?)")).unwrap_or_default();
@@ -35,31 +33,30 @@ fn unknown_key(key: &str, expected: &str) -> String {
     format!("unknown key `{}`{meant}; expected {expected}", cut(&key.escape_debug().to_string()))
 }
 
-/// A text that others may have chosen, such as the name of a process, an interface or a file,
-/// without characters that a terminal or a reader of a log obeys: control characters, ends of lines, and
-/// those that change the direction of writing (Unicode Standard Annex 9) become `\u001b` and the like,
-/// as in JSON.
+/// An untrusted text, such as the name of a process, an interface or a file, without characters that
+/// affect a terminal or a log: control characters, ends of lines, and those that change the direction of
+/// writing (Unicode Standard Annex 9) are escaped as `\u001b` and the like, as in JSON.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    without(text, is_obeyed)
+    escaped(text, affects_terminal)
 }
 
-/// The same for a text of several lines with tabs in it.
+/// The same for a text of several lines, which may have tabs.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    without(text, |letter| is_obeyed(letter) && letter != '\n' && letter != '\t')
+    escaped(text, |letter| affects_terminal(letter) && letter != '\n' && letter != '\t')
 }
 
-fn is_obeyed(letter: char) -> bool {
+fn affects_terminal(letter: char) -> bool {
     let changes_direction = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || changes_direction || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
-fn without(text: &str, is_out: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&is_out) {
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if is_out(letter) {
+        if is_escaped(letter) {
             // Writing to a string does not fail.
             let _ = write!(shown, "\\u{:04x}", u32::from(letter));
         } else {
@@ -74,17 +71,17 @@ pub fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("{count} {thing}") } else { format!("{count} {thing}s") }
 }
 
-/// What to say behind a name that is not one of these, such as ` (did you mean "snoop"?)`; nothing if
-/// none is like it.
+/// The addition to an error about an unknown name, such as ` (did you mean "snoop"?)`; empty if no known
+/// name is similar.
 pub fn did_you_mean(name: &str, known: &[&str]) -> String {
     similar(name, known).map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default()
 }
 
-/// The one of these names that was probably meant.
+/// The known name that was probably meant.
 pub fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.get(..LONGEST_QUOTE).unwrap_or(name).to_lowercase();
     let distance = |other: &str| strsim::osa_distance(&name, other);
-    // A slip of the finger or two; in a short word, one.
+    // One or two typing errors; in a short word, one.
     let most = if name.chars().count() < 5 { 1 } else { 2 };
     known
         .iter()
@@ -95,8 +92,8 @@ pub fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, it)| it)
 }
 
-/// The kernel's words without the number that the standard library puts behind them: "Permission denied
-/// (os error 13)".
+/// A message without the numbers that the standard library appends to the kernel's messages: "Permission
+/// denied (os error 13)".
 pub fn without_error_numbers(message: &str) -> String {
     let mut pieces = message.split(" (os error ");
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -106,7 +103,7 @@ pub fn without_error_numbers(message: &str) -> String {
     text
 }
 
-/// The beginning of what would fill a screen.
+/// The beginning of a text that would fill a screen.
 pub fn cut(text: &str) -> String {
     match text.char_indices().nth(LONGEST_QUOTE) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -114,7 +111,7 @@ pub fn cut(text: &str) -> String {
     }
 }
 
-/// `string "x"` is "x", and a number stands for itself.
+/// The value that serde found, in terms of TOML: `string "x"` becomes "x".
 fn plain_found(found: &str) -> String {
     match found {
         "sequence" => "a list".to_owned(),
@@ -122,7 +119,7 @@ fn plain_found(found: &str) -> String {
         found if found.bytes().all(|octet| octet.is_ascii_digit()) => format!("a list of {found}"),
         found => {
             let value = found.find(['`', '"']).map_or(found, |start| &found[start..]);
-            // A number of more than 64 bits comes with the type that it would need.
+            // The message about a number of more than 64 bits ends with the type that it would need.
             let value =
                 value.strip_suffix(" as i128").or_else(|| value.strip_suffix(" as u128")).unwrap_or(value);
             cut(value.trim_matches('`'))
@@ -150,7 +147,7 @@ mod tests {
     use super::{counted, for_writers, printable, printable_lines, similar};
 
     #[test]
-    fn characters_that_a_terminal_obeys_are_written_out() {
+    fn characters_that_affect_a_terminal_are_escaped() {
         assert_eq!(printable("eth0 Größe 漢字"), "eth0 Größe 漢字");
         let hostile = "a\u{1b}]0;title\u{7}\n2026 INFO forged\u{9b}2J\u{202e}gnp.exe\u{7f}\t";
         let shown = r"a\u001b]0;title\u0007\u000a2026 INFO forged\u009b2J\u202egnp.exe\u007f\u0009";
@@ -182,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn no_type_of_rust_s_is_left() {
+    fn messages_have_no_names_of_rust_types() {
         for (message, expected) in [
             ("invalid type: integer `3`, expected a map", "3; expected a table"),
             ("invalid type: string \"many\", expected usize", "\"many\"; expected a whole number, 0 or more"),

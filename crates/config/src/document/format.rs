@@ -1,7 +1,6 @@
-//! What a text that is not TOML seems to be: results are easily taken for the file that they came
-//! from.
+//! Recognizes results, which are easily mistaken for the file from which they were made.
 
-/// The format of a text that is not TOML, if it is one that results have.
+/// The format of a text that is not TOML, if results have this format.
 pub(super) fn other_format(text: &str) -> Option<&'static str> {
     let text = text.trim_start();
     if is_json(text) {
@@ -13,13 +12,13 @@ pub(super) fn other_format(text: &str) -> Option<&'static str> {
     }
 }
 
-/// An object, or a list of objects: no line of TOML begins like that.
+/// Whether a text begins with an object or a list of objects, as no line of TOML does.
 fn is_json(text: &str) -> bool {
     let object = text.strip_prefix('[').map_or(text, str::trim_start);
     object.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(['"', '}']))
 }
 
-/// Its first line is a header: names with commas between them. Assignments, tables and comments of
+/// Whether the first line is a header: names with commas between them. Assignments, tables and comments of
 /// TOML have other characters.
 fn is_csv(text: &str) -> bool {
     let mut names = text.lines().next().unwrap_or_default().split(',');
@@ -35,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_recognized_and_broken_toml_is_not_taken_for_them() {
+    fn results_are_recognized_and_broken_toml_is_not_mistaken_for_them() {
         assert_eq!(other_format("{\n  \"scenario\": \"hop\"\n}"), Some("JSON"));
         assert_eq!(other_format("[\n  { \"paper\": 1 }\n]"), Some("JSON"));
         assert_eq!(other_format("links.air.loss_percent,scheme,seed\n1,none,1\n"), Some("CSV"));

@@ -1,4 +1,4 @@
-//! Values that a sweep or the command line puts in the place of the file's.
+//! Values of a sweep or of the command line that replace those of the file.
 
 use std::ops::Range;
 
@@ -9,8 +9,7 @@ use super::{Document, Replaced, index};
 use crate::error::FileError;
 
 impl<'t> Document<'t> {
-    /// Puts what `source` has at `place`, if it has anything there, in place of what this document
-    /// has at `path`.
+    /// Replaces the value at `path` by that of `source` at `place`, if it has one.
     pub fn replace_from(
         &mut self,
         source: &Document<'t>,
@@ -21,8 +20,7 @@ impl<'t> Document<'t> {
         self.replace(path, value, source.place(place)).map_err(|problem| source.error(place, problem))
     }
 
-    /// Puts `value` at `path`, where `from` is the file and line that it comes from. Tables that
-    /// are missing are made.
+    /// Puts `value`, which is from the file and line `from`, at `path`. Makes missing tables.
     fn replace(
         &mut self,
         path: &[&str],
@@ -31,7 +29,7 @@ impl<'t> Document<'t> {
     ) -> Result<(), String> {
         let Some((last, tables)) = path.split_last() else { return Err("expected a key".to_owned()) };
         // The value keeps the distances between its keys, and each table that is made for it encloses
-        // what is in it: an error's place leads to the innermost key.
+        // its contents, so that the place of an error leads to the innermost key.
         let start = self.replaced.last().map_or(self.text.len() + 1, |last| last.places.end);
         let value = moved(value, start);
         let enclosing = |depth: usize| start..value.span().end + path.len() - depth;
@@ -73,8 +71,8 @@ impl<'t> Document<'t> {
         Ok(())
     }
 
-    /// Puts copies of the table `kind.name` in its place, under these names; `change` changes each,
-    /// by its index. Errors in any of them lead to where the table stands.
+    /// Replaces the table `kind.name` by copies with these names; `change` modifies each, by its index.
+    /// Errors in a copy have the place of the table.
     pub fn replace_by_copies(
         &mut self,
         kind: &str,
@@ -103,7 +101,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// A value with all its places further on.
+/// A value with all its places moved by an offset.
 fn moved<'t>(value: &Spanned<DeValue<'t>>, offset: usize) -> Spanned<DeValue<'t>> {
     let place = |span: Range<usize>| span.start + offset..span.end + offset;
     let inner = match value.get_ref() {
