@@ -1,7 +1,7 @@
-//! A call or a video between two real hosts: RTP and RTCP over UDP, by a timer.
+//! A call or a video between two real hosts: RTP and RTCP over UDP, paced by a timer.
 //!
-//! One thread has both sides: a packet's departure and its arrival are read from one clock, the
-//! kernel's monotonic one, and the books are those of the simulator ([`Call`]).
+//! One thread runs both sides. Departures and arrivals are measured by one clock, the kernel's monotonic
+//! one, and the accounting is that of the simulator ([`Call`]).
 
 use std::io;
 use std::net::{IpAddr, UdpSocket};
@@ -15,57 +15,58 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::pattern;
-use super::socket::is_passing;
+use super::socket::is_transient;
 use super::timetable::Timetable;
 use super::wait::timespec;
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::realtime;
 
-/// How long the receiver waits for packets in transit when nothing more is sent.
+/// How long the receiver waits for packets in transit after the last one has been sent.
 const LINGER: Duration = Duration::from_secs(1);
-/// Packets that are sent, or read from a socket, before all else has its turn again.
+/// Packets that are sent, or read from a socket, before other work has its turn.
 const BATCH: usize = 32;
-/// No datagram of a call is larger: it fills an Ethernet frame.
+/// The largest datagram of a call, in octets: it fills an Ethernet frame.
 const LONGEST: usize = 1500;
 
-/// A call that is to be made.
+/// A call before it starts.
 pub(super) struct Conversation<'a> {
     pub(super) name: &'a str,
     /// The hosts of both sides, with their addresses.
     pub(super) sides: [(&'a Namespace, IpAddr); 2],
-    /// The port for RTP at both; RTCP has the next one.
+    /// The port for RTP on both hosts; RTCP uses the next one.
     pub(super) port: u16,
     pub(super) call: Call,
-    /// Whether it is speech, of which a packet that is read late counts as late.
+    /// Whether it is speech, for which a packet that is read late counts as late.
     pub(super) is_speech: bool,
     pub(super) timetable: Timetable<'a>,
 }
 
-/// A side's sockets: for RTP and for RTCP, each connected to the other side's.
+/// The sockets of a side for RTP and for RTCP, each connected to the other side.
 type Sockets = [UdpSocket; 2];
 
 impl Conversation<'_> {
-    /// Makes it.
+    /// Runs the call.
     pub(super) fn run(self) -> io::Result<SessionOutcome> {
         let Self { name, sides: [one, other], port, call, is_speech, timetable } = self;
         let sockets = [sockets(one, other.1, port)?, sockets(other, one.1, port)?];
         if is_speech {
-            // As emulator and gateway do: the ends of a call are part of the apparatus. What is
-            // refused is in their notes.
+            // As in emulator and gateway: the ends of a call are part of the test setup. Their notes
+            // mention a refusal.
             realtime::no_timer_slack();
             realtime::ask_for_it();
         }
-        let mut made = Made { call, sockets, timetable, reports: [Instant::MAX; 2], is_wrong: false };
+        let reports = [Instant::MAX; 2];
+        let mut running = RunningCall { call, sockets, timetable, reports, is_wrong: false };
         timetable.wait_for_start();
-        made.hold()?;
-        made.call.give_up();
-        let outcome = made.call.outcome();
+        running.run()?;
+        running.call.give_up();
+        let outcome = running.call.outcome();
         let octets = outcome.streams.iter().map(|(_, stream)| stream.octets).sum();
         Ok(SessionOutcome {
             name: name.to_owned(),
             octets,
             measured: timetable.measured(timetable.stop),
-            intact: !made.is_wrong,
+            intact: !running.is_wrong,
             result: SessionResult::Call(outcome),
         })
     }
@@ -82,20 +83,20 @@ fn sockets(side: (&Namespace, IpAddr), other: IpAddr, port: u16) -> io::Result<S
     host.enter(|| Ok([open(port)?, open(port + 1)?]))?
 }
 
-/// A call while it is made.
-struct Made<'a> {
+/// A call while it runs.
+struct RunningCall<'a> {
     call: Call,
     /// By side.
     sockets: [Sockets; 2],
     timetable: Timetable<'a>,
-    /// When each side reports next.
+    /// The time of each side's next report.
     reports: [Instant; 2],
-    /// Something arrived that was not sent.
+    /// Whether octets arrived that were not sent.
     is_wrong: bool,
 }
 
-impl Made<'_> {
-    fn hold(&mut self) -> io::Result<()> {
+impl RunningCall<'_> {
+    fn run(&mut self) -> io::Result<()> {
         let Timetable { start, stop, .. } = self.timetable;
         self.reports = [0, 1].map(|side| self.call.next_report(side, start));
         let mut buffer = [0; LONGEST];
@@ -117,34 +118,34 @@ impl Made<'_> {
         Ok(())
     }
 
-    /// Sends what is due.
+    /// Sends the packets and reports that are due.
     fn send(&mut self, now: Instant, buffer: &mut [u8; LONGEST]) -> io::Result<()> {
         for side in 0..2 {
             for _ in 0..BATCH {
                 if self.call.next(side).is_none_or(|next| next > now) {
                     break;
                 }
-                // The time that its delay is counted from.
+                // Its delay counts from this time.
                 let departure = self.timetable.now();
                 let Some(outgoing) = self.call.send(side, departure) else { break };
-                give(&self.sockets[side][0], write(side, &outgoing, buffer))?;
+                send_datagram(&self.sockets[side][0], write(side, &outgoing, buffer))?;
             }
             if self.reports[side] <= now {
                 let report = self.call.report(side, now);
                 self.reports[side] = self.call.next_report(side, now);
-                give(&self.sockets[side][1], &report)?;
+                send_datagram(&self.sockets[side][1], &report)?;
             }
         }
         Ok(())
     }
 
-    /// A side's socket has something to read.
+    /// Reads a side's socket.
     fn receive(&mut self, side: usize, is_report: bool, buffer: &mut [u8; LONGEST]) -> io::Result<()> {
         let from = 1 - side;
         for _ in 0..BATCH {
             let octets = match self.sockets[side][usize::from(is_report)].recv(buffer) {
                 Ok(len) => &buffer[..len],
-                Err(error) if is_passing(&error) => break,
+                Err(error) if is_transient(&error) => break,
                 Err(error) => return Err(error),
             };
             let now = self.timetable.now();
@@ -159,8 +160,8 @@ impl Made<'_> {
         Ok(())
     }
 
-    /// Waits until something arrives, or one of these times comes: the sockets that have something,
-    /// each with its side and whether it is the one for reports.
+    /// Waits for a datagram or for the first of these times. Returns the readable sockets, each as its side
+    /// and whether it is the one for reports.
     fn wait(&self, times: impl IntoIterator<Item = Instant>) -> io::Result<Vec<(usize, bool)>> {
         let sockets = || self.sockets.iter().flatten();
         let mut polled: Vec<PollFd<'_>> =
@@ -174,16 +175,16 @@ impl Made<'_> {
     }
 }
 
-/// Sends a datagram. What the kernel does not take is lost, as what a queue has no room for.
-fn give(socket: &UdpSocket, octets: &[u8]) -> io::Result<()> {
+/// Sends a datagram. One that the kernel does not accept counts as lost, as in a full queue.
+fn send_datagram(socket: &UdpSocket, octets: &[u8]) -> io::Result<()> {
     match socket.send(octets) {
         Ok(_) => Ok(()),
-        Err(error) if is_passing(&error) => Ok(()),
+        Err(error) if is_transient(&error) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// The octets of a packet: its header, and a payload that tells whose it is.
+/// The octets of a packet: its header, and a payload that identifies it.
 fn write<'a>(side: usize, outgoing: &Outgoing, buffer: &'a mut [u8; LONGEST]) -> &'a [u8] {
     let len = (Rtp::LEN + outgoing.payload).min(LONGEST);
     let (header, payload) = buffer[..len].split_at_mut(Rtp::LEN);
@@ -192,7 +193,7 @@ fn write<'a>(side: usize, outgoing: &Outgoing, buffer: &'a mut [u8; LONGEST]) ->
     &buffer[..len]
 }
 
-/// Whether this is the payload of a side's packet.
+/// Whether this is the payload of the packet with this number from a side.
 fn is_payload(side: usize, number: u64, octets: &[u8]) -> bool {
     pattern::is_right(number, side as u64, octets)
 }

@@ -1,9 +1,8 @@
-//! One congestion control, as the hosts' kernel and the simulator call it.
+//! The names of congestion controls in the hosts' kernel and in the simulator.
 
 use lasthop_tcp::Congestion;
 
-/// The simulator's congestion control that is the kernel's of this name; `None` where the simulator
-/// has none of that name.
+/// The simulator's counterpart of the kernel's congestion control with this name, if it has one.
 pub fn simulated(name: &str) -> Option<Congestion> {
     let control = Congestion::ALL.into_iter().find(|congestion| named(*congestion) == name)?;
     Some(control.as_in_linux())
@@ -18,7 +17,7 @@ pub fn of_the_kernel(congestion: Congestion) -> String {
     }
 }
 
-/// The kernel's names of all that the simulator has, sorted.
+/// The kernel's names of all congestion controls of the simulator, sorted.
 pub fn all_simulated() -> Vec<String> {
     let mut names: Vec<String> = Congestion::ALL.into_iter().map(of_the_kernel).collect();
     names.sort_unstable();
@@ -26,7 +25,7 @@ pub fn all_simulated() -> Vec<String> {
     names
 }
 
-/// The variant's name, which is the algorithm's, in the kernel's spelling.
+/// The name of the variant, which is that of the algorithm, in the kernel's spelling.
 fn named(congestion: Congestion) -> String {
     format!("{congestion:?}").to_lowercase()
 }

@@ -1,8 +1,7 @@
-//! A dialogue between two real hosts: the script that the simulator follows, over connections of
-//! the kernel's TCP.
+//! A dialogue between two real hosts: the script of the simulator, over connections of the kernel's TCP.
 //!
-//! One thread has both ends of all of its connections: what the script says next depends on what
-//! has arrived at either.
+//! One thread has both ends of all connections, because the next step of the script depends on the octets
+//! that have arrived at either end.
 
 mod connection;
 
@@ -23,15 +22,16 @@ use super::wait::timespec;
 use connection::Connection;
 use lasthop_linux::namespace::Namespace;
 
-/// Connections that the script has left, and that are still being closed: beyond, the oldest is
-/// given up.
-const MOST_LEFT: usize = 256;
+/// The maximum number of connections that the script no longer uses and that are still being closed. Above
+/// it the oldest is aborted.
+const MOST_CLOSING: usize = 256;
 
-/// A dialogue that is to be held.
+/// A dialogue before it starts.
 pub(super) struct Conversation<'a> {
     pub(super) name: &'a str,
-    /// The host that opens connections, and the other one, each with its address.
+    /// The host that opens connections.
     pub(super) client: &'a Namespace,
+    /// The other host, with its address.
     pub(super) server: (&'a Namespace, IpAddr),
     /// The congestion control of both.
     pub(super) congestion: &'a str,
@@ -40,12 +40,12 @@ pub(super) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Holds it. The calling thread is the client's from then on.
+    /// Runs the dialogue. The calling thread moves to the client's namespace for the rest of its life.
     pub(super) fn run(self) -> io::Result<SessionOutcome> {
         self.client.move_into()?;
         let timetable = self.timetable;
         let name = self.name.to_owned();
-        let mut held = Held {
+        let mut running = RunningDialogue {
             conversation: self,
             due: None,
             steps: Vec::new(),
@@ -55,42 +55,42 @@ impl Conversation<'_> {
             is_wrong: false,
         };
         timetable.wait_for_start();
-        let done_at = held.hold()?;
-        while let Some(left) = held.connections.pop() {
-            held.count(&left);
-            left.abort();
+        let done_at = running.run()?;
+        while let Some(connection) = running.connections.pop() {
+            running.count(&connection);
+            connection.abort();
         }
-        let dialogue = &held.conversation.dialogue;
+        let dialogue = &running.conversation.dialogue;
         let end = done_at.unwrap_or_else(|| timetable.now().min(timetable.end));
         Ok(SessionOutcome {
             name,
             octets: dialogue.received(),
             measured: timetable.measured(end),
-            intact: !held.is_wrong,
+            intact: !running.is_wrong,
             result: SessionResult::Dialogue(dialogue.outcome()),
         })
     }
 }
 
-/// A dialogue while it is held.
-struct Held<'a> {
+/// A dialogue while it runs.
+struct RunningDialogue<'a> {
     conversation: Conversation<'a>,
-    /// When the script wants to be called.
+    /// The time of the script's next step without other events.
     due: Option<Instant>,
-    /// A list that is used again.
+    /// A list that is reused.
     steps: Vec<Step>,
     listeners: Vec<Listener>,
     connections: Vec<Connection>,
     opened: u64,
-    /// An octet arrived that was not the one sent.
+    /// Whether octets arrived that were not sent.
     is_wrong: bool,
 }
 
-/// Where the server waits for those that the script calls at a port.
+/// A listening socket of the server for a port of the script.
 struct Listener {
     port: u16,
     socket: TcpListener,
-    /// Its port is the kernel's choice: several sessions have servers on one host.
+    /// The real address. The kernel chooses the port, because several sessions have servers on one host.
     address: SocketAddr,
 }
 
@@ -102,10 +102,10 @@ enum Ready {
     End(u64, usize),
 }
 
-impl Held<'_> {
-    /// Runs until nothing more is to be expected, the run ends, or the user interrupts it. Returns the
-    /// time from which nothing more was to be expected.
-    fn hold(&mut self) -> io::Result<Option<Instant>> {
+impl RunningDialogue<'_> {
+    /// Runs until the script is done, the run ends, or the user interrupts it. Returns the time at which the
+    /// script was done.
+    fn run(&mut self) -> io::Result<Option<Instant>> {
         let timetable = self.conversation.timetable;
         let mut buffer = vec![0; PIECE];
         let mut is_stopped = false;
@@ -139,7 +139,7 @@ impl Held<'_> {
         }
     }
 
-    /// Passes an event to the script, and carries out its steps.
+    /// Passes an event to the script and carries out its steps.
     fn on_event(&mut self, event: DialogueEvent) -> io::Result<()> {
         let mut steps = std::mem::take(&mut self.steps);
         let now = self.conversation.timetable.now();
@@ -149,7 +149,7 @@ impl Held<'_> {
             match step {
                 Step::Open { lane, port } => self.open(lane, port)?,
                 Step::Write { lane, from, octets } => {
-                    self.on_lane(lane, |connection| connection.say(from, octets));
+                    self.on_lane(lane, |connection| connection.write(from, octets));
                 }
                 Step::Close { lane, from } => self.on_lane(lane, |connection| connection.close(from)),
                 Step::Leave { lane, from } => self.on_lane(lane, |connection| {
@@ -186,49 +186,49 @@ impl Held<'_> {
             let Listener { socket, address, .. } = &self.listeners[listener];
             match socket.accept() {
                 Ok((accepted, client)) => {
-                    let called = |one: &&mut Connection| one.is_between(client, *address);
-                    // What nothing has opened, or has been given up since, is closed again.
-                    if let Some(connection) = self.connections.iter_mut().find(called) {
+                    let is_it = |one: &&mut Connection| one.is_between(client, *address);
+                    // An unknown connection, or one that has been aborted since, is closed again.
+                    if let Some(connection) = self.connections.iter_mut().find(is_it) {
                         connection.accept(accepted)?;
                     }
                 }
-                Err(error) if connection::is_later(&error) => return Ok(()),
-                // A connection that was reset before it was accepted: the client's end says so, too.
-                Err(error) if socket::is_hang_up(&error) => {}
+                Err(error) if connection::would_block(&error) => return Ok(()),
+                // The connection was reset before it was accepted; the client's end also reports it.
+                Err(error) if socket::is_closed_by_peer(&error) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// An end of a connection may have something to read.
+    /// Reads an end of the connection with this number.
     fn read(&mut self, number: u64, end: usize, buffer: &mut [u8]) -> io::Result<()> {
-        // It may have been given up since.
+        // It may have been aborted since.
         let Some(connection) = self.connections.iter_mut().find(|one| one.number == number) else {
             return Ok(());
         };
-        let taken = connection.read(end, buffer);
+        let read = connection.read(end, buffer);
         let lane = connection.lane;
-        self.is_wrong |= taken.is_wrong;
-        self.conversation.dialogue.note_received(taken.octets);
+        self.is_wrong |= read.is_wrong;
+        self.conversation.dialogue.note_received(read.octets);
         if let Some(lane) = lane {
-            for _ in 0..taken.messages {
+            for _ in 0..read.messages {
                 self.on_event(DialogueEvent::Arrived(lane, Party::of(end)))?;
             }
         }
         Ok(())
     }
 
-    /// Removes connections that are over or have failed.
+    /// Removes connections that are closed or have failed.
     fn remove_closed(&mut self) -> io::Result<()> {
         while let Some(index) = self.connections.iter().position(Connection::is_over) {
             let over = self.connections.remove(index);
             self.count(&over);
-            if over.lane.is_some() && (over.has_failed() || over.has_unsaid()) {
+            if over.lane.is_some() && (over.has_failed() || over.has_undelivered()) {
                 self.fail()?;
             }
         }
-        let mut left = self.connections.iter().enumerate().filter(|(_, one)| one.lane.is_none());
-        if let (Some((oldest, _)), Some(_)) = (left.next(), left.nth(MOST_LEFT - 1)) {
+        let mut closing = self.connections.iter().enumerate().filter(|(_, one)| one.lane.is_none());
+        if let (Some((oldest, _)), Some(_)) = (closing.next(), closing.nth(MOST_CLOSING - 1)) {
             let oldest = self.connections.remove(oldest);
             self.count(&oldest);
             oldest.abort();
@@ -236,22 +236,21 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// A connection has failed: the others that the script talks over are given up, too, as in the
-    /// simulator.
+    /// Aborts all connections that the script uses after one has failed, as in the simulator.
     fn fail(&mut self) -> io::Result<()> {
         while let Some(index) = self.connections.iter().position(|connection| connection.lane.is_some()) {
-            let given_up = self.connections.remove(index);
-            self.count(&given_up);
-            given_up.abort();
+            let connection = self.connections.remove(index);
+            self.count(&connection);
+            connection.abort();
         }
         self.on_event(DialogueEvent::Failed)
     }
 
-    fn count(&mut self, gone: &Connection) {
-        self.conversation.dialogue.count(&Stats { retransmits: gone.retransmits(), ..Stats::default() });
+    fn count(&mut self, removed: &Connection) {
+        self.conversation.dialogue.count(&Stats { retransmits: removed.retransmits(), ..Stats::default() });
     }
 
-    /// Waits until the kernel has news, or one of these times comes.
+    /// Waits for a ready socket or for the first of these times. Returns the ready sockets.
     fn wait(&self, times: impl IntoIterator<Item = Instant>) -> io::Result<Vec<Ready>> {
         let mut watched = Vec::new();
         let mut polled = Vec::new();
@@ -265,12 +264,12 @@ impl Held<'_> {
                 polled.push(PollFd::new(socket, interest));
             }
         }
-        let patience = self.conversation.timetable.until_first(times);
-        match poll(&mut polled, Some(&timespec(patience))) {
+        let timeout = self.conversation.timetable.until_first(times);
+        match poll(&mut polled, Some(&timespec(timeout))) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let news = watched.into_iter().zip(&polled).filter(|(_, polled)| !polled.revents().is_empty());
-        Ok(news.map(|(watched, _)| watched).collect())
+        let ready = watched.into_iter().zip(&polled).filter(|(_, polled)| !polled.revents().is_empty());
+        Ok(ready.map(|(watched, _)| watched).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Why a scenario cannot be tried.
+//! The reasons for which a scenario cannot be tried.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,43 +11,43 @@ use lasthop_emulator::DeviceError;
 use lasthop_gateway::GatewayError;
 use lasthop_linux::namespace::IpError;
 
-/// Why a scenario cannot be tried.
+/// The reason for which a scenario cannot be tried.
 #[derive(Debug, Error)]
 pub enum TrialError {
-    /// A program in place of the gateway did not start.
+    /// A program instead of the gateway did not start.
     #[error("{}, instead of the gateway: {error}", path.display())]
     Program {
         /// The program.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: io::Error,
     },
-    /// It is of a kind that makes no sense between real hosts.
+    /// A setting of the scenario makes no sense between real hosts.
     #[error("{key}: {problem}")]
     Unsuitable {
-        /// The key of the scenario with what makes no sense.
+        /// The key of the setting.
         key: String,
-        /// What is wrong with it, and what was expected.
+        /// The problem, and the expected value.
         problem: String,
     },
     /// The links between the hosts cannot be built.
     #[error("the links between real hosts: {0}")]
     Links(#[from] BuildError),
-    /// There is no namespace to be had.
+    /// A network namespace cannot be created.
     #[error("cannot create a host (this requires root and a kernel with network namespaces): {0}")]
     Namespace(#[source] io::Error),
-    /// `ip` would not.
+    /// `ip` failed.
     #[error(transparent)]
     Ip(#[from] IpError),
-    /// There is no device to be had.
+    /// A device cannot be created.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// A setting of the hosts' kernel cannot be made.
     #[error("try.sysctl: cannot set net.{}: {error}", path.replace('/', "."))]
     Sysctl {
-        /// Which.
+        /// Its path below `/proc/sys/net`.
         path: String,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The kernel does not have a congestion control.
@@ -57,7 +57,7 @@ pub enum TrialError {
     Congestion {
         /// Its name.
         name: String,
-        /// The row whose own it is, if it is one's.
+        /// The row that requires it, if it is the row's own.
         row: Option<String>,
     },
     /// The simulator does not have a congestion control.
@@ -65,9 +65,9 @@ pub enum TrialError {
     NoPrediction {
         /// Its name.
         name: String,
-        /// The row whose own it is, if it is one's.
+        /// The row that requires it, if it is the row's own.
         row: Option<String>,
-        /// Those that it has.
+        /// The congestion controls of the simulator.
         known: String,
     },
     /// The simulator was stopped.
@@ -75,30 +75,30 @@ pub enum TrialError {
     Prediction {
         /// The flows and sessions of the run.
         of: String,
-        /// Why.
+        /// The cause.
         error: Stopped,
     },
     /// The gateway cannot run the scheme.
     #[error("schemes: {0}")]
     Gateway(String),
-    /// The gateway would not start, or broke.
+    /// The gateway did not start, or failed.
     #[error("the gateway: {0}")]
     Daemon(#[from] GatewayError),
     /// A transfer failed.
     #[error("{what}: {error}")]
     Transfer {
-        /// The work under way.
+        /// The work in progress.
         what: String,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// The user wanted it to end.
+    /// The user interrupted the trial.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl TrialError {
-    /// The value of a key makes no sense between real hosts.
+    /// The error about a key whose value makes no sense between real hosts.
     pub(super) fn unsuitable(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Unsuitable { key: key.into(), problem: problem.into() }
     }

@@ -1,4 +1,4 @@
-//! The flows of a run between real hosts, each from its start on, and the sessions beside them.
+//! Runs the flows of a case between real hosts, and its sessions beside them.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -20,41 +20,41 @@ use super::transfer::{Transfer, Transferred};
 use super::wait;
 use lasthop_linux::processor::KeptWaiting;
 
-/// Where the host that does not open the first flow's connection listens; the others' follow.
+/// The listening port of the first flow's connection; those of the others follow.
 const PORT: u16 = 5001;
 
-/// How to run a case.
+/// Options for the run of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// How often to look at each sender; never if `None`.
+    /// The interval of samples of each sender; `None` without samples.
     pub sample_every: Option<Duration>,
-    /// Set when the user wants it to end early.
+    /// Set when the user interrupts the run.
     pub stop: &'a AtomicBool,
-    /// Programs that run in place of the schemes of the same labels.
+    /// Programs that run instead of the schemes with the same labels.
     pub programs: &'a [Program],
 }
 
 /// The results of a run.
-pub(super) struct Brought {
-    /// Of each flow of the case, in order.
+pub(super) struct RunResults {
+    /// The results of each flow of the case, in order.
     pub(super) flows: Vec<Transferred>,
-    /// Of each session of the case, in order.
+    /// The results of each session of the case, in order.
     pub(super) sessions: Vec<SessionOutcome>,
     /// Round trips of small packets beside the first flow, or beside the first session.
     pub(super) round_trips: RoundTrips,
-    /// How the thread of a host that waited longest for a processor waited; `None` where the kernel does
-    /// not say.
+    /// The waits for a processor of the host thread that waited longest; `None` if the kernel does not
+    /// report them.
     pub(super) kept_waiting: Option<KeptWaiting>,
 }
 
-/// Runs all flows and sessions of a case; `zero` is when its emulator began.
+/// Runs all flows and sessions of a case; `zero` is the start of its emulator.
 pub(super) fn run_all(
     scenario: &Scenario,
     case: &Case,
     site: &Site,
     zero: Instant,
     options: Options<'_>,
-) -> Result<Brought, TrialError> {
+) -> Result<RunResults, TrialError> {
     let times = case.times(scenario);
     let host = |node: usize| (&site.hosts[node], site.address(node));
     let transfer_of = |(place, flow): (usize, &CaseFlow)| {
@@ -86,8 +86,9 @@ pub(super) fn run_all(
                 })
             });
             let transfers: Vec<_> = transfers.collect();
-            let conversations =
-                conversations.into_iter().map(|held| scope.spawn(move || KeptWaiting::during(|| held.run())));
+            let conversations = conversations
+                .into_iter()
+                .map(|session| scope.spawn(move || KeptWaiting::during(|| session.run())));
             let conversations: Vec<_> = conversations.collect();
             (transfers.into_iter().map(join).collect(), conversations.into_iter().map(join).collect())
         })
@@ -100,7 +101,7 @@ pub(super) fn run_all(
     let (sessions, of_sessions): (Vec<_>, Vec<_>) = sessions.into_iter().unzip();
     let all = of_flows.chain(of_sessions.into_iter().flatten());
     let kept_waiting = all.max_by(|one, other| one.mean_s().total_cmp(&other.mean_s()));
-    Ok(Brought {
+    Ok(RunResults {
         kept_waiting,
         flows: named(flows, "flow", case.flows.iter().map(|flow| &flow.name))?,
         sessions: named(sessions, "session", case.sessions.iter().map(|session| &session.name))?,
@@ -108,12 +109,12 @@ pub(super) fn run_all(
     })
 }
 
-/// The result of a thread. If it panicked, so does this one.
+/// The result of a thread. Panics if the thread has panicked.
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// All of these, or the name of the first that failed.
+/// All results, or the error with the name of the first that failed.
 fn named<'a, T>(
     results: Vec<io::Result<T>>,
     what: &str,
@@ -123,8 +124,8 @@ fn named<'a, T>(
     names.zip(results).map(|(name, result)| result.map_err(|error| failed(name, error))).collect()
 }
 
-/// The hosts of the first flow, or of the first session, from the wired side to the wireless: what
-/// goes from the one to the other passes the same queue as a download.
+/// The hosts of the first flow or session, the one on the wired side first, so that packets from the first
+/// to the second pass the same queue as a download.
 fn ends_of_first(scenario: &Scenario, case: &Case) -> (usize, usize) {
     let of_flow = case.flows.first().map(|flow| {
         let flow = &scenario.flows[flow.index];
@@ -138,7 +139,7 @@ fn ends_of_first(scenario: &Scenario, case: &Case) -> (usize, usize) {
     of_flow.or(of_session).unwrap_or_default()
 }
 
-/// A host behind a wireless hop opens its connections itself: what it receives is a download.
+/// Whether the receiver opens the connection: a mobile host opens the connections of its downloads.
 fn opens_at_the_receiver(scenario: &Scenario, flow: &FlowModel) -> bool {
     scenario.role(flow.to) == Role::MobileHost && scenario.role(flow.from) != Role::MobileHost
 }

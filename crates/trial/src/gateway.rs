@@ -1,4 +1,4 @@
-//! The gateway of a trial: the daemon itself, in the namespace of the edge, and the reports of its link
+//! The gateway of a trial: the real daemon, in the namespace of the edge, and the reports of its link
 //! layers.
 
 #[cfg(test)]
@@ -20,12 +20,12 @@ use lasthop_gateway::plan::{AgentMaker, RuleError, RulePlan, RuleProblem, Surrou
 use lasthop_gateway::selector::Selector;
 use lasthop_gateway::{Gateway, Start};
 
-/// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second:
-/// what a loop misses that is held up for 100 ms fits, and a turn that takes all of it is short.
+/// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second, so that
+/// those of 100 ms fit, and the loop still processes all of them in a short turn.
 const FATES: usize = 1024;
 
-/// Starts a gateway with schemes at the edge of a site, on the best backend that there is; `agent`
-/// in place of their own, if there is one. Also says what the agent needs to see of the link layer.
+/// Starts a gateway with schemes at the edge of a site, on the best available backend. `agent`, if given,
+/// replaces the schemes' own. Also returns the link events that the agent needs.
 pub(super) fn start(
     scenario: &Scenario,
     edge: usize,
@@ -43,7 +43,7 @@ pub(super) fn start(
     let config = Config {
         core: Some(core),
         radio: Some(radio),
-        // It is part of the apparatus, as the emulator is: what it is late by, the run is late by.
+        // The gateway is part of the test setup, as the emulator is: its lateness delays the whole run.
         realtime: true,
         ..Config::with_rules(vec![rule])
     };
@@ -54,7 +54,7 @@ pub(super) fn start(
 
 /// Checks that a gateway at this edge could run every scheme.
 pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> {
-    // Which address it is does not matter, only that there is one.
+    // Any address serves.
     let surroundings = Surroundings { senses: senses(scenario, edge), address: Ipv4Addr::LOCALHOST.into() };
     for scheme in &scenario.schemes {
         let Some(stack) = scheme.stack() else { continue };
@@ -64,7 +64,7 @@ pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> 
     Ok(())
 }
 
-/// Why a scheme cannot run here, and what to leave out.
+/// The reason for which a scheme cannot run here, and the remedy.
 fn refusal(error: &RuleError) -> String {
     let (why, settings) = match &error.problem {
         RuleProblem::NothingHere => ("", 0),
@@ -84,18 +84,18 @@ fn refusal(error: &RuleError) -> String {
     format!("{error}{why}; leave {what} out, or choose other schemes with --schemes")
 }
 
-/// The link events that the edge offers: those that all of its wireless links have and that the daemon
-/// can receive.
+/// The link events at the edge: those that all of its wireless links report and that the daemon can
+/// receive.
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
     let offered = |end: End| scenario.links[end.link].link.is_wireless().then(|| scenario.senses(end.link));
     let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
     offered.fold(LinkReporter::SENSES, LinkSenses::intersection)
 }
 
-/// Reports to the gateway the fates of the frames that the edge transmits on its wireless links;
-/// `transmitters` are what transmits for it on them in the model. What becomes of the clients' own
-/// frames is not for an access point to know.
-pub(super) fn listen(
+/// Reports to the gateway the fates of the frames that the edge transmits on its wireless links.
+/// `transmitters` are the nodes of the model that transmit for the edge, with their links. An access point
+/// does not know the fates of the clients' own frames.
+pub(super) fn report_fates(
     gateway: &Gateway,
     emulator: &mut Emulator,
     transmitters: Vec<(NodeId, LinkId)>,

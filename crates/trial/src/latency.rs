@@ -1,9 +1,9 @@
-//! The latency of a small packet beside a transfer: echoes over UDP. No agent sees them: they begin with
-//! the high octet of a time, which is 0, and so not as RTP does.
+//! The latency of small packets beside a transfer, measured by echoes over UDP. No agent processes them: they
+//! begin with the high octet of a time, which is 0, and are therefore not RTP.
 //!
-//! A busy machine takes part of a round trip: the two threads here get a processor late. How late is
-//! measured beside it: the kernel notes when a datagram has come in, and the thread looks at the clock
-//! when it has it. The echo tells in its reply how long the request waited for it.
+//! On a busy machine the two threads here get a processor late, and lengthen the round trip. This lateness
+//! is measured: the kernel records the arrival of a datagram, and the thread reads the clock when it gets the
+//! datagram. The reply contains the time that the request waited for the echoing thread.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -11,43 +11,42 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::socket::{self, is_passing};
+use super::socket::{self, is_transient};
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_packet::time::nanos;
 
-/// Between two echo requests. Each takes air as a segment does, or nearly: 50 a second cost a
-/// download among ten 802.11b stations a quarter of its goodput, for they have to get the medium as
-/// often.
+/// The time between two echo requests. Each takes nearly as much air time as a segment, because it has to
+/// contend for the medium: 50 a second cost a download among ten 802.11b stations a quarter of its goodput.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Between two looks at whether the work is done.
-const LOOK: Duration = Duration::from_millis(20);
+/// The time between two checks whether the work is done.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 const PORT: u16 = 7;
 /// A reply that takes longer counts as lost.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Octets of a request: the time at which it was sent and, for the reply, the time that it waited for the
-/// echo; nanoseconds, most significant octet first.
+/// The octets of a request: the time at which it was sent and, in the reply, the time that it waited for
+/// the echoing thread; in nanoseconds, most significant octet first.
 type Octets = [u8; 16];
 
-/// Round-trip times of small packets, while something else ran.
+/// Round-trip times of small packets during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrips {
-    /// In order.
+    /// In ascending order.
     times: Vec<Duration>,
-    /// The same without the time that datagrams waited for the two hosts' threads, in order.
+    /// The same without the time that datagrams waited for the threads of the two hosts, in ascending order.
     without_hosts: Vec<Duration>,
     /// Requests sent.
     pub sent: u64,
 }
 
 impl RoundTrips {
-    /// The time that a share of the replies took at most; `None` without replies.
+    /// The round-trip time that a share of the replies did not exceed; `None` without replies.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         quantile(&self.times, share)
     }
 
-    /// How much of [`Self::quantile`] comes from the hosts' threads, which got a processor late.
+    /// The part of [`Self::quantile`] that is due to the hosts' threads, which got a processor late.
     pub fn lateness(&self, share: f64) -> Duration {
         let without = quantile(&self.without_hosts, share);
         self.quantile(share)
@@ -60,7 +59,7 @@ impl RoundTrips {
         self.times.len() as u64
     }
 
-    /// Of round trips and of the part of each that the hosts took.
+    /// From round-trip times and the part of each that is due to the hosts.
     pub(super) fn of(mut times: Vec<(Duration, Duration)>, sent: u64) -> Self {
         let mut without_hosts: Vec<Duration> =
             times.iter().map(|(took, late)| took.saturating_sub(*late)).collect();
@@ -75,8 +74,8 @@ fn quantile(sorted: &[Duration], share: f64) -> Option<Duration> {
     sorted.get((share.clamp(0.0, 1.0) * last as f64).round() as usize).copied()
 }
 
-/// Sends an echo request every 200 ms from one host to another while `work` runs; returns what both
-/// brought.
+/// Sends an echo request every 200 ms from one host to another while `work` runs. Returns the results of
+/// both.
 pub fn beside<R: Send>(
     from: &Namespace,
     to: (&Namespace, IpAddr),
@@ -88,8 +87,8 @@ pub fn beside<R: Send>(
     let probe = from.enter(|| UdpSocket::bind(any))??;
     probe.connect(SocketAddr::new(to.1, PORT))?;
     for socket in [&echo, &probe] {
-        socket.set_read_timeout(Some(LOOK))?;
-        // From now on the kernel notes when datagrams come.
+        socket.set_read_timeout(Some(CHECK_INTERVAL))?;
+        // From now on the kernel records the arrival of datagrams.
         let _ = waited(socket);
     }
     thread::scope(|scope| {
@@ -107,7 +106,7 @@ fn reply(socket: &UdpSocket, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         if let Ok((16, peer)) = socket.recv_from(&mut octets) {
             octets[8..].copy_from_slice(&nanos(waited(socket)).to_be_bytes());
-            // A reply that cannot be sent is a reply lost.
+            // A reply that cannot be sent counts as lost.
             let _ = socket.send_to(&octets, peer);
         }
     }
@@ -125,11 +124,11 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
             octets[..8].copy_from_slice(&nanos(now.since(begin)).to_be_bytes());
             match socket.send(&octets) {
                 Ok(_) => sent += 1,
-                Err(error) if is_passing(&error) => {}
+                Err(error) if is_transient(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        let wait = next.since(clock::now()).clamp(Duration::from_micros(100), LOOK);
+        let wait = next.since(clock::now()).clamp(Duration::from_micros(100), CHECK_INTERVAL);
         socket.set_read_timeout(Some(wait))?;
         let mut octets: Octets = [0; 16];
         match socket.recv(&mut octets) {
@@ -141,7 +140,7 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
                 }
             }
             Ok(_) => {}
-            Err(error) if is_passing(&error) => {}
+            Err(error) if is_transient(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -152,10 +151,10 @@ fn duration(octets: &[u8]) -> Duration {
     octets.first_chunk().map_or(Duration::ZERO, |octets| Duration::from_nanos(u64::from_be_bytes(*octets)))
 }
 
-/// How long the datagram that was read last had waited in the kernel. The first question has the kernel
-/// note the times of those to come.
+/// How long the last datagram that was read had waited in the kernel. After the first call the kernel records
+/// the arrival of datagrams.
 fn waited(socket: &UdpSocket) -> Duration {
-    // Its clock may be set meanwhile; then nothing is known of this one.
+    // The subtraction saturates because the time of day may have been set meanwhile.
     let arrived = socket::arrival(socket);
     arrived.map_or(Duration::ZERO, |arrived| clock::time_of_day().saturating_sub(arrived))
 }
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_part_of_the_hosts_is_told_for_each_quantile() {
+    fn the_lateness_of_the_hosts_is_known_for_each_quantile() {
         let ms = Duration::from_millis;
         let trips = RoundTrips::of((1..=100).map(|number| (ms(50 + number % 2), ms(0))).collect(), 100);
         assert_eq!((trips.quantile(0.95), trips.lateness(0.95)), (Some(ms(51)), ms(0)));
@@ -176,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_that_waits_to_be_read_is_seen_to_have_waited() {
+    fn the_wait_of_a_datagram_for_its_reader_is_measured() {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         socket.connect(socket.local_addr().expect("it is bound")).expect("to itself");
         let _ = waited(&socket);
-        // The kernel may take a moment until it notes times.
+        // The kernel may take a moment before it records arrivals.
         let was_seen = (0..50).any(|_| {
             socket.send(&[0]).expect("there is room");
             thread::park_timeout(Duration::from_millis(20));

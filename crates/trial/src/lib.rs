@@ -1,27 +1,27 @@
-//! A scenario tried between real hosts on this machine alone: server, gateway, client, the kernel's
-//! own TCP, emulated links.
+//! Runs a scenario between real hosts on one machine: server, gateway and client, with the kernel's own TCP
+//! and emulated links.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`site`] | hosts: namespaces with addresses and routes |
-//! | `flows` | the flows of a run, each from its start on, and the sessions beside them |
+//! | `flows` | runs the flows of a case, and its sessions beside them |
 //! | [`transfer`] | a TCP transfer, checked octet by octet |
-//! | `sessions` | the sessions of a run: `dialogue`s over TCP, `call`s over RTP; when: `timetable` |
-//! | [`session`] | what a session came to, real and predicted |
-//! | `pattern` | octets that depend on their place |
+//! | `sessions` | the sessions of a run: `dialogue`s over TCP and `call`s over RTP, at the times of a `timetable` |
+//! | [`session`] | the results of a session, real and predicted |
+//! | `pattern` | octets that depend on their position |
 //! | `socket`, `wait` | sockets of hosts; waiting |
-//! | [`sample`] | its sender over time |
-//! | [`latency`] | what a small packet feels beside it |
-//! | [`plan`] | which runs there are |
-//! | [`stations`] | what the stations of 802.11 cells had of the air |
-//! | `congestion` | a congestion control, as the kernel and the simulator call it |
-//! | [`Program`] | another program in the place of the gateway |
-//! | [`prediction`] | what the simulator has for the same run, with its own TCP |
-//! | [`verdict`] | whether a run can be believed |
-//! | `outcome` | what a run brought: all of it together |
+//! | [`sample`] | the state of a sender over time |
+//! | [`latency`] | round-trip times of small packets during a run |
+//! | [`plan`] | the runs of a trial |
+//! | [`stations`] | the use of the air by the stations of 802.11 cells |
+//! | `congestion` | the names of congestion controls in the kernel and in the simulator |
+//! | [`Program`] | another program instead of the gateway |
+//! | [`prediction`] | the results of the same run in the simulator, with its own TCP |
+//! | [`verdict`] | whether a run can be trusted |
+//! | `outcome` | all results of a run |
 //!
-//! Start with [`run`]. Every host, device and filter belongs to the process: whatever ends it, they
-//! vanish.
+//! Start with [`run`]. Every host, device and filter belongs to the process, and vanishes when the process
+//! ends for any reason.
 
 mod call;
 mod congestion;
@@ -67,12 +67,13 @@ pub use flows::Options;
 pub use outcome::{Outcome, RunOutcome};
 pub use program::Program;
 
-/// Runs one case: builds the hosts, runs its flows and sessions, and takes everything down.
+/// Runs one case: builds the hosts, runs its flows and sessions, and removes the hosts.
 pub fn run(scenario: &Scenario, case: &Case, options: Options<'_>) -> Result<RunOutcome, TrialError> {
     run_with(scenario, case, None, options)
 }
 
-/// Runs one case with another agent in place of the scheme's own: a test of what reaches an agent.
+/// Runs one case with another agent instead of the scheme's own, so that tests can observe the events of an
+/// agent.
 #[doc(hidden)]
 pub fn run_with(
     scenario: &Scenario,
@@ -98,8 +99,8 @@ pub fn run_with(
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
     }
     site.configure(scenario)?;
-    // Before the emulator's clock runs: the kernel checks the gateway's programs without a break,
-    // for 20 ms and more.
+    // Started before the emulator's clock, because the kernel verifies the gateway's programs without a
+    // break, for 20 ms and more.
     let program = options.programs.iter().find(|program| program.label == case.scheme);
     let program = program.map(|program| {
         let (core, radio) = gateway::ports(scenario, edge);
@@ -117,7 +118,7 @@ pub fn run_with(
     let (gateway, needs) =
         gateway.map_or((None, LinkSenses::empty()), |(gateway, needs)| (Some(gateway), needs));
     if let Some(gateway) = gateway.as_ref().filter(|_| needs.contains(LinkSenses::FRAME_FATE)) {
-        gateway::listen(gateway, &mut emulator, transmitters)?;
+        gateway::report_fates(gateway, &mut emulator, transmitters)?;
     }
     let failed = |error| TrialError::Transfer { what: "the emulator".to_owned(), error };
     let running = emulator.spawn(emulator::Options::default()).map_err(failed)?;
@@ -127,24 +128,23 @@ pub fn run_with(
     let times = case.times(scenario);
     wait::until(zero + times.first, options.stop);
     let began = clock::now();
-    let brought = flows::run_all(scenario, case, &site, zero, options)?;
+    let results = flows::run_all(scenario, case, &site, zero, options)?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(TrialError::Interrupted);
     }
     let took = clock::now().since(began).as_secs_f64();
     let report = gateway.as_ref().map(Gateway::report).transpose()?;
-    let seats = stations::seats(scenario, &built.wlans);
-    let looked = running.with_world(move |world| (stations::look(world, seats), world.reported().clone()));
-    let (stations, reported) = looked.map_err(|gone| failed(io::Error::other(gone)))?;
+    let stations = stations::list(scenario, &built.wlans);
+    let used = running.with_world(move |world| (stations::used(world, stations), world.reported().clone()));
+    let (stations, reported) = used.map_err(|gone| failed(io::Error::other(gone)))?;
     let busy = report.as_ref().map(|report| report.cpu_s);
-    // First the emulator's clock, for the same reason; what the gateway then misses is its
-    // interface.
+    // The emulator's clock stops first, for the same reason; the gateway then only loses its interface.
     let summary = running.stop().map_err(failed)?;
     drop(gateway);
     let is_program = program.is_some();
     drop(program);
 
-    let because = verdict::doubts(&summary, report.as_ref(), &brought.round_trips, brought.kept_waiting);
+    let because = verdict::reasons(&summary, report.as_ref(), &results.round_trips, results.kept_waiting);
     let predicted =
         if is_program { None } else { prediction::predict(scenario, case, options.sample_every)? };
     let circumstances = Circumstances {
@@ -155,5 +155,5 @@ pub fn run_with(
         emulator: summary,
         because,
     };
-    Ok(RunOutcome::new(scenario, case, brought, predicted.as_ref(), &circumstances))
+    Ok(RunOutcome::new(scenario, case, results, predicted.as_ref(), &circumstances))
 }

@@ -1,5 +1,5 @@
-//! What a run brought: what its flows and sessions had, beside what the simulator has for them, and
-//! how the apparatus did.
+//! The results of a run: those of its flows and sessions, the simulator's prediction for them, and the
+//! reports of emulator and gateway.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use lasthop_scenario::Scenario;
 use serde::Serialize;
 
-use super::flows::Brought;
+use super::flows::RunResults;
 use super::plan::{Case, CaseFlow};
 use super::prediction::{Predicted, Prediction, share_of};
 use super::sample::Sample;
@@ -112,7 +112,7 @@ impl RunOutcome {
     pub(super) fn new(
         scenario: &Scenario,
         case: &Case,
-        brought: Brought,
+        results: RunResults,
         predicted: Option<&Prediction>,
         circumstances: &Circumstances,
     ) -> Self {
@@ -120,8 +120,8 @@ impl RunOutcome {
             Some(Prediction { flows, sessions }) => (&flows[..], &sessions[..]),
             None => (&[][..], &[][..]),
         };
-        let sessions = case.sessions.iter().zip(&brought.sessions).enumerate();
-        let sessions = sessions.map(|(place, (of_case, held))| SessionRun {
+        let sessions = case.sessions.iter().zip(&results.sessions).enumerate();
+        let sessions = sessions.map(|(place, (of_case, outcome))| SessionRun {
             session: of_case.name.clone(),
             kind: of_case.kind,
             congestion: of_case.congestion.clone(),
@@ -129,9 +129,9 @@ impl RunOutcome {
             seed: case.seed,
             beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
             controls: case.congestion().cloned().collect(),
-            real: SessionFigures::of(scenario, &scenario.sessions[of_case.index], held),
+            real: SessionFigures::of(scenario, &scenario.sessions[of_case.index], outcome),
             predicted: of_sessions.get(place).cloned(),
-            intact: held.intact,
+            intact: outcome.intact,
             gateway: circumstances.gateway.clone(),
             emulator: circumstances.emulator.clone(),
             stations: circumstances.stations.clone(),
@@ -139,18 +139,18 @@ impl RunOutcome {
             because: circumstances.because.clone(),
         });
         let sessions = sessions.collect();
-        Self { flows: flows(scenario, case, brought, of_flows, circumstances), sessions }
+        Self { flows: flows(scenario, case, results, of_flows, circumstances), sessions }
     }
 }
 
 fn flows(
     scenario: &Scenario,
     case: &Case,
-    brought: Brought,
+    results: RunResults,
     predicted: &[Predicted],
     circumstances: &Circumstances,
 ) -> Vec<Outcome> {
-    let Brought { flows, round_trips, .. } = brought;
+    let RunResults { flows, round_trips, .. } = results;
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
     let mut predicted = predicted.iter();

@@ -1,15 +1,16 @@
-//! Octets that depend on their place in the stream: what real hosts send each other, and check.
+//! Octets that depend on their position in the stream, so that real hosts can check what they receive.
 
 use std::sync::LazyLock;
 
-/// Octets that are written or read at once.
+/// The maximum number of octets that are written or read at once.
 pub(super) const PIECE: usize = 128 * 1024;
-/// The pattern's period; prime, so that an octet out of place is the wrong one.
+/// The period of the pattern. It is prime, so that displaced octets are wrong.
 const PERIOD: u64 = 65_521;
-/// How far apart two streams begin in the pattern: an octet of another stream is a wrong one, too.
-const APART: u64 = 7_919;
+/// The offset in the pattern between the beginnings of successive streams, so that octets of another stream
+/// are wrong.
+const STREAM_OFFSET: u64 = 7_919;
 
-/// One period, and a piece more: a piece from anywhere in the period is in one place.
+/// One period and one piece, so that a piece from any position in the period is contiguous.
 static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut state: u32 = 0x9e37_79b9;
     let period: Vec<u8> = (0..PERIOD)
@@ -24,13 +25,13 @@ static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     period.iter().copied().cycle().take(PERIOD as usize + PIECE).collect()
 });
 
-/// Octets of a stream from `position` on: `len` of them, at most [`PIECE`].
+/// `len` octets of a stream from `position` on, at most [`PIECE`].
 pub(super) fn octets(stream: u64, position: u64, len: usize) -> &'static [u8] {
-    let start = (stream % PERIOD * APART + position % PERIOD) % PERIOD;
+    let start = (stream % PERIOD * STREAM_OFFSET + position % PERIOD) % PERIOD;
     &PATTERN[start as usize..][..len.min(PIECE)]
 }
 
-/// Whether these are the octets of a stream from `position` on, at most [`PIECE`] of them.
+/// Whether these, at most [`PIECE`], are the octets of a stream from `position` on.
 pub(super) fn is_right(stream: u64, position: u64, read: &[u8]) -> bool {
     octets(stream, position, read.len()) == read
 }
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_join_and_what_is_out_of_place_is_wrong() {
+    fn pieces_are_contiguous_and_displaced_octets_are_wrong() {
         let whole = octets(3, 0, 5000);
         assert!(is_right(3, 1234, &whole[1234..4000]));
         assert!(is_right(3, PERIOD * 9 + 100, &whole[100..200]), "far into the stream");

@@ -1,4 +1,4 @@
-//! Which runs a trial consists of.
+//! The runs of a trial.
 
 #[cfg(test)]
 mod tests;
@@ -15,13 +15,13 @@ use lasthop_sim::Application;
 use super::congestion::{all_simulated, of_the_kernel, simulated};
 use super::error::TrialError;
 
-/// More flows than this together are two threads each on a machine that has to keep time.
+/// The maximum number of flows together. Each takes two threads on a machine that has to keep time.
 const MOST_FLOWS_TOGETHER: usize = 16;
-/// A session is a thread, and has less to do than a flow.
+/// The maximum number of sessions. Each takes one thread, which has less work than those of a flow.
 const MOST_SESSIONS: usize = 32;
 
-/// One run: a flow by itself or several together, and all sessions beside, under one scheme, with
-/// one seed. It has a flow or a session.
+/// One run: a single flow or several together, and all sessions, under one scheme and with one seed. It has
+/// at least one flow or session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// The flows.
@@ -52,24 +52,24 @@ pub struct CaseSession {
     pub name: String,
     /// "voice", "web", "mail", "ftp" or "video".
     pub kind: &'static str,
-    /// Both hosts' congestion control, by the kernel's name; `None` of a call or a video.
+    /// The congestion control of both hosts, by the kernel's name; `None` for a call or a video.
     pub congestion: Option<String>,
     pub(super) index: usize,
 }
 
-/// When what happens in a run.
+/// The times of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
-    /// The first flow or session starts.
+    /// The start of the first flow or session.
     pub(super) first: Duration,
-    /// What flows without a size have delivered counts from here: `try.settle` after the last start.
+    /// The time from which the goodput of flows without a size counts: `try.settle` after the last start.
     pub(super) settled: Duration,
-    /// Every flow and session ends: `try.duration` after the last start.
+    /// The end of every flow and session: `try.duration` after the last start.
     pub(super) end: Duration,
 }
 
 impl Case {
-    /// Its flows and sessions, as messages name them: `download (cubic), web (reno), call`.
+    /// Its flows and sessions as text for messages: `download (cubic), web (reno), call`.
     pub(super) fn traffic(&self) -> String {
         let flows = self.flows.iter().map(|flow| format!("{} ({})", flow.name, flow.congestion));
         let sessions = self.sessions.iter().map(|session| match &session.congestion {
@@ -80,10 +80,9 @@ impl Case {
     }
 }
 
-/// Every run of a scenario, each with all sessions. Flows that run one at a time: for each flow
-/// between real hosts and each congestion control, the schemes in turn, each with every seed; a row
-/// with a congestion control of its own once for each flow. Flows that run together: the schemes,
-/// each with every seed.
+/// Every run of a scenario, each with all sessions. If flows run one at a time: for each flow between real
+/// hosts and each congestion control, each scheme with every seed; a row with its own congestion control
+/// only once for each flow. If flows run together: each scheme with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
     if scenario.trial.together {
@@ -97,7 +96,7 @@ pub fn cases(scenario: &Scenario) -> Vec<Case> {
         }
         return cases;
     }
-    // Without flows, the sessions by themselves.
+    // Without flows, the sessions run alone.
     let mut flows: Vec<Option<usize>> = real_flows(scenario).map(Some).collect();
     if flows.is_empty() {
         flows.push(None);
@@ -119,7 +118,7 @@ pub fn cases(scenario: &Scenario) -> Vec<Case> {
     cases
 }
 
-/// All sessions, each with the congestion control that is given, or else its own.
+/// All sessions, each with the given congestion control or else its own.
 fn sessions(scenario: &Scenario, scheme: &SchemeChoice, given: Option<&String>) -> Vec<CaseSession> {
     let sessions = scenario.sessions.iter().enumerate();
     let real = sessions.filter(|(_, session)| !scenario.is_background_session(session));
@@ -136,8 +135,8 @@ fn sessions(scenario: &Scenario, scheme: &SchemeChoice, given: Option<&String>) 
     of_case.collect()
 }
 
-/// All flows, each with its own congestion control: the row's, or from `try.congestion`, which has one
-/// for all or one for each, or else from its table `tcp`.
+/// All flows, each with its congestion control: that of the row, or else from `try.congestion`, which has
+/// one for all or one for each, or else from the flow's table `tcp`.
 fn together(scenario: &Scenario, scheme: &SchemeChoice) -> Vec<CaseFlow> {
     let given = &scenario.trial.congestion;
     let flows = real_flows(scenario).enumerate().map(|(place, index)| {
@@ -147,8 +146,7 @@ fn together(scenario: &Scenario, scheme: &SchemeChoice) -> Vec<CaseFlow> {
     flows.collect()
 }
 
-/// A flow with the congestion control that is given, or else with that of its settings of TCP under
-/// this row.
+/// A flow with the given congestion control, or else with that of its TCP settings in this row.
 fn of_flow(scenario: &Scenario, scheme: &SchemeChoice, index: usize, given: Option<&String>) -> CaseFlow {
     let flow = &scenario.flows[index];
     let own = || flow.tcp().map(|own| scheme.tcp_of(index, own).sender.congestion).unwrap_or_default();
@@ -156,14 +154,12 @@ fn of_flow(scenario: &Scenario, scheme: &SchemeChoice, index: usize, given: Opti
     CaseFlow { name: flow.name.clone(), congestion, index }
 }
 
-/// Whether a row has a congestion control of its own, which is then what it is about: it comes before
-/// all others.
+/// Whether a row has its own congestion control, which takes precedence over all others.
 fn has_own_control(scheme: &SchemeChoice) -> bool {
     scheme.tcp_keys().iter().any(|key| key == "congestion")
 }
 
-/// Notes on rows whose own settings of TCP real hosts cannot have: their kernel's TCP has its
-/// own.
+/// Notes on rows with TCP settings that do not apply to real hosts, because the kernel's TCP has its own.
 pub fn notes(scenario: &Scenario) -> Vec<String> {
     let notes = scenario.schemes.iter().filter_map(|scheme| {
         let keys = scheme.tcp_keys().iter().filter(|key| *key != "congestion");
@@ -223,7 +219,7 @@ impl Case {
     }
 }
 
-/// Checks what can be known before the first run.
+/// Checks a scenario before the first run.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     super::site::check(scenario)?;
     let edge = super::site::edge(scenario)?;
@@ -256,7 +252,7 @@ pub fn check_simulator(scenario: &Scenario) -> Result<(), TrialError> {
     missing.map_or(Ok(()), |(name, row)| Err(TrialError::NoPrediction { name, row, known: known() }))
 }
 
-/// The first congestion control that is not there, and the row whose own it is, if it is one's.
+/// The first missing congestion control, and the row that requires it, if it is the row's own.
 fn missing_control(scenario: &Scenario, is_there: impl Fn(&str) -> bool) -> Option<(String, Option<String>)> {
     cases(scenario).iter().find_map(|case| {
         let missing = case.congestion().find(|name| !is_there(name))?;
@@ -310,7 +306,7 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// A change that comes in no run is a mistake.
+/// Refuses a change that is after the end of every run.
 fn check_changes(scenario: &Scenario) -> Result<(), TrialError> {
     let Some(end) = cases(scenario).iter().map(|case| case.times(scenario).end).max() else { return Ok(()) };
     let times = scenario.changes.iter().map(|change| change.at);

@@ -1,5 +1,5 @@
 //! The simulator's prediction for the same run: the same links, schemes and background, with its own
-//! TCP in the place of the kernel's.
+//! TCP instead of the kernel's.
 
 #[cfg(test)]
 mod tests;
@@ -26,30 +26,30 @@ use super::stations;
 /// The prediction for a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Of each flow of the case, in order.
+    /// The predictions for each flow of the case, in order.
     pub flows: Vec<Predicted>,
-    /// Of each session of the case, in order.
+    /// The predictions for each session of the case, in order.
     pub sessions: Vec<SessionFigures>,
 }
 
 /// The prediction for a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
-    /// Its goodput, counted as [`Transferred::goodput_bps`](super::transfer::Transferred::goodput_bps), in
-    /// bits a second.
+    /// Its goodput in bits per second, defined as
+    /// [`Transferred::goodput_bps`](super::transfer::Transferred::goodput_bps).
     pub goodput_bps: f64,
-    /// Its part of the goodput of all flows of the run.
+    /// Its share of the goodput of all flows of the run.
     pub share: f64,
-    /// The part of the run in which its host was awake; `None` if it is not in power-save mode.
+    /// The share of the run for which its host was awake; `None` if it is not in power-save mode.
     pub awake_share: Option<f64>,
-    /// Its sender over time, if asked for.
+    /// Samples of its sender, if requested.
     pub series: Vec<Sample>,
 }
 
-/// The simulator's prediction for a case; `None` if it does not have the congestion control of all.
-/// With `sample_every`, also the flows' senders over time.
+/// The simulator's prediction for a case; `None` if it lacks one of the congestion controls. With
+/// `sample_every`, it includes samples of the flows' senders.
 ///
-/// TCP is as the scenario has it, but for the congestion control.
+/// TCP has the settings of the scenario, except for the congestion control.
 pub fn predict(
     scenario: &Scenario,
     case: &Case,
@@ -58,7 +58,7 @@ pub fn predict(
     let congestion: Option<Vec<Congestion>> =
         case.flows.iter().map(|flow| simulated(&flow.congestion)).collect();
     let of_sessions = case.sessions.iter().map(|session| session.congestion.as_deref().map(simulated));
-    // By session: none is wanted, none is there, or the one that is wanted.
+    // For each session: `None` if it uses none. The whole is `None` if the simulator lacks one.
     let of_sessions: Option<Vec<Option<Congestion>>> =
         of_sessions.map(|wanted| wanted.map_or(Some(None), |found| found.map(Some))).collect();
     let (Some(congestion), Some(of_sessions)) = (congestion, of_sessions) else { return Ok(None) };
@@ -66,14 +66,14 @@ pub fn predict(
     let mut reduced = scenario.clone();
     let of_case = |index: usize| case.flows.iter().position(|flow| flow.index == index);
     reduced.keep_flows(|index, flow| of_case(index).is_some() || scenario.is_background(flow));
-    // Where in the reduced scenario each flow of the case stands.
+    // The index of each flow of the case in the reduced scenario.
     let places: Vec<usize> = case.flows.iter().filter_map(|flow| place(&reduced, &flow.name)).collect();
     let scheme = with_congestion(&reduced, case.scheme_index, &places, &congestion);
     let scheme = with_congestion_of_sessions(&reduced, scheme, case, &of_sessions);
     let mut built = reduced.build(&scheme, case.seed)?;
-    let flows: Vec<Followed> = places
+    let flows: Vec<SimulatedFlow> = places
         .iter()
-        .map(|place| Followed {
+        .map(|place| SimulatedFlow {
             id: built.flows[*place],
             start: Instant::ZERO + reduced.flows[*place].start,
             size: reduced.flows[*place].size(),
@@ -82,7 +82,7 @@ pub fn predict(
     let established = EstablishedTimes::of(&mut built.world, &flows);
     let times = case.times(scenario);
     let [settled, end] = [times.settled, times.end].map(|time| Instant::ZERO + time);
-    // With nothing but flows that have a size, what follows the last of them is of no interest.
+    // If all flows have a size and there are no sessions, the run can end with the last flow.
     let stop_when_done = case.sessions.is_empty() && flows.iter().all(|flow| flow.size.is_some());
     let in_case = |error| TrialError::Prediction { of: case.traffic(), error };
     let watch = |_| memory::exceeded().map_or(Ok(()), |limit| Err(Stop::Memory { limit }));
@@ -90,7 +90,7 @@ pub fn predict(
     let advance = |built: &mut Built, until: Instant| pieces.advance(built, until, stop_when_done);
     let mut flows =
         run(&mut built, &flows, &established, [settled, end], advance, sample_every).map_err(in_case)?;
-    let stations = stations::look(&built.world, stations::seats(&reduced, &built.wlans));
+    let stations = stations::used(&built.world, stations::list(&reduced, &built.wlans));
     for (flow, place) in flows.iter_mut().zip(&places) {
         flow.awake_share = stations::awake_share(&reduced, &reduced.flows[*place], &stations);
     }
@@ -105,7 +105,7 @@ fn place(scenario: &Scenario, name: &str) -> Option<usize> {
     scenario.flows.iter().position(|flow| flow.name == name)
 }
 
-/// The row of a scheme, with these congestion controls for the flows at these places.
+/// The row of a scheme, with these congestion controls for the flows at these indices.
 fn with_congestion(
     scenario: &Scenario,
     scheme_index: usize,
@@ -117,14 +117,14 @@ fn with_congestion(
         let TransportModel::Tcp(own) = &model.transport else { return None };
         let mut tcp: TcpModel = scheme.tcp_of(index, own).clone();
         if let Some(of_case) = places.iter().position(|place| *place == index) {
-            control_by(&mut tcp.sender, congestion[of_case]);
+            set_congestion(&mut tcp.sender, congestion[of_case]);
         }
         Some(tcp)
     });
     scheme.clone().with_tcp(tcp.collect())
 }
 
-/// The same with these congestion controls for the case's sessions, whose places are the scenario's.
+/// The same row with these congestion controls for the sessions of the case, in their order.
 fn with_congestion_of_sessions(
     scenario: &Scenario,
     scheme: SchemeChoice,
@@ -136,7 +136,7 @@ fn with_congestion_of_sessions(
         let mut tcp = scheme.tcp_of_session(index, own).clone();
         let place = case.sessions.iter().position(|of_case| of_case.index == index);
         if let Some(congestion) = place.and_then(|place| congestion[place]) {
-            control_by(&mut tcp, congestion);
+            set_congestion(&mut tcp, congestion);
         }
         Some(tcp)
     });
@@ -144,28 +144,28 @@ fn with_congestion_of_sessions(
     scheme.with_tcp_of_sessions(tcp)
 }
 
-/// Gives a TCP a congestion control, with the slow start that Linux has in front of it.
-fn control_by(tcp: &mut lasthop_tcp::Config, congestion: Congestion) {
+/// Sets the congestion control of a TCP, with its slow start in Linux.
+fn set_congestion(tcp: &mut lasthop_tcp::Config, congestion: Congestion) {
     tcp.congestion = congestion;
     if tcp.slow_start == SlowStart::Hystart {
         tcp.slow_start = congestion.slow_start_in_linux();
     }
 }
 
-/// A flow of the case in the world.
-struct Followed {
+/// A flow of the case in the simulated world.
+struct SimulatedFlow {
     id: FlowId,
     start: Instant,
     size: Option<u64>,
 }
 
-/// When the senders of flows with a size could send: when their connections were established.
+/// The times at which the connections of flows with a size were established at their senders.
 #[derive(Clone, Default)]
 struct EstablishedTimes(Arc<Mutex<Vec<(FlowId, Instant)>>>);
 
 impl EstablishedTimes {
-    /// Of these flows in a world that has not run yet.
-    fn of(world: &mut World, flows: &[Followed]) -> Self {
+    /// Observes these flows in a world that has not run yet.
+    fn of(world: &mut World, flows: &[SimulatedFlow]) -> Self {
         let times = Self::default();
         if flows.iter().any(|flow| flow.size.is_some()) {
             world.observe(Box::new(times.clone()));
@@ -186,24 +186,24 @@ impl Observer for EstablishedTimes {
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
         let TraceEvent::SegmentReceived { flow, end: End::Sender, packet } = *event else { return };
-        // The answer to its SYN (RFC 9293, section 3.5).
-        let is_answer = packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN.with(TcpFlags::ACK)));
-        if is_answer && self.of_flow(flow).is_none() {
+        // The SYN-ACK (RFC 9293, section 3.5).
+        let is_syn_ack = packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN.with(TcpFlags::ACK)));
+        if is_syn_ack && self.of_flow(flow).is_none() {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push((flow, now));
         }
     }
 }
 
-/// A part of a sum; of nothing, nothing.
+/// The share of a value in the sum of all; 0 if the sum is 0.
 pub(super) fn share_of(own: f64, all: &[f64]) -> f64 {
     let sum: f64 = all.iter().sum();
     if sum > 0.0 { own / sum } else { 0.0 }
 }
 
-/// Runs to the end with `advance`, which brings a world to a time.
+/// Runs to the end with `advance`, which runs a world to a time.
 fn run(
     built: &mut Built,
-    flows: &[Followed],
+    flows: &[SimulatedFlow],
     established: &EstablishedTimes,
     [settled, end]: [Instant; 2],
     mut advance: impl FnMut(&mut Built, Instant) -> Result<(), Stopped>,
@@ -224,10 +224,10 @@ fn run(
     run_to(built, settled, Instant::ZERO)?;
     let before: Vec<u64> = flows.iter().map(|flow| built.world.outcome(flow.id).octets).collect();
     run_to(built, end, settled)?;
-    let goodput = |flow: &Followed, before: u64| {
+    let goodput = |flow: &SimulatedFlow, before: u64| {
         let outcome = built.world.outcome(flow.id);
         match flow.size {
-            // As `Transferred::goodput_bps` of a real host is counted.
+            // Defined as `Transferred::goodput_bps` of a real host.
             Some(_) => {
                 let from = established.of_flow(flow.id).unwrap_or(flow.start);
                 Measured { from, ..outcome.measured }.rate_bps(outcome.octets)
@@ -246,7 +246,7 @@ fn run(
 }
 
 /// Adds a sample of each flow that has started.
-fn sample(world: &World, flows: &[Followed], now: Instant, series: &mut [Vec<Sample>]) {
+fn sample(world: &World, flows: &[SimulatedFlow], now: Instant, series: &mut [Vec<Sample>]) {
     for (flow, series) in flows.iter().zip(series) {
         if let Some(sender) = world.sender(flow.id).filter(|_| now >= flow.start) {
             series.push(Sample::of_simulated(sender, now.since(flow.start)));

@@ -1,4 +1,4 @@
-//! Another program in the place of the gateway: a proxy that the schemes are to be compared with.
+//! Another program instead of the gateway, such as a proxy, with which the schemes are compared.
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use lasthop_linux::namespace::Namespace;
 
-/// A program that runs at the edge, in place of a scheme.
+/// A program that runs at the edge instead of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The label of its row.
@@ -18,14 +18,14 @@ pub struct Program {
     pub path: PathBuf,
 }
 
-/// A program that runs. It ends when this value does, and whatever it has started with it.
+/// A running program. When this value is dropped, the program is killed with its process group.
 #[derive(Debug)]
 pub(super) struct Running(Child);
 
 impl Program {
-    /// Starts it on a host. It is told the host's interfaces in the environment, `LASTHOP_CORE` and
-    /// `LASTHOP_RADIO`, each a list with spaces between; and it says that it is ready by a line on
-    /// standard output, for which this waits.
+    /// Starts the program on a host. The environment variables `LASTHOP_CORE` and `LASTHOP_RADIO` list the
+    /// host's interfaces, with spaces between them. Waits for a line on standard output, by which the
+    /// program reports that it is ready.
     pub(super) fn start(&self, host: &Namespace, core: &[String], radio: &[String]) -> io::Result<Running> {
         let mut command = Command::new(&self.path);
         command
@@ -34,7 +34,7 @@ impl Program {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .process_group(0);
-        // The child is where the thread is that makes it.
+        // A child process is in the namespace of the thread that starts it.
         let mut child = host.enter(move || command.spawn())??;
         let out = child.stdout.take();
         let running = Running(child);
@@ -51,7 +51,7 @@ impl Program {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The signal fails if the program has already ended.
         let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         let _ = self.0.wait();

@@ -1,4 +1,4 @@
-//! A sender at one moment: of a real host, and of the simulator.
+//! Samples of the state of senders, real and simulated.
 
 use std::io;
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lasthop_tcp::Connection;
 
-/// Linux's value of a slow start threshold that no loss has set (`TCP_INFINITE_SSTHRESH`).
+/// The slow start threshold in Linux before the first loss (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// The largest window that TCP can advertise (RFC 7323, section 2.3): a threshold that the simulator
 /// never reaches.
@@ -20,18 +20,18 @@ pub struct Sample {
     pub at: Duration,
     /// Congestion window in octets.
     pub cwnd: u64,
-    /// Slow start threshold in octets; `None` until something sets it.
+    /// Slow start threshold in octets; `None` until it is set.
     pub ssthresh: Option<u64>,
     /// Smoothed round-trip time; `None` before the first measurement.
     pub srtt: Option<Duration>,
     /// Retransmission time-out.
     pub rto: Duration,
-    /// Segments sent again so far.
+    /// Segments retransmitted so far.
     pub retransmits: u64,
 }
 
 impl Sample {
-    /// Of a sender in the simulator.
+    /// A sample of a sender in the simulator.
     pub(super) fn of_simulated(sender: &Connection, at: Duration) -> Self {
         let (flight, rtt) = (sender.flight(), sender.rtt());
         Self {
@@ -44,7 +44,7 @@ impl Sample {
         }
     }
 
-    /// Of a socket (`TCP_INFO`, whose windows count segments).
+    /// A sample of a socket (`TCP_INFO`, whose windows count segments).
     pub(super) fn of_real(stream: &TcpStream, at: Duration) -> io::Result<Self> {
         let info = tcp_info(stream)?;
         let octets = |segments: u32| u64::from(segments) * u64::from(info.tcpi_snd_mss);
@@ -60,7 +60,7 @@ impl Sample {
     }
 }
 
-/// Segments that a socket's TCP sent again.
+/// Segments that a socket's TCP retransmitted.
 pub(super) fn retransmits(stream: &TcpStream) -> io::Result<u64> {
     Ok(tcp_info(stream)?.tcpi_total_retrans.into())
 }
@@ -70,7 +70,7 @@ fn tcp_info(stream: &TcpStream) -> io::Result<libc::tcp_info> {
     // SAFETY: `tcp_info` is plain integers, for which zeros are a value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` octets to `info`, which has so many.
+    // SAFETY: the kernel writes at most `len` octets to `info`, which has that size.
     let result = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

@@ -1,5 +1,5 @@
-//! What a session of a trial came to, between real hosts and in the simulator: the same figures of
-//! both, from the same books.
+//! The results of a session of a trial, between real hosts and in the simulator: the same figures, from the
+//! same accounting.
 
 use lasthop_scenario::session_figures::{StreamFigures, Transactions};
 use lasthop_scenario::{Scenario, SessionModel};
@@ -65,7 +65,7 @@ pub struct SessionFigures {
 }
 
 impl SessionFigures {
-    /// The figures of a session, wherever it ran.
+    /// The figures of a session, real or simulated.
     pub(super) fn of(scenario: &Scenario, session: &SessionModel, outcome: &SessionOutcome) -> Self {
         let ends = [session.client, session.server].map(|node| &scenario.nodes[node].name);
         let (transactions, call) = match &outcome.result {

@@ -15,7 +15,7 @@ use super::site::Site;
 use super::timetable::Timetable;
 use super::{call, dialogue};
 
-/// A session that is to be held.
+/// A session before it starts.
 pub(super) enum Conversation<'a> {
     /// Over TCP.
     Dialogue(Box<dialogue::Conversation<'a>>),
@@ -24,7 +24,7 @@ pub(super) enum Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Holds it, on the calling thread, which ends with it.
+    /// Runs the session on the calling thread, which must end after it.
     pub(super) fn run(self) -> io::Result<SessionOutcome> {
         match self {
             Self::Dialogue(dialogue) => dialogue.run(),
@@ -33,7 +33,7 @@ impl Conversation<'_> {
     }
 }
 
-/// The sessions of a case, in order; `zero` is when its emulator began.
+/// The sessions of a case, in order; `zero` is the start of its emulator.
 pub(super) fn of_case<'a>(
     scenario: &'a Scenario,
     case: &'a Case,

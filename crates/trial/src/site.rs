@@ -1,4 +1,4 @@
-//! A scenario's nodes as hosts of this machine: a network namespace each, joined by emulated links.
+//! A scenario's nodes as hosts on this machine: each is a network namespace, and emulated links join them.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,14 +10,14 @@ use lasthop_sim::NodeKind;
 use super::error::TrialError;
 use lasthop_linux::namespace::Namespace;
 
-/// More nodes than this are no demonstration.
+/// The maximum number of nodes.
 const MOST_NODES: usize = 50;
-/// A link's number is the third octet of its hosts' addresses.
+/// The maximum number of links: a link's number is the third octet of its hosts' addresses.
 const MOST_LINKS: usize = 1 << u8::BITS;
 /// The kernel's limit is 15 characters and a zero (`IFNAMSIZ`).
 const LONGEST_DEVICE_NAME: usize = 15;
 
-/// Which host a node is, how it is called there, and where its packets go.
+/// The hosts of a scenario's nodes, and their addresses.
 pub struct Site {
     /// Hosts by the index of their node.
     pub hosts: Vec<Namespace>,
@@ -52,11 +52,11 @@ pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
     })
 }
 
-/// The name of a link's device on both its hosts: the link's name, or its number where that
-/// cannot be.
+/// The name of a link's device on both of its hosts: the link's name, or its number if the name is not
+/// valid for a device.
 pub fn device_name(link: &LinkModel, index: usize) -> String {
     let name = link.name();
-    // A dot in a device's name is a step of its sysctl's.
+    // A dot in a device's name would be a separator in the names of its sysctls.
     if name.len() <= LONGEST_DEVICE_NAME && name != "lo" && !name.contains('.') {
         name.to_owned()
     } else {
@@ -64,7 +64,7 @@ pub fn device_name(link: &LinkModel, index: usize) -> String {
     }
 }
 
-/// Checks that there are hosts and addresses for all of it.
+/// Checks that there are enough hosts and addresses.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     let counts = [("nodes", scenario.nodes.len(), MOST_NODES), ("links", scenario.links.len(), MOST_LINKS)];
     match counts.into_iter().find(|(_, count, most)| count > most) {
@@ -76,7 +76,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     }
 }
 
-/// The one node where an agent can sit: the router between wires and a wireless hop.
+/// The only node that can have an agent of the gateway: the router between wired links and a wireless hop.
 pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
     let mut edges = (0..scenario.nodes.len())
         .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
@@ -98,7 +98,7 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
 }
 
 impl Site {
-    /// A namespace for each node; their devices are still to come.
+    /// A namespace for each node, still without devices.
     pub fn new(scenario: &Scenario) -> Result<Self, TrialError> {
         check(scenario)?;
         let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
@@ -110,20 +110,19 @@ impl Site {
         Ok(Self { hosts, addresses })
     }
 
-    /// The address by which others know a node.
+    /// The address of a node for others: that on its first link.
     pub fn address(&self, node: usize) -> IpAddr {
         self.addresses[node].first().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |(_, address)| *address)
     }
 
-    /// Gives the devices, which are there now, their addresses, and every node a way to every link.
+    /// Configures the addresses of the devices, which must exist, and a route from every node to every link.
     pub fn configure(&self, scenario: &Scenario) -> Result<(), TrialError> {
         for (node, host) in self.hosts.iter().enumerate() {
             let mut commands = Vec::new();
             for end in ends(scenario).filter(|end| end.node == node) {
                 let device = device_name(&scenario.links[end.link], end.link);
                 commands.push(format!("address add {}/24 dev {device}", address(end)));
-                // The emulator delivers whatever comes in at the other end: nobody has to be asked
-                // for.
+                // The emulator delivers every frame to the other end, so that ARP is not needed.
                 commands.push(format!("link set {device} arp off up"));
             }
             let next_hops = next_hops(scenario, node);
@@ -131,7 +130,7 @@ impl Site {
                 if model.ends.0 == node || model.ends.1 == node {
                     continue;
                 }
-                // Either end will do: the way to the farther one leads over the nearer.
+                // Either end serves: the path to the farther one leads through the nearer.
                 let gateway = [model.ends.0, model.ends.1].into_iter().find_map(|end| next_hops[end]);
                 if let Some(gateway) = gateway {
                     commands.push(format!("route add 10.77.{link}.0/24 via {gateway}"));
@@ -148,12 +147,12 @@ impl Site {
     }
 }
 
-/// `10.77.LINK.1` and `.2`; [`check`] has seen to it that the link's number is an octet.
+/// `10.77.LINK.1` or `.2`; [`check`] requires that the link's number is an octet.
 fn address(end: End) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 77, end.link as u8, 1 + end.place as u8))
 }
 
-/// The address of the neighbour that leads to each node, by the fewest hops.
+/// The address of the next hop to each node on a path with the fewest hops.
 fn next_hops(scenario: &Scenario, from: usize) -> Vec<Option<IpAddr>> {
     let mut next_hops = vec![None; scenario.nodes.len()];
     let mut queue = VecDeque::from([from]);

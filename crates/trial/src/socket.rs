@@ -1,6 +1,6 @@
-//! Sockets of a trial's hosts, and what their errors mean.
+//! Sockets of a trial's hosts, and the meaning of their errors.
 
-#![expect(unsafe_code, reason = "rustix does not ask a socket when a datagram came")]
+#![expect(unsafe_code, reason = "rustix has no SIOCGSTAMPNS")]
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -13,11 +13,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use lasthop_linux::namespace::Namespace;
 
-/// Begins to open a connection from the calling thread's namespace; it does not wait for it. A lost
-/// SYN is the kernel's to send again.
+/// Begins to open a connection from the calling thread's namespace, without waiting for the handshake.
 ///
-/// It has its congestion control before it is there: one that replaces another later inherits what
-/// the other has set. After BBR, where that is the kernel's default, CUBIC and Reno would pace.
+/// The congestion control is set before the handshake, because a later one inherits settings of the kernel's
+/// default: after BBR, CUBIC and Reno would pace.
 pub(super) fn open(to: SocketAddr, congestion: &str) -> io::Result<TcpStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -29,7 +28,7 @@ pub(super) fn open(to: SocketAddr, congestion: &str) -> io::Result<TcpStream> {
     }
 }
 
-/// A socket that listens on a host, and does not wait. Port 0 is one that is free there.
+/// A non-blocking listening socket on a host. Port 0 stands for a free one.
 pub(super) fn listen(
     on: &Namespace,
     address: IpAddr,
@@ -43,35 +42,36 @@ pub(super) fn listen(
     Ok(listener)
 }
 
-/// Nothing was to be had in time.
-pub(super) fn is_patience(error: &io::Error) -> bool {
+/// Whether nothing could be read or written before the time-out.
+pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// The other end has gone; what counts is what it got.
-pub(super) fn is_hang_up(error: &io::Error) -> bool {
+/// Whether the other end has closed or reset the connection.
+pub(super) fn is_closed_by_peer(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted)
 }
 
-/// Has a socket reset its connection when it is closed, so that nothing lingers.
+/// Makes a socket reset its connection when it is closed.
 pub(super) fn abort_on_close(stream: &TcpStream) {
-    // It only hastens the end.
+    // On failure the connection only ends later.
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }
 
-/// Nothing to be had from a UDP socket now, or an ICMP error that came back for an earlier datagram.
-pub(super) fn is_passing(error: &io::Error) -> bool {
+/// Whether a UDP socket has nothing to read now, cannot accept a datagram, or reports an ICMP error for an
+/// earlier datagram.
+pub(super) fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted | ErrorKind::ConnectionRefused
     ) || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EHOSTUNREACH | libc::ENETUNREACH))
 }
 
-/// When the datagram came in that was read last from a socket, by the time of day; `None` if the kernel
-/// did not note it. It does so from the first question on (socket(7)).
+/// The time of day at which the last datagram that was read from a socket arrived; `None` if the kernel has
+/// not recorded it. The kernel records arrivals after the first call (socket(7)).
 pub(super) fn arrival(socket: &UdpSocket) -> Option<Duration> {
     /// `SIOCGSTAMPNS_OLD` of Linux's `asm-generic/sockios.h`.
-    const ASK: u32 = 0x8907;
+    const SIOCGSTAMPNS_OLD: u32 = 0x8907;
     /// `struct __kernel_old_timespec`.
     #[repr(C)]
     struct Time {
@@ -80,7 +80,8 @@ pub(super) fn arrival(socket: &UdpSocket) -> Option<Duration> {
     }
     let mut time = Time { seconds: 0, nanos: 0 };
     // SAFETY: the request writes one structure of this layout.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), ASK as _, std::ptr::from_mut(&mut time)) };
+    let result =
+        unsafe { libc::ioctl(socket.as_raw_fd(), SIOCGSTAMPNS_OLD as _, std::ptr::from_mut(&mut time)) };
     let seconds = u64::try_from(time.seconds).ok().filter(|_| result == 0)?;
     Some(Duration::new(seconds, u32::try_from(time.nanos).ok()?))
 }

@@ -25,31 +25,31 @@ pub struct StationUse {
     pub awake_share: Option<f64>,
 }
 
-/// A station's place in the model, and what it is called.
-pub(super) struct Seat {
+/// A station of the world, with the names of its cell and its node.
+pub(super) struct NamedStation {
     wlan: WlanId,
     station: StationId,
     names: [String; 2],
 }
 
 /// Every station.
-pub(super) fn seats(scenario: &Scenario, wlans: &[BuiltWlan]) -> Vec<Seat> {
-    let seats = scenario.wlans.iter().zip(wlans).flat_map(|(model, built)| {
-        model.stations.iter().zip(&built.stations).map(|(station, id)| Seat {
+pub(super) fn list(scenario: &Scenario, wlans: &[BuiltWlan]) -> Vec<NamedStation> {
+    let stations = scenario.wlans.iter().zip(wlans).flat_map(|(model, built)| {
+        model.stations.iter().zip(&built.stations).map(|(station, id)| NamedStation {
             wlan: built.wlan,
             station: *id,
             names: [model.name.clone(), scenario.nodes[station.node].name.clone()],
         })
     });
-    seats.collect()
+    stations.collect()
 }
 
-/// What they have had so far.
-pub(super) fn look(world: &World, seats: Vec<Seat>) -> Vec<StationUse> {
-    let seats = seats.into_iter();
+/// The use of the air by these stations so far.
+pub(super) fn used(world: &World, stations: Vec<NamedStation>) -> Vec<StationUse> {
     let seconds = world.now().as_secs_f64();
-    seats
-        .map(|Seat { wlan, station, names: [cell, name] }| {
+    stations
+        .into_iter()
+        .map(|NamedStation { wlan, station, names: [cell, name] }| {
             let used = world.radio_use(wlan, station);
             let awake_s = used.awake.map(|awake| awake.as_secs_f64());
             StationUse {
@@ -66,8 +66,8 @@ pub(super) fn look(world: &World, seats: Vec<Seat>) -> Vec<StationUse> {
         .collect()
 }
 
-/// The part of the run in which a flow's host was awake: the first of its ends that is in power-save
-/// mode. `None` if neither is.
+/// The share of the run for which the first end of a flow in power-save mode was awake; `None` if neither end
+/// is in power-save mode.
 pub(super) fn awake_share(scenario: &Scenario, flow: &FlowModel, stations: &[StationUse]) -> Option<f64> {
     [flow.from, flow.to].iter().find_map(|node| {
         let name = &scenario.nodes[*node].name;

@@ -1,4 +1,4 @@
-//! When a session runs, by the clock of the model between its hosts.
+//! The times of a session, by the clock of the emulated model.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,23 +9,23 @@ use lasthop_sim::Measured;
 use super::wait;
 use lasthop_linux::clock;
 
-/// When a session runs. But for `zero`, times are those of the model.
+/// The times of a session. Except for `zero`, they are times of the model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timetable<'a> {
-    /// The machine's time when the model's began.
+    /// The machine's time at the start of the model.
     pub(super) zero: Instant,
-    /// When the session starts.
+    /// The start of the session.
     pub(super) start: Instant,
-    /// When it stops: nothing new is begun from then on. At the end of the run at the latest.
+    /// The time from which nothing new is started; at most the end of the run.
     pub(super) stop: Instant,
-    /// When the run ends.
+    /// The end of the run.
     pub(super) end: Instant,
-    /// Set when the user wants it to end early.
+    /// Set when the user interrupts the run.
     pub(super) interrupted: &'a AtomicBool,
 }
 
 impl Timetable<'_> {
-    /// The model's time.
+    /// The current time of the model.
     pub(super) fn now(&self) -> Instant {
         Instant::ZERO + clock::now().since(self.zero)
     }
@@ -35,15 +35,15 @@ impl Timetable<'_> {
         wait::until(self.zero + self.start.since(Instant::ZERO), self.interrupted);
     }
 
-    /// Whether the user wants it to end.
+    /// Whether the user has interrupted the run.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// How long to wait for the first of some times, or for the next look at what the user wants.
+    /// The time until the first of these times, or until the next check for an interruption.
     pub(super) fn until_first(&self, times: impl IntoIterator<Item = Instant>) -> Duration {
         let now = self.now();
-        times.into_iter().map(|time| time.since(now)).fold(wait::LOOK, Duration::min)
+        times.into_iter().map(|time| time.since(now)).fold(wait::CHECK_INTERVAL, Duration::min)
     }
 
     /// The time from its start to `end`.

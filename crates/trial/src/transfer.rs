@@ -1,4 +1,4 @@
-//! A TCP transfer between two hosts, over the kernel's own TCP.
+//! A transfer between two hosts over the kernel's TCP.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,70 +12,69 @@ use rustix::net::sockopt::{socket_error, tcp_congestion};
 
 use super::pattern::{self, PIECE};
 use super::sample::{Sample, retransmits};
-use super::socket::{self, abort_on_close, is_hang_up, is_patience};
-use super::wait::{LOOK, pause, timespec};
+use super::socket::{self, abort_on_close, is_closed_by_peer, is_timeout};
+use super::wait::{CHECK_INTERVAL, pause, timespec};
 use lasthop_linux::clock::now;
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::processor::KeptWaiting;
 
-/// Each transfer is a connection of its own: its octets are those of one stream.
+/// The stream of the pattern: each transfer has its own connection.
 const STREAM: u64 = 0;
 
-/// A transfer to be made.
+/// A transfer before it starts.
 pub struct Transfer<'a> {
     /// The host that sends, and its address.
     pub from: (&'a Namespace, IpAddr),
     /// The host that receives, and its address.
     pub to: (&'a Namespace, IpAddr),
-    /// Whether the receiver opens the connection, as one does who downloads.
+    /// Whether the receiver opens the connection, as for a download.
     pub receiver_opens: bool,
-    /// The port of the host that does not.
+    /// The port on which the other host listens.
     pub port: u16,
     /// The sender's congestion control.
     pub congestion: String,
-    /// Octets to transfer; as many as there is time for if `None`.
+    /// Octets to transfer; `None` to send until `end`.
     pub size: Option<u64>,
-    /// From when on what arrives counts towards the goodput; only without a size.
+    /// The time from which received octets count toward the goodput; only without a size.
     pub settled: Instant,
-    /// When it ends, whole or not.
+    /// The end of the transfer, complete or not.
     pub end: Instant,
-    /// How often to look at the sender; never if `None`.
+    /// The interval of samples of the sender; `None` without samples.
     pub sample_every: Option<Duration>,
-    /// Set by whoever wants it to end early.
+    /// Set to end the transfer early.
     pub stop: &'a AtomicBool,
 }
 
 /// The result of a transfer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transferred {
-    /// Octets that the receiver got.
+    /// Octets that the receiver received.
     pub octets: u64,
-    /// Octets a second times eight. Without a size, of what arrived once it had settled; with a size, from
-    /// the moment when the sender could send, its connection being established, to the last octet, or to
-    /// the end. The handshake does not count: who opens the connection decides how long the sender waits
-    /// for it.
+    /// Goodput in bits per second. Without a size, that of the octets after `settled`. With a size, that from
+    /// the establishment of the connection at the sender to the last octet or to the end. The handshake
+    /// does not count, because the sender's wait for it depends on which host opens the connection.
     pub goodput_bps: f64,
-    /// From the opening, handshake included, to the last octet; `None` if there was no size, or not time
-    /// enough.
+    /// The time from the opening, including the handshake, to the last octet; `None` without a size, or if
+    /// the transfer did not complete.
     pub completion: Option<Duration>,
-    /// How the thread of the sender or of the receiver waited for a processor, whichever waited longer;
-    /// `None` where the kernel does not say.
+    /// The waits for a processor of the thread that waited longer, the sender's or the receiver's; `None` if
+    /// the kernel does not report them.
     pub kept_waiting: Option<KeptWaiting>,
-    /// Segments that the sender's TCP sent again.
+    /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,
-    /// Every octet was the one that was sent there.
+    /// Whether every octet arrived as it was sent.
     pub intact: bool,
-    /// The sender over time, if asked for.
+    /// Samples of the sender, if requested.
     pub series: Vec<Sample>,
 }
 
 /// The result at the sender's end.
 struct Sent {
-    /// When the connection was there, and the first octet could go.
+    /// The time at which the connection was established, and the first octet could be sent.
     began: Instant,
-    /// Segments that its TCP sent again.
+    /// Segments that its TCP retransmitted.
     retransmits: u64,
-    /// Over time, if asked for.
+    /// Samples of the sender, if requested.
     series: Vec<Sample>,
 }
 
@@ -83,16 +82,16 @@ struct Sent {
 struct Received {
     octets: u64,
     intact: bool,
-    /// When the last octet came; `None` if not all of them did.
+    /// The time of the last octet; `None` if the transfer did not complete.
     completed: Option<Instant>,
-    /// Octets and time when what arrives began to count; only without a size.
+    /// The octets received until the goodput began to count, and that time; only without a size.
     settled: Option<(u64, Instant)>,
-    /// When it stopped to receive.
+    /// The time at which it stopped receiving.
     end: Instant,
 }
 
 impl Transfer<'_> {
-    /// Runs it to its end.
+    /// Runs the transfer to its end.
     pub fn run(&self) -> io::Result<Transferred> {
         let (listening, opening) =
             if self.receiver_opens { (self.from, self.to) } else { (self.to, self.from) };
@@ -101,7 +100,7 @@ impl Transfer<'_> {
         let accept = || self.accept(&listener);
         let open = || opening.0.enter(|| connect(address, &self.congestion, self.end))?;
         let begin = now();
-        // Each end works as soon as its own half of the connection is there.
+        // Each end starts as soon as the connection is established at its side.
         let (sent, received) = thread::scope(|scope| {
             let sending = scope.spawn(|| {
                 KeptWaiting::during(|| {
@@ -123,7 +122,7 @@ impl Transfer<'_> {
         Ok(Transferred { kept_waiting, ..self.transferred(begin, sent.0?, &received.0?) })
     }
 
-    /// The figures of both ends together.
+    /// The combined results of both ends.
     fn transferred(&self, begin: Instant, sent: Sent, received: &Received) -> Transferred {
         let Received { octets, intact, completed, settled, end } = *received;
         let (before, since) = match self.size {
@@ -154,7 +153,7 @@ impl Transfer<'_> {
                     return Ok(stream);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timespec(LOOK)))?;
+                    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timespec(CHECK_INTERVAL)))?;
                 }
                 Err(error) => return Err(error),
             }
@@ -167,8 +166,7 @@ impl Transfer<'_> {
         Err(io::Error::new(why.0, why.1))
     }
 
-    /// Sends until the size is reached or time is up, and looks at the sender meanwhile if that is asked
-    /// for.
+    /// Sends until the size or the end is reached, and samples the sender if requested.
     fn send(&self, stream: TcpStream, begin: Instant) -> io::Result<Sent> {
         let began = now();
         let is_over = AtomicBool::new(false);
@@ -177,7 +175,7 @@ impl Transfer<'_> {
         let watched = watched.transpose()?;
         thread::scope(|scope| {
             let watching =
-                watched.map(|(stream, every)| scope.spawn(move || watch(&stream, begin, every, over)));
+                watched.map(|(stream, every)| scope.spawn(move || samples(&stream, begin, every, over)));
             let retransmits = self.send_all(stream);
             is_over.store(true, Ordering::Relaxed);
             let series = watching.map(thread::ScopedJoinHandle::join);
@@ -186,39 +184,39 @@ impl Transfer<'_> {
         })
     }
 
-    /// Sends until the size is reached or time is up; returns how many segments were sent again.
+    /// Sends until the size or the end is reached. Returns the number of retransmitted segments.
     fn send_all(&self, mut stream: TcpStream) -> io::Result<u64> {
         debug_assert!(tcp_congestion(&stream).is_ok_and(|name| name == self.congestion));
-        stream.set_write_timeout(Some(LOOK))?;
+        stream.set_write_timeout(Some(CHECK_INTERVAL))?;
         let mut sent = 0;
         while self.size.is_none_or(|size| sent < size) && !self.over() {
             let left = self.size.map_or(usize::MAX, |size| (size - sent) as usize);
             match stream.write(pattern::octets(STREAM, sent, left)) {
                 Ok(octets) => sent += octets as u64,
-                Err(error) if is_patience(&error) => {}
-                Err(error) if is_hang_up(&error) => break,
+                Err(error) if is_timeout(&error) => {}
+                Err(error) if is_closed_by_peer(&error) => break,
                 Err(error) => return Err(error),
             }
         }
         if self.size.is_some_and(|size| sent >= size) {
             stream.shutdown(Shutdown::Write)?;
-            stream.set_read_timeout(Some(LOOK))?;
-            // The receiver closes when it has everything.
+            stream.set_read_timeout(Some(CHECK_INTERVAL))?;
+            // The receiver closes the connection after the last octet.
             while !self.over() {
                 match stream.read(&mut [0; 1]) {
-                    Err(error) if is_patience(&error) => {}
+                    Err(error) if is_timeout(&error) => {}
                     _ => break,
                 }
             }
         }
         let retransmits = retransmits(&stream);
-        // What is not sent yet is not wanted any more.
+        // Octets that have not been sent yet are discarded.
         abort_on_close(&stream);
         retransmits
     }
 
     fn receive(&self, mut stream: TcpStream) -> io::Result<Received> {
-        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_read_timeout(Some(CHECK_INTERVAL))?;
         let mut buffer = vec![0; PIECE];
         let (mut octets, mut intact) = (0, true);
         let (mut settled, mut last) = (None, None);
@@ -226,8 +224,8 @@ impl Transfer<'_> {
             let count = match stream.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => count,
-                Err(error) if is_patience(&error) => 0,
-                Err(error) if is_hang_up(&error) => break,
+                Err(error) if is_timeout(&error) => 0,
+                Err(error) if is_closed_by_peer(&error) => break,
                 Err(error) => return Err(error),
             };
             let now = now();
@@ -247,8 +245,8 @@ impl Transfer<'_> {
     }
 }
 
-/// Looks at a sender every so often until it is over, or the connection is gone.
-fn watch(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() -> bool) -> Vec<Sample> {
+/// Samples a sender at an interval until `over`, or until the connection fails.
+fn samples(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() -> bool) -> Vec<Sample> {
     let mut series = Vec::new();
     let mut next = now();
     while !over() {
@@ -260,11 +258,11 @@ fn watch(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() ->
     series
 }
 
-/// Opens a connection, and waits until it is there.
+/// Opens a connection and waits until it is established.
 fn connect(to: SocketAddr, congestion: &str, end: Instant) -> io::Result<TcpStream> {
     let stream = socket::open(to, congestion)?;
-    let patience = timespec(end.since(now()).max(LOOK));
-    if poll(&mut [PollFd::new(&stream, PollFlags::OUT)], Some(&patience))? == 0 {
+    let timeout = timespec(end.since(now()).max(CHECK_INTERVAL));
+    if poll(&mut [PollFd::new(&stream, PollFlags::OUT)], Some(&timeout))? == 0 {
         return Err(io::Error::new(ErrorKind::TimedOut, "the connection was not established in time"));
     }
     socket_error(&stream)??;
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_timed_from_when_its_sender_can_send_to_its_last_octet() {
+    fn the_goodput_of_a_file_counts_from_the_established_connection_to_its_last_octet() {
         let whole =
             Received { octets: 10_000, intact: true, completed: Some(at(250)), settled: None, end: at(300) };
         let transferred = goodput(Some(10_000), &whole);
@@ -313,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_size_what_arrives_counts_once_it_has_settled() {
+    fn without_a_size_the_goodput_counts_after_the_settling_time() {
         let received = Received {
             octets: 3_000_000,
             intact: true,
