@@ -65,16 +65,23 @@ impl Transfer {
     }
 }
 
-/// What an application writes in its turn.
+/// What an application writes.
 #[derive(Clone, Copy)]
 pub(crate) enum Written {
     Nothing,
-    /// The next octets of a stream.
-    Stream {
-        offset: u64,
-        octets: u64,
-    },
+    Stream(StreamWrite),
     Datagram,
+}
+
+/// Octets of a simulated stream, written to a connection.
+#[derive(Clone, Copy)]
+pub(crate) struct StreamWrite {
+    pub(crate) sender: ConnectionId,
+    pub(crate) stream: u32,
+    pub(crate) offset: u64,
+    pub(crate) octets: u64,
+    /// Whether the application closes the connection with them.
+    pub(crate) is_last: bool,
 }
 
 /// What it is, and how it stands.
@@ -121,11 +128,6 @@ impl Flow {
     /// Octets to send in all, if there is an end to them.
     pub const fn size(&self) -> Option<u64> {
         self.size
-    }
-
-    /// The simulated stream that it carries.
-    pub(crate) const fn stream(&self) -> u32 {
-        self.stream
     }
 
     /// Whether a run waits for it: it has a size, or is to be stopped.
@@ -188,25 +190,25 @@ impl Flow {
         let written = match &mut self.carrier {
             _ if octets == 0 => Written::Nothing,
             Carrier::Connection(transfer) => {
-                let offset = transfer.written;
+                let (sender, stream, offset) = (transfer.sender, self.stream, transfer.written);
                 transfer.written += octets;
-                Written::Stream { offset, octets }
+                Written::Stream(StreamWrite { sender, stream, offset, octets, is_last: false })
             }
             Carrier::Udp(_) => Written::Datagram,
         };
         (written, write.next)
     }
 
-    /// A bulk transfer over a connection writes all that it has, without an end more than any run can carry. Returns
-    /// how much that is; `None` for other flows.
-    pub(crate) fn write_all(&mut self) -> Option<u64> {
-        match (&self.source, &mut self.carrier) {
-            (Source::Bulk(_), Carrier::Connection(transfer)) => {
-                transfer.written = self.size.unwrap_or(1 << 60);
-                Some(transfer.written)
-            }
-            _ => None,
-        }
+    /// A bulk transfer over a connection writes all that it has; without an end, more than any run can carry.
+    /// `None` for other flows.
+    pub(crate) fn write_all(&mut self) -> Option<StreamWrite> {
+        let (Source::Bulk(_), Carrier::Connection(transfer)) = (&self.source, &mut self.carrier) else {
+            return None;
+        };
+        let octets = self.size.unwrap_or(1 << 60);
+        transfer.written = octets;
+        let is_last = transfer.opening == Opening::Handshake && self.size.is_some();
+        Some(StreamWrite { sender: transfer.sender, stream: self.stream, offset: 0, octets, is_last })
     }
 
     /// The receiving application takes a piece of data and checks that it is the piece that was
@@ -227,17 +229,19 @@ impl Flow {
         }
     }
 
-    /// The application stops.
-    pub(crate) const fn stop(&mut self, now: Instant) {
+    /// The application stops. Of a bulk transfer, the data that was not sent is left undone
+    /// ([`Self::expect`]); of another flow over a connection, all that was written is still to arrive.
+    pub(crate) fn stop(&mut self, now: Instant) {
         self.stopped_at = Some(now);
+        if let Carrier::Connection(transfer) = &mut self.carrier {
+            transfer.expected = Some(transfer.written);
+        }
     }
 
-    /// It has been stopped: of a bulk transfer, `sent` octets are still to be expected or have arrived; of
-    /// another one, all that was written.
+    /// The sender of a bulk transfer that was stopped has sent this many octets.
     pub(crate) const fn expect(&mut self, sent: u64) {
-        let is_bulk = self.is_bulk();
         if let Carrier::Connection(transfer) = &mut self.carrier {
-            transfer.expected = Some(if is_bulk { sent } else { transfer.written });
+            transfer.expected = Some(sent);
         }
     }
 

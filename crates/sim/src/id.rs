@@ -42,7 +42,11 @@ id!(
     SessionId
 );
 id!(
-    /// One of the two ends of a session's connection.
+    /// A session's dialogue.
+    DialogueId
+);
+id!(
+    /// One of the two ends of a dialogue's connection.
     ChannelEndId
 );
 id!(

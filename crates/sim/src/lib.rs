@@ -20,7 +20,7 @@
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
 //! | [`mobility`] | where stations go: random waypoints |
-//! | `hosts` | endpoints, flows and their applications; `seats`: agents |
+//! | `flows` | flows and their applications; `connections`: their endpoints; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | `sessions` | two-way applications: calls, dialogues, their connections |
 //! | [`endpoint`] | [`Endpoint`]: one end of a connection, TCP's or another transport's; `endpoints`: which one a packet is for |
@@ -40,6 +40,7 @@ pub mod capacity;
 mod cells;
 pub mod change;
 pub mod config;
+mod connections;
 pub mod counters;
 pub mod cut;
 mod cut_links;
@@ -50,7 +51,7 @@ pub mod faults;
 mod faulty_links;
 mod flight;
 pub mod flow;
-mod hosts;
+mod flows;
 pub mod id;
 mod links;
 pub mod loss;

@@ -4,8 +4,8 @@ use lasthop_link::{Due, Upcoming};
 use lasthop_packet::Instant;
 
 use crate::id::{
-    AgentId, ChannelEndId, ConnectionId, FlowId, HopId, LinkId, ManagedPipeId, MediumId, NodeId, PartyId,
-    PipeId, PortId, SessionId, WlanId,
+    AgentId, ChannelEndId, ConnectionId, DialogueId, FlowId, HopId, LinkId, ManagedPipeId, MediumId, NodeId,
+    PartyId, PipeId, PortId, SessionId, WlanId,
 };
 
 /// What can happen.
@@ -49,13 +49,13 @@ pub(crate) enum Event {
     FlowStop(FlowId),
     /// A session stops.
     SessionStop(SessionId),
-    /// A session's dialogue starts.
-    DialogueStart(SessionId),
-    /// A session's dialogue goes on.
-    DialogueDue(SessionId),
-    /// A session's dialogue has found no port for a connection.
-    DialogueRefused(SessionId),
-    /// The deadline of one end of a session's connection.
+    /// A dialogue starts.
+    DialogueStart(DialogueId),
+    /// A dialogue continues.
+    DialogueDue(DialogueId),
+    /// A dialogue has found no port for a connection.
+    DialogueRefused(DialogueId),
+    /// The deadline of one end of a dialogue's connection.
     ChannelDeadline(ChannelEndId),
     /// A packet is due from a party of a call.
     MediaDue(PartyId),

@@ -11,12 +11,15 @@
 //! | `cuts` | the links that reset or refuse TCP connections |
 //! | `timeline` | changes of links to come |
 //! | `movements` | how stations of cells move |
-//! | `hosts` | TCP endpoints, flows and their applications |
-//! | `sessions` | two-way applications: calls, dialogues and their connections |
+//! | `flows` | flows and their applications |
+//! | `connections` | the endpoints of flows; they pass what arrives to `flows` |
+//! | `sessions` | two-way applications: when they start, stop and are done |
+//! | `calls`, `dialogues` | what sessions do; the connections of dialogues |
 //! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //!
-//! Each part owns its fields, and none calls another but `transit`. What happens in one and concerns another
+//! Each part owns its fields, and none calls another but `transit`. (`connections` also calls `flows`: for each
+//! packet.) What happens in one and concerns another
 //! is a method of [`World`]: it asks one part, and leads what it answers to the next.
 //!
 //! | file | what it leads from part to part |
@@ -25,7 +28,7 @@
 //! | `forward` | a packet from node to node: out of one, into the other, and to its end |
 //! | `links` | what technologies tell: arrivals, fates, departures |
 //! | `agents`, `options` | what agents see and send; what they attach to frames |
-//! | `hosts`, `sessions` | what applications and endpoints send and receive |
+//! | `flows`, `sessions` | what applications and endpoints send and receive |
 //! | `ad_hoc` | what waits for a route, and messages about routes |
 //! | `impairments`, `changes` | packets to what links do to them; changes to the links |
 //! | `build`, `build_links`, `holdings` | making a world; what takes its memory |
@@ -35,9 +38,9 @@ mod agents;
 mod build;
 mod build_links;
 mod changes;
+mod flows;
 mod forward;
 mod holdings;
-mod hosts;
 mod impairments;
 mod links;
 mod options;
@@ -51,10 +54,11 @@ use lasthop_packet::Instant;
 
 use crate::accounts::Accounts;
 use crate::ad_hoc::AdHoc;
+use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::cut_links::CutLinks;
 use crate::faulty_links::FaultyLinks;
-use crate::hosts::Hosts;
+use crate::flows::Flows;
 use crate::id::{LinkId, NodeId};
 use crate::links::Links;
 use crate::mobility::Movements;
@@ -64,6 +68,8 @@ use crate::observe::Observer;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
 use crate::sessions::Sessions;
+use crate::sessions::calls::Calls;
+use crate::sessions::dialogues::Dialogues;
 use crate::technology::Technology;
 use crate::timeline::Timeline;
 use crate::transit::Transit;
@@ -91,8 +97,11 @@ pub struct World {
     cuts: CutLinks,
     timeline: Timeline,
     movements: Movements,
-    hosts: Hosts,
+    flows: Flows,
+    connections: Connections,
     sessions: Sessions,
+    calls: Calls,
+    dialogues: Dialogues,
     seats: Seats,
     ad_hoc: AdHoc,
     /// A run ends once all is done that ends.
@@ -195,6 +204,6 @@ impl World {
     pub fn start_measuring(&mut self) {
         let now = self.now();
         let radios = self.links.cells().radio_uses(now);
-        self.warm_up = WarmUp::new(now, self.hosts.so_far(), self.sessions.so_far(), radios);
+        self.warm_up = WarmUp::new(now, self.flows_so_far(), self.sessions_so_far(), radios);
     }
 }

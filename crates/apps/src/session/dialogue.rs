@@ -9,7 +9,6 @@ use super::config::DialogueKind;
 use super::outcome::DialogueOutcome;
 use super::pace::{Pace, Pacer};
 use super::script::{Lane, Party, Script, Step, Turn};
-use crate::durations::Durations;
 
 /// A running dialogue.
 pub struct Dialogue {
@@ -21,14 +20,9 @@ pub struct Dialogue {
     /// The time of the next call.
     due: Option<Instant>,
     is_stopped: bool,
-    times: Durations,
-    failed: u64,
-    offered: u64,
     received: u64,
-    connections: u64,
-    retransmits: u64,
-    timeouts: u64,
-    fast_retransmits: u64,
+    /// The outcome so far, without the statistics of open connections.
+    outcome: DialogueOutcome,
 }
 
 /// An event of a dialogue.
@@ -56,14 +50,8 @@ impl Dialogue {
             began: None,
             due: None,
             is_stopped: false,
-            times: Durations::default(),
-            failed: 0,
-            offered: 0,
             received: 0,
-            connections: 0,
-            retransmits: 0,
-            timeouts: 0,
-            fast_retransmits: 0,
+            outcome: DialogueOutcome::default(),
         }
     }
 
@@ -89,14 +77,14 @@ impl Dialogue {
                 if self.script.arrived(lane, at, &mut turn)
                     && let Some(began) = self.began.take()
                 {
-                    self.times.take(now.since(began));
+                    self.outcome.times.take(now.since(began));
                     self.plan_next(now, &mut wake_at, steps);
                 }
             }
             DialogueEvent::Failed => {
                 self.script.failed();
                 if self.began.take().is_some() {
-                    self.failed += 1;
+                    self.outcome.failed += 1;
                     self.plan_next(now, &mut wake_at, steps);
                 }
             }
@@ -110,8 +98,8 @@ impl Dialogue {
         }
         for step in steps.iter() {
             match step {
-                Step::Open { .. } => self.connections += 1,
-                Step::Write { octets, .. } => self.offered += octets,
+                Step::Open { .. } => self.outcome.connections += 1,
+                Step::Write { octets, .. } => self.outcome.offered += octets,
                 Step::Close { .. } | Step::Leave { .. } => {}
             }
         }
@@ -147,22 +135,11 @@ impl Dialogue {
 
     /// Adds the statistics of a connection's endpoint that has ended.
     pub const fn count(&mut self, stats: &Stats) {
-        self.retransmits += stats.retransmits;
-        self.timeouts += stats.timeouts;
-        self.fast_retransmits += stats.fast_retransmits;
+        self.outcome.count(stats);
     }
 
     /// The outcome so far, without the statistics of open connections.
     pub fn outcome(&self) -> DialogueOutcome {
-        DialogueOutcome {
-            times: self.times.clone(),
-            failed: self.failed,
-            under_way: u64::from(self.began.is_some()),
-            offered: self.offered,
-            connections: self.connections,
-            retransmits: self.retransmits,
-            timeouts: self.timeouts,
-            fast_retransmits: self.fast_retransmits,
-        }
+        DialogueOutcome { under_way: u64::from(self.began.is_some()), ..self.outcome.clone() }
     }
 }

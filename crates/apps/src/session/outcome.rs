@@ -1,5 +1,7 @@
 //! The outcome of a session.
 
+use lasthop_tcp::Stats;
+
 use crate::durations::Durations;
 use crate::measured::Measured;
 use crate::media::{CallOutcome, CallSoFar};
@@ -60,6 +62,13 @@ pub struct DialogueOutcome {
 }
 
 impl DialogueOutcome {
+    /// Adds the statistics of an endpoint of one of its connections.
+    pub const fn count(&mut self, stats: &Stats) {
+        self.retransmits += stats.retransmits;
+        self.timeouts += stats.timeouts;
+        self.fast_retransmits += stats.fast_retransmits;
+    }
+
     /// The outcome since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

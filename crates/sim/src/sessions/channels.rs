@@ -1,4 +1,4 @@
-//! The connections of sessions: opened and closed while a world runs.
+//! The connections of dialogues: opened and closed while a world runs.
 
 mod channel;
 
@@ -9,7 +9,7 @@ use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{Connection, Stats};
 
 use crate::endpoints::Endpoints;
-use crate::id::{ChannelEndId, NodeId, SessionId};
+use crate::id::{ChannelEndId, DialogueId, NodeId};
 use lasthop_apps::session::script::Lane;
 
 pub(crate) use channel::ChannelKey;
@@ -57,7 +57,7 @@ impl Channels {
     /// Adds a connection between two nodes.
     pub(super) fn add(
         &mut self,
-        (session, lane): (SessionId, Lane),
+        (dialogue, lane): (DialogueId, Lane),
         nodes: [NodeId; 2],
         addresses: [Socket; 2],
         ends: [Connection; 2],
@@ -70,7 +70,7 @@ impl Channels {
             self.slots.len() as u32 - 1
         });
         let of = &mut self.slots[slot as usize];
-        of.channel = Some(Box::new(Channel::new(session, lane, nodes, addresses, ends, stream)));
+        of.channel = Some(Box::new(Channel::new(dialogue, lane, nodes, addresses, ends, stream)));
         let key = ChannelKey { slot, generation: of.generation };
         for end in 0..2 {
             self.endpoints.add(nodes[end], (addresses[end], addresses[1 - end]), key.end(end));
@@ -124,10 +124,10 @@ impl Channels {
         if self.waiting.len() > MOST_WAITING { self.waiting.pop_front() } else { None }
     }
 
-    /// What the endpoints of a session did whose connections are still there.
-    pub(super) fn stats_of(&self, session: SessionId) -> impl Iterator<Item = Stats> {
+    /// The statistics of the endpoints of a dialogue's connections that are still there.
+    pub(super) fn stats_of(&self, dialogue: DialogueId) -> impl Iterator<Item = Stats> {
         let channels = self.slots.iter().filter_map(|slot| slot.channel.as_deref());
-        let of_it = channels.filter(move |channel| channel.session() == session);
+        let of_it = channels.filter(move |channel| channel.dialogue() == dialogue);
         of_it.flat_map(Channel::stats)
     }
 

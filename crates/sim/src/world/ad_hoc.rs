@@ -78,7 +78,7 @@ impl World {
     /// A packet that waited here leaves the network. A source that waits for it to go sends
     /// another.
     fn drop_waiting(&mut self, node: NodeId, key: PacketKey, cause: DropCause) {
-        self.hosts.left_queue(node, key, Duration::ZERO, &mut self.transit);
+        self.flows.left_queue(node, key, Duration::ZERO, &mut self.transit);
         self.drop_packet(node, key, cause);
     }
 

@@ -9,9 +9,10 @@ use thiserror::Error;
 use super::World;
 use crate::ad_hoc::AdHoc;
 use crate::config::NodeConfig;
+use crate::connections::Connections;
 use crate::cut_links::CutLinks;
 use crate::faulty_links::FaultyLinks;
-use crate::hosts::Hosts;
+use crate::flows::Flows;
 use crate::id::{LinkId, NodeId};
 use crate::links::Links;
 use crate::mobility::Movements;
@@ -20,6 +21,8 @@ use crate::nodes::Nodes;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
 use crate::sessions::Sessions;
+use crate::sessions::calls::Calls;
+use crate::sessions::dialogues::Dialogues;
 use crate::timeline::Timeline;
 use crate::transit::Transit;
 use crate::warm_up::WarmUp;
@@ -69,8 +72,11 @@ impl World {
             cuts: CutLinks::default(),
             timeline: Timeline::default(),
             movements: Movements::default(),
-            hosts: Hosts::default(),
+            flows: Flows::default(),
+            connections: Connections::default(),
             sessions: Sessions::default(),
+            calls: Calls::default(),
+            dialogues: Dialogues::default(),
             seats: Seats::default(),
             ad_hoc: AdHoc::default(),
             stops_when_done: false,

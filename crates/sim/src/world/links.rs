@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_agent::{FrameTimes, LinkEvent};
 
 use super::World;
-use super::hosts::RETRY;
+use super::flows::RETRY;
 use crate::accounts::DropCause;
 use crate::id::{LinkId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
@@ -112,14 +112,14 @@ impl World {
         key: PacketKey,
         cause: DropCause,
     ) {
-        self.hosts.left_queue(node, key, RETRY, &mut self.transit);
+        self.flows.left_queue(node, key, RETRY, &mut self.transit);
         self.drop_on_link((node, Some(link)), key, cause);
     }
 
     /// A packet leaves the queue of an interface, and goes on the air.
     #[inline]
     pub(super) fn depart(&mut self, at: At, to: Addressee, key: PacketKey, time: Duration) {
-        self.hosts.left_queue(at.0, key, time, &mut self.transit);
+        self.flows.left_queue(at.0, key, time, &mut self.transit);
         if to != Addressee::Peer {
             return;
         }

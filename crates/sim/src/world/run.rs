@@ -42,8 +42,8 @@ impl World {
 
     /// Whether all that ends is done. False if there is traffic and nothing of it ends.
     fn is_done(&self) -> bool {
-        match (self.hosts.is_waited_for(), self.sessions.is_waited_for()) {
-            (None, None) => self.hosts.flows() == 0 && self.sessions.count() == 0,
+        match (self.flows.is_waited_for(), self.sessions.is_waited_for()) {
+            (None, None) => self.flows.all().is_empty() && self.sessions.count() == 0,
             (flows, sessions) => !flows.unwrap_or(false) && !sessions.unwrap_or(false),
         }
     }
@@ -101,9 +101,9 @@ impl World {
             Event::FlowWrite(flow) => self.on_flow_write(flow),
             Event::FlowStop(flow) => self.on_flow_stop(flow),
             Event::SessionStop(session) => self.on_session_stop(session),
-            Event::DialogueStart(session) => self.tell_dialogue(session, DialogueEvent::Start),
-            Event::DialogueDue(session) => self.tell_dialogue(session, DialogueEvent::Due),
-            Event::DialogueRefused(session) => self.fail_dialogue(session),
+            Event::DialogueStart(dialogue) => self.on_dialogue_event(dialogue, DialogueEvent::Start),
+            Event::DialogueDue(dialogue) => self.on_dialogue_event(dialogue, DialogueEvent::Due),
+            Event::DialogueRefused(dialogue) => self.fail_dialogue(dialogue),
             Event::ChannelDeadline(end) => self.on_channel_deadline(end),
             Event::MediaDue(party) => self.on_media_due(party),
             Event::ReportDue(party) => self.on_report_due(party),

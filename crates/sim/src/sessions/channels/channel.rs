@@ -1,4 +1,4 @@
-//! A connection of a session, with both of its ends, and what is said over it.
+//! A connection of a dialogue, with both of its ends, and what is said over it.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use lasthop_tcp::{Connection, Stats};
 
 use crate::endpoint::AnyEndpoint;
 use crate::flow::is_piece;
-use crate::id::{ChannelEndId, NodeId, SessionId};
+use crate::id::{ChannelEndId, DialogueId, NodeId};
 use crate::schedule::{Event, LazyTimer};
 use crate::transit::Transit;
 use lasthop_apps::session::script::Lane;
@@ -27,10 +27,10 @@ impl ChannelKey {
     }
 }
 
-/// A connection of a session. End 0 is the client's.
+/// A connection of a dialogue. End 0 is the client's.
 pub(in crate::sessions) struct Channel {
-    session: SessionId,
-    /// What the session's script calls it; `None` once it does not any more.
+    dialogue: DialogueId,
+    /// What the dialogue's script calls it; `None` once it does not any more.
     lane: Option<Lane>,
     nodes: [NodeId; 2],
     addresses: [Socket; 2],
@@ -64,7 +64,7 @@ pub(in crate::sessions) struct Taken {
 
 impl Channel {
     pub(super) fn new(
-        session: SessionId,
+        dialogue: DialogueId,
         lane: Lane,
         nodes: [NodeId; 2],
         addresses: [Socket; 2],
@@ -81,19 +81,19 @@ impl Channel {
             messages: VecDeque::new(),
             is_to_close: false,
         });
-        Self { session, lane: Some(lane), nodes, addresses, ends, is_waiting: false }
+        Self { dialogue, lane: Some(lane), nodes, addresses, ends, is_waiting: false }
     }
 
-    pub(in crate::sessions) const fn session(&self) -> SessionId {
-        self.session
+    pub(in crate::sessions) const fn dialogue(&self) -> DialogueId {
+        self.dialogue
     }
 
-    /// What the session's script calls it; `None` once it does not any more.
+    /// What the dialogue's script calls it; `None` once it does not any more.
     pub(in crate::sessions) const fn lane(&self) -> Option<Lane> {
         self.lane
     }
 
-    /// The session's script calls it no more.
+    /// The dialogue's script calls it no more.
     pub(in crate::sessions) const fn leave(&mut self) {
         self.lane = None;
     }
@@ -154,7 +154,7 @@ impl Channel {
         taken
     }
 
-    /// The session gives it up: the client resets it.
+    /// The dialogue gives it up: the client resets it.
     pub(in crate::sessions) fn abort(&mut self) {
         self.lane = None;
         self.ends[0].endpoint.abort();
