@@ -8,7 +8,7 @@ use std::time::Duration;
 use lasthop_lab::bianchi::{Freezing, Saturation, measure};
 use lasthop_wifi::{PhyConfig, Rate, Standard, WlanConfig};
 
-/// An argument of the command line, if it is there and a number.
+/// An argument of the command line; `None` if it is missing or no number.
 fn argument(index: usize) -> Option<u64> {
     std::env::args().nth(index).and_then(|it| it.parse().ok())
 }
@@ -24,8 +24,8 @@ fn main() {
     let mut ns2 = b.clone();
     ns2.mac.overhead.llc = 6;
     ns2.phy.basic_rates = vec![Rate::DSSS_1];
-    // Nobody decodes anything of a collision, and EIFS does not follow; carrier sense at once; ACKs
-    // at 11 Mbit/s.
+    // No station decodes a collision, so that EIFS does not follow; no carrier-sense delay; ACKs at
+    // 11 Mbit/s.
     let [ns3_b, ns3_a] = [&b, &a].map(|base| {
         let mut config = base.clone();
         config.mac.eifs = false;
@@ -44,8 +44,8 @@ fn main() {
     ];
     for (name, base) in cases {
         for rts in [false, true] {
-            // How many slots the stations of a collision are ahead of the others; `None`: what
-            // follows from the standard's times.
+            // The number of slots by which the stations of a collision are ahead of the others; `None`:
+            // that of the standard's times.
             for ahead in [None, Some(0), Some(1), Some(2)] {
                 let mut config = base.clone();
                 if let Some(delay) = argument(2) {

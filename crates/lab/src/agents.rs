@@ -1,4 +1,4 @@
-//! What agents held and owed in a run, looked at again and again.
+//! Data at risk in agents during a run, and their memory, sampled at intervals.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::Estimate;
 
-/// A run is looked at this many times, or at intervals of [`LONGEST_INTERVAL`] if that is more often.
-const LOOKS: u32 = 1000;
+/// Samples of a run; more if they would be further apart than [`LONGEST_INTERVAL`].
+const SAMPLES: u32 = 1000;
 const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What agents held and owed in a run.
@@ -43,13 +43,13 @@ pub struct AgentLoads {
 }
 
 impl AgentLoad {
-    /// Runs a world from where it is to its end, and looks at its agents meanwhile.
+    /// Runs a world from its present time to the end of the run, and samples its agents.
     pub(crate) fn of_run(run: &mut Pieces<'_>, built: &mut Built) -> Result<Self, Stopped> {
         let scenario = run.scenario;
         let mut load = Self::default();
-        let (mut at_risk, mut looks) = (0.0, 0.0);
+        let (mut at_risk, mut samples) = (0.0, 0.0);
         let end = Instant::ZERO + scenario.duration;
-        let interval = (scenario.duration / LOOKS).clamp(Duration::from_nanos(1), LONGEST_INTERVAL);
+        let interval = (scenario.duration / SAMPLES).clamp(Duration::from_nanos(1), LONGEST_INTERVAL);
         let mut until = built.world.now();
         while until < end && built.world.now() == until {
             until = end.min(until + interval);
@@ -58,14 +58,14 @@ impl AgentLoad {
             load.owed_connections = load.owed_connections.max(owed.connections);
             load.octets_at_risk = load.octets_at_risk.max(owed.octets);
             load.memory_octets = load.memory_octets.max(built.world.octets_of_agents());
-            (at_risk, looks) = (at_risk + owed.octets as f64, looks + 1.0);
+            (at_risk, samples) = (at_risk + owed.octets as f64, samples + 1.0);
         }
-        Ok(Self { octets_at_risk_mean: at_risk / f64::max(looks, 1.0), ..load })
+        Ok(Self { octets_at_risk_mean: at_risk / f64::max(samples, 1.0), ..load })
     }
 }
 
 impl AgentLoads {
-    /// Those of some runs; `None` without any.
+    /// The loads of several runs; `None` without runs.
     pub(crate) fn of(runs: &[AgentLoad]) -> Option<Self> {
         let estimate = |of: fn(&AgentLoad) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
         Some(Self {

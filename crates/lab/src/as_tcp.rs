@@ -1,9 +1,9 @@
-//! AS-TCP: what its paper claims of uploads over one access point, each claim a row.
+//! AS-TCP: its paper's claims about uploads over one access point, each in a row.
 //!
 //! Jung, Choi, Seok, Kwon, Choi, "Augmented Split-TCP over Wireless LANs". The figures are lost; the
-//! claims are those of the text (sections IV.A to IV.E). What the paper does not say is chosen in
-//! `scenarios/uploads.toml`, as in ns-2, which the paper used: so the legs of I-TCP, too, acknowledge each
-//! segment. Every claim about I-TCP is looked at once more with the delayed ACKs of 4.3BSD.
+//! claims are those of the text (sections IV.A to IV.E). `scenarios/uploads.toml` chooses what the paper
+//! leaves open, as in ns-2, which the paper used: the legs of I-TCP, too, acknowledge each segment.
+//! Every claim about I-TCP is also checked with the delayed ACKs of 4.3BSD.
 
 use rayon::prelude::*;
 use serde_json::{Map, json};
@@ -25,17 +25,17 @@ const SCHEMES: &str = r#"schemes=[
 ]"#;
 const TCP: &str = "none";
 const I_TCP: &str = "i-tcp as in ns-2";
-/// The other choice.
+/// The alternative: delayed ACKs.
 const I_TCP_DELAYED: &str = "i-tcp as published";
 const AS_TCP: &str = "as-tcp as published";
 
 /// The schemes that AS-TCP is compared with.
 const OTHERS: [&str; 3] = [TCP, I_TCP, I_TCP_DELAYED];
 
-/// Hosts that upload: few, a moderate number, and the most.
+/// Numbers of uploading hosts: few, moderate (twice), and the maximum.
 const HOSTS: [u32; 4] = [5, 20, 40, 80];
 
-/// Packets that fit into the access point's queue.
+/// Limits of the access point's queue, in packets.
 const QUEUES: [u32; 3] = [1000, 500, 100];
 
 /// Runs the experiments of some figures.
@@ -43,7 +43,7 @@ type Part = fn(Effort, &dyn Progress) -> Result<Vec<Row>, RunError>;
 
 const PARTS: [Part; 3] = [queues, errors, power_save];
 
-/// Runs everything, with `seeds` runs behind each number; at least 2.
+/// Runs everything, with `seeds` runs for each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
     let rows: Vec<Vec<Row>> =
@@ -96,7 +96,7 @@ fn queues(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError>
     Ok(rows)
 }
 
-/// Figure 5: frames that errors take.
+/// Figure 5: frame errors.
 fn errors(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     const ABOVE: &str = "figure 5: more throughput at each error rate";
     let mut rows = Vec::new();
@@ -112,7 +112,7 @@ fn errors(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError>
     Ok(rows)
 }
 
-/// Figure 6: files that stations in power save upload.
+/// Figure 6: uploads of files by stations in power-save mode.
 fn power_save(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = Vec::new();
     for size in ["10 kB", "50 kB", "100 kB"] {
@@ -160,12 +160,12 @@ fn runs(
     Runs::under("as-tcp", SCENARIO, Setting { settings, parameters, schemes: &[] }, effort, progress)
 }
 
-/// A row about this scheme, or one beside it.
+/// The row, as an alternative if the scheme is I-TCP with delayed ACKs.
 fn of_other(scheme: &str, row: Row) -> Row {
     if scheme == I_TCP_DELAYED { row.as_alternative() } else { row }
 }
 
-/// What becomes of something from one experiment to another.
+/// The change of a quantity from one experiment to another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trend {
     Falls,
@@ -175,7 +175,7 @@ enum Trend {
 }
 
 impl Trend {
-    /// Whether a change in per cent is this.
+    /// Whether a change in percent has this trend.
     fn agrees(self, change: &Estimate) -> bool {
         let margin = change.ci95.unwrap_or(f64::INFINITY);
         match self {
@@ -208,7 +208,7 @@ fn of_change(
 ) -> Row {
     let measured = Estimate::percent_above(&to.samples(scheme, of), &from.samples(scheme, of));
     let mut parameters = to.parameters().clone();
-    // What differs: the hosts, or the settings.
+    // The hosts or the settings differ.
     let differs = from.parameters().iter().filter(|(key, value)| parameters.get(*key) != Some(value));
     let differs: Vec<_> = differs.map(|(key, value)| (format!("{key}_before"), value.clone())).collect();
     parameters.extend(differs);
@@ -234,7 +234,8 @@ fn of_change(
     Row { no_effect: without.map(|change| change.mean), no_effect_agrees: Some(agrees), ..row }
 }
 
-/// That a form of I-TCP has about what TCP has. The text has no number: a tenth more or less is ours.
+/// The claim that a form of I-TCP is about equal to TCP. The text has no number: the tolerance of a
+/// tenth is ours.
 fn similar(runs: &Runs, scheme: &str, item: &str, of: fn(&RunSummary) -> f64) -> Row {
     let measured = Estimate::percent_above(&runs.samples(scheme, of), &runs.samples(TCP, of));
     let tolerance = Reference::Range(-10.0, 10.0);
@@ -258,7 +259,7 @@ fn similar(runs: &Runs, scheme: &str, item: &str, of: fn(&RunSummary) -> f64) ->
     row.without_effect(Some(0.0))
 }
 
-/// That a scheme is almost fair. The text has no number: the bound is ours.
+/// The claim that a scheme is almost fair. The text has no number: the bound is ours.
 fn fair(runs: &Runs, scheme: &str) -> Row {
     let measured = Estimate::of(&runs.samples(scheme, fairness));
     let tolerance = Reference::Range(0.95, 1.0);
@@ -290,7 +291,7 @@ fn fairness(run: &RunSummary) -> f64 {
     run.aggregate.jain_fairness.unwrap_or(0.0)
 }
 
-/// The mean over the hosts; a file that is not done counts with the whole run.
+/// The mean completion time over the hosts; an incomplete file counts with the duration of the run.
 fn completion(run: &RunSummary) -> f64 {
     let times = run.flows.iter().map(|flow| flow.completion_s.unwrap_or(run.duration_s));
     times.sum::<f64>() / run.flows.len() as f64

@@ -1,5 +1,5 @@
-//! Saturation throughput of the distributed coordination function on paper: Bianchi's model and its
-//! refinements, and the simulator beside it.
+//! Saturation throughput of the distributed coordination function: Bianchi's model and its
+//! refinements, and the simulator's result.
 //!
 //! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC
 //! 18(3), 2000. Finite retry limits: H. Wu et al., "Performance of Reliable Transport Protocol over
@@ -8,10 +8,10 @@
 //! Vehicular Technology 59(3), 2010. The chains are written as renewal processes here: mean
 //! attempts over mean slots.
 //!
-//! The refinement: a back-off that was frozen has at least one slot left, so that the slot right
-//! after a busy period belongs to those who transmitted in it and have drawn 0. A station that
-//! succeeds goes on alone with probability `1/W0`, in a train of frames; otherwise its draw is
-//! uniform over one slot less than the window.
+//! The refinement: a frozen back-off has at least one slot left, so that only stations that
+//! transmitted in a busy period, and have drawn 0, transmit in the slot right after it. A station
+//! that succeeds transmits again alone with probability `1/W0`, in a train of frames; otherwise its
+//! draw is uniform over one slot less than the window.
 
 pub mod reproduction;
 
@@ -32,33 +32,33 @@ pub struct Saturation {
     pub success: f64,
     /// Seconds of a collision, EIFS included.
     pub collision: f64,
-    /// Seconds by which the stations that collided may begin to count before the others: `EIFS -
-    /// DIFS - ACKTimeout`, or 0.
+    /// Seconds by which the stations that collided may begin to count slots before the others:
+    /// `EIFS - DIFS - ACKTimeout`, or 0.
     pub head_start: f64,
-    /// CWmin: draws are from 0 to it.
+    /// CWmin: draws are from 0 to CWmin.
     pub cw_min: u32,
     /// CWmax.
     pub cw_max: u32,
     /// Slots by which the longest draw falls short of CW: 0; 1 in ns-2, which draws from 0 to CW -
     /// 1.
     pub short_of_cw: u32,
-    /// Transmissions of a frame at most; `None` for no limit.
+    /// Maximum number of transmissions of a frame; `None` for no limit.
     pub attempts: Option<u32>,
-    /// Bits that a frame carries.
+    /// Payload of a frame, in bits.
     pub payload: f64,
 }
 
-/// Which version of the model.
+/// The version of the model: whether a busy slot decrements back-offs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freezing {
-    /// Bianchi 2000: a back-off goes on by one in a busy slot, too.
+    /// Bianchi 2000: a busy slot decrements them.
     Counts,
     /// It does not (see the module's documentation).
     Stops,
 }
 
 impl Saturation {
-    /// For a cell in which all stations hear each other, and packets of `octets`.
+    /// The parameters of a cell in which all stations hear each other, for packets of `octets`.
     pub fn of(config: &WlanConfig, stations: u32, octets: u32) -> Self {
         let (phy, mac) = (&config.phy, &config.mac);
         let mpdu = octets + mac.overhead.octets();
@@ -88,7 +88,7 @@ impl Saturation {
         }
     }
 
-    /// Bits a second.
+    /// The throughput in bits per second.
     pub fn throughput(&self, freezing: Freezing) -> f64 {
         // The fixed point is unique: bisect on the probability that a station transmits in a slot.
         let (mut low, mut high) = (0.0, 1.0);
@@ -103,13 +103,13 @@ impl Saturation {
         1.0 - libm::pow(1.0 - tau, f64::from(self.stations) - 1.0)
     }
 
-    /// The window of an attempt, counted from 0.
+    /// The contention window of an attempt; attempts are counted from 0.
     fn window(&self, attempt: u32) -> f64 {
         let cw = (u64::from(self.cw_min) + 1) << attempt.min(20);
         (cw.min(u64::from(self.cw_max) + 1) - u64::from(self.short_of_cw)) as f64
     }
 
-    /// Slots after a collision that only its stations can transmit in.
+    /// Slots after a collision in which only its stations can transmit.
     fn slots_of_colliders(&self) -> f64 {
         libm::floor(self.head_start / self.slot) + 1.0
     }
@@ -117,7 +117,7 @@ impl Saturation {
     /// For a collision probability: the probability that a station transmits in a slot, and that a
     /// station whose transmission collided transmits again at once.
     fn chain(&self, p: f64, freezing: Freezing) -> (f64, f64) {
-        // Beyond 200 attempts nothing is left but at certain collision.
+        // After 200 attempts the rest is negligible, unless each attempt collides.
         let attempts = self.attempts.unwrap_or(200);
         let own_slots = self.slots_of_colliders();
         // The first attempt follows a success, or another station's: one slot.
@@ -159,8 +159,8 @@ impl Saturation {
             }
         };
         let frames = success * train + at_once * train;
-        // Who transmits at once does so before EIFS is over, in the mean in the middle of the slots
-        // of its own.
+        // A station that transmits at once does so before EIFS is over, on average in the middle of
+        // the colliders' own slots.
         let saved = self.head_start - (self.slots_of_colliders() - 1.0) / 2.0 * self.slot;
         let time =
             idle * self.slot + success * after + frames * self.success + collision * (self.collision + after)
@@ -169,8 +169,8 @@ impl Saturation {
     }
 }
 
-/// The simulator's saturation throughput in bits a second: `stations` send packets of `octets` to
-/// one that only receives.
+/// The simulator's saturation throughput in bits per second: `stations` send packets of `octets` to
+/// a station that only receives.
 pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, seed: u64) -> f64 {
     let mut wlan = Wlan::new(config.clone(), seed);
     let sink = wlan.add_station(&StationConfig::default());

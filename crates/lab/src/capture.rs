@@ -1,4 +1,4 @@
-//! A run as a pcapng file: what `tcpdump` would see at every interface of every link.
+//! A run as a pcapng file: the packets that `tcpdump` would see at each interface of each link.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,20 +9,21 @@ use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::Built;
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
-/// Writes each packet as it leaves through or comes in at an interface, with real octets and
-/// checksums. What is dropped or lost is seen leaving and not coming in; it is written once more at an
-/// interface named `dropped`, when that happens, with a comment such as `base:air: queue full`. A packet
-/// that a link has made comes in with a comment.
+/// Writes each packet that leaves through an interface or arrives at one, with real octets and
+/// checksums. A dropped or lost packet leaves and does not arrive; it is written again at an interface
+/// named `dropped`, at the time of the drop, with a comment such as `base:air: queue full`. A packet
+/// that a link has made arrives with a comment.
 pub struct Capture {
-    /// Until the run is over.
+    /// `None` after the run.
     writer: Option<PcapngWriter<ResultFile>>,
-    /// From then on.
-    whole: Option<ResultFile>,
+    /// The complete file, after the run.
+    complete: Option<ResultFile>,
     interfaces: BTreeMap<(NodeId, LinkId), u32>,
-    /// Names of interfaces, and of nodes for what is dropped at none of them.
+    /// The names of the interfaces.
     names: Vec<String>,
+    /// The names of the nodes, for packets that are dropped at no interface.
     nodes: BTreeMap<NodeId, String>,
-    /// Packets that links have made, until they come in.
+    /// Packets that links have made and that have not arrived yet.
     made_by_links: Vec<((NodeId, LinkId), Packet)>,
     failed: Option<io::Error>,
 }
@@ -30,8 +31,8 @@ pub struct Capture {
 /// The comment on a reset that comes out of a link.
 const MADE_BY_LINK: &str = "made by the link: its connection is cut";
 
-/// Packets of links that may be awaited: one that is missed in an emulation does not come in.
-const MOST_MADE: usize = 1000;
+/// Maximum length of `made_by_links`: a packet that is lost in an emulation never arrives.
+const MAX_MADE_BY_LINKS: usize = 1000;
 
 impl Capture {
     /// Captures at both ends of each link of a world; interfaces are named `NODE:LINK`.
@@ -50,7 +51,7 @@ impl Capture {
         let nodes = built.nodes.iter().map(|node| (*node, built.world.node_name(*node).to_owned())).collect();
         Ok(Self {
             writer: Some(writer),
-            whole: None,
+            complete: None,
             interfaces,
             names,
             nodes,
@@ -72,7 +73,7 @@ impl Capture {
         }
     }
 
-    /// Writes a packet that comes in. No end has sent one that a link has made: the comment says so.
+    /// Writes a packet that arrives, with a comment if a link has made it: no host has sent it.
     fn write_in(&mut self, at: (NodeId, LinkId), now: Instant, packet: &Packet) -> io::Result<()> {
         let is_it = |(place, made): &((NodeId, LinkId), Packet)| *place == at && made == packet;
         let Some(made) = self.made_by_links.iter().position(is_it) else {
@@ -87,7 +88,7 @@ impl Capture {
         }
     }
 
-    /// Where and why a packet is dropped.
+    /// The place and the cause of a drop.
     fn comment(&self, (node, link): (NodeId, Option<LinkId>), cause: DropCause) -> String {
         let interface = link.and_then(|link| self.interfaces.get(&(node, link)));
         let place = match interface.and_then(|number| self.names.get(*number as usize)) {
@@ -110,7 +111,7 @@ impl Observer for Capture {
             }
             TraceEvent::InterfaceIn { node, link, packet } => self.write_in((*node, *link), now, packet),
             TraceEvent::MadeByLink { node, link, packet } => {
-                if self.made_by_links.len() == MOST_MADE {
+                if self.made_by_links.len() == MAX_MADE_BY_LINKS {
                     self.made_by_links.remove(0);
                 }
                 self.made_by_links.push(((*node, *link), (*packet).clone()));
@@ -123,7 +124,7 @@ impl Observer for Capture {
             _ => Ok(()),
         };
         if let Err(error) = written {
-            // The first failure is the one to report; there is no use in going on.
+            // The first failure is reported; nothing more is written.
             self.failed = Some(error);
             self.writer = None;
         }
@@ -134,13 +135,13 @@ impl Observer for Capture {
             return Err(error);
         }
         if let Some(writer) = self.writer.take() {
-            self.whole = Some(writer.finish()?);
+            self.complete = Some(writer.finish()?);
         }
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.flush()?;
-        self.whole.take().map_or(Ok(()), ResultFile::finish)
+        self.complete.take().map_or(Ok(()), ResultFile::finish)
     }
 }

@@ -4,11 +4,11 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`published`] | the three tables |
-//! | [`network`] | the network, and what is assumed of it |
+//! | [`network`] | the network, and the assumptions about it |
 //! | [`claims`] | the numbers and claims of a row, with verdicts |
 //!
-//! Hand-off times, the tables' last column, come with the hand-off. Table 4 is lost, but for its
-//! caption: `benches/edge-costs.sh` measures what it was about.
+//! Not here: hand-off times, the tables' last column. Of table 4 only the caption is known:
+//! `benches/edge-costs.sh` measures the costs that it names.
 
 pub mod claims;
 pub mod network;
@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::reproduce::Row;
 use crate::run::RunError;
 
-/// Runs everything, with `seeds` runs behind each number; at least 2.
+/// Runs everything, with `seeds` runs for each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     rows(&published::settings(), Effort { seeds: seeds.max(2), duration: None }, progress)
 }
@@ -36,7 +36,7 @@ fn rows(
         Ok(claims::rows(setting, &runs))
     });
     let rows: Vec<Vec<Row>> = rows.collect::<Result<_, RunError>>()?;
-    // The numbers first, as the tables have them; then what is claimed.
+    // The numbers first, in the order of the tables; then the claims.
     let (numbers, claims): (Vec<Row>, Vec<Row>) = rows.into_iter().flatten().partition(claims::is_number);
     Ok(numbers.into_iter().chain(claims).collect())
 }
@@ -47,7 +47,7 @@ mod tests {
     use crate::progress::Silent;
 
     #[test]
-    fn a_short_run_comes_out_the_same_again() {
+    fn a_repeated_run_has_equal_rows() {
         let settings = published::settings();
         let effort = Effort { seeds: 2, duration: Some(5) };
         let once = || rows(&settings[..1], effort, &Silent).expect("it runs");

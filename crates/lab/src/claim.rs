@@ -11,12 +11,12 @@ use crate::reproduce::{AT_LEAST, Reference, Row};
 use crate::run::{RunError, RunSummary, run};
 use crate::stats::Estimate;
 
-/// How much is run for a number.
+/// The number and the length of the runs for one number.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Runs.
+    /// Number of runs.
     pub seeds: u64,
-    /// Simulated seconds of each, instead of the scenario's.
+    /// Simulated seconds of each run, instead of the scenario's.
     pub duration: Option<u64>,
 }
 
@@ -25,14 +25,14 @@ pub struct Effort {
 pub struct Setting {
     /// Keys with values, as after `--set`.
     pub settings: Vec<String>,
-    /// The parameters of rows that say what is set.
+    /// The settings as parameters of rows.
     pub parameters: Map<String, Value>,
-    /// Labels of the schemes that are run; all of the scenario's, if there are none.
+    /// Labels of the schemes to run; if empty, all of the scenario's.
     pub schemes: &'static [&'static str],
 }
 
 impl Setting {
-    /// One key with a value, or nothing where it is empty; rows have it as it is.
+    /// One key with a value, or none if `setting` is empty; rows have it verbatim.
     pub fn key(setting: &str) -> Self {
         if setting.is_empty() {
             return Self::default();
@@ -45,87 +45,87 @@ impl Setting {
 /// The runs of a scenario, scheme by scheme.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    /// The short name of the paper whose claims are looked at.
+    /// The short name of the paper.
     paper: &'static str,
     /// The settings of the scenario, for the rows.
     parameters: Map<String, Value>,
     schemes: Vec<(String, Vec<RunSummary>)>,
 }
 
-/// That a scheme has more, or less, of something than another.
+/// The claim that a scheme has more, or less, of a quantity than another.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Where the claim stands.
+    /// The place of the claim in the paper.
     item: &'static str,
-    /// The scheme's label in the scenario, and that of what it is compared with.
+    /// The labels of the scheme and of the one that it is compared with.
     schemes: (&'static str, &'static str),
-    /// The claim, as "goodput above Snoop's".
+    /// The claim, such as "goodput above Snoop's".
     metric: &'static str,
     /// The quantity that is compared.
     of: fn(&RunSummary) -> f64,
-    /// Which way.
-    way: Way,
-    /// By how many per cent.
+    relation: Relation,
+    /// The size of the difference.
     by: By,
 }
 
-/// Which way a claim goes.
+/// Whether the scheme has more of the quantity, or less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Relation {
     More,
     Less,
 }
 
-/// By how much one scheme has more, or less.
+/// The size of a difference, in percent.
 #[derive(Clone, Copy, Debug)]
 enum By {
-    /// By this many per cent at least, surely: the whole confidence interval lies above.
+    /// The minimum: the complete confidence interval lies above it.
     AtLeast(f64),
-    /// By about the first number of per cent; ours may lie the second away from it.
+    /// The published value and the tolerance around it.
     About(f64, f64),
-    /// By a number of per cent from the first to the second.
+    /// The range.
     Between(f64, f64),
 }
 
 impl Claim {
-    /// That a scheme has more goodput than another.
+    /// The claim that a scheme has more goodput than another.
     pub const fn more_goodput(item: &'static str, schemes: (&'static str, &'static str)) -> Self {
         Self::more(item, schemes, "more goodput", goodput)
     }
 
-    /// That a scheme has more of something than another.
+    /// The claim that a scheme has more of a quantity than another.
     pub const fn more(
         item: &'static str,
         schemes: (&'static str, &'static str),
         metric: &'static str,
         of: fn(&RunSummary) -> f64,
     ) -> Self {
-        Self { item, schemes, metric, of, way: Way::More, by: By::AtLeast(0.0) }
+        Self { item, schemes, metric, of, relation: Relation::More, by: By::AtLeast(0.0) }
     }
 
-    /// That a scheme has less of something than another.
+    /// The claim that a scheme has less of a quantity than another.
     pub const fn less(
         item: &'static str,
         schemes: (&'static str, &'static str),
         metric: &'static str,
         of: fn(&RunSummary) -> f64,
     ) -> Self {
-        Self { item, schemes, metric, of, way: Way::Less, by: By::AtLeast(0.0) }
+        Self { item, schemes, metric, of, relation: Relation::Less, by: By::AtLeast(0.0) }
     }
 
-    /// The same by this many per cent at least. Below 0 it is that a scheme is hardly worse.
+    /// The claim with a minimum difference in percent. A minimum below 0 allows a scheme to be a
+    /// little worse.
     #[must_use]
-    pub const fn by(self, least: f64) -> Self {
-        Self { by: By::AtLeast(least), ..self }
+    pub const fn by(self, min: f64) -> Self {
+        Self { by: By::AtLeast(min), ..self }
     }
 
-    /// The same by about `published` per cent, `tolerance` more or less.
+    /// The claim with a difference of `published` percent, plus or minus `tolerance`.
     #[must_use]
     pub const fn by_about(self, published: f64, tolerance: f64) -> Self {
         Self { by: By::About(published, tolerance), ..self }
     }
 
-    /// The same by a number of per cent within this range.
+    /// The claim with a difference within this range, in percent.
     #[must_use]
     pub const fn by_between(self, from: f64, to: f64) -> Self {
         Self { by: By::Between(from, to), ..self }
@@ -133,8 +133,8 @@ impl Claim {
 }
 
 impl Runs {
-    /// Runs a scenario of ours with this setting, or none where it is empty, for the claims of a
-    /// paper.
+    /// Runs a scenario of this repository for the claims of a paper, with one setting, or none if
+    /// `setting` is empty.
     pub fn of(
         paper: &'static str,
         text: &str,
@@ -145,7 +145,7 @@ impl Runs {
         Self::under(paper, text, Setting::key(setting), effort, progress)
     }
 
-    /// The same with several things set.
+    /// Runs a scenario of this repository for the claims of a paper, with several settings.
     pub fn under(
         paper: &'static str,
         text: &str,
@@ -178,19 +178,19 @@ impl Runs {
         })
     }
 
-    /// Runs that were made up.
+    /// Invented runs.
     #[cfg(test)]
     pub(crate) fn made_up(paper: &'static str, schemes: Vec<(String, Vec<RunSummary>)>) -> Self {
         Self { paper, parameters: Map::new(), schemes }
     }
 
-    /// Something of each run under a scheme; nothing if it was not run.
+    /// A quantity of each run under a scheme; empty if the scheme was not run.
     pub fn samples(&self, label: &str, of: fn(&RunSummary) -> f64) -> Vec<f64> {
         let found = self.schemes.iter().find(|(known, _)| known == label);
         found.map_or(Vec::new(), |(_, runs)| runs.iter().map(of).collect())
     }
 
-    /// The settings, as rows state them.
+    /// The settings as parameters of rows.
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.parameters
     }
@@ -199,14 +199,14 @@ impl Runs {
     pub fn row(&self, claim: &Claim) -> Row {
         let (ours, others) =
             (self.samples(claim.schemes.0, claim.of), self.samples(claim.schemes.1, claim.of));
-        let measured = match claim.way {
-            Way::More => Estimate::percent_above(&ours, &others),
-            Way::Less => Estimate::percent_below(&ours, &others),
+        let measured = match claim.relation {
+            Relation::More => Estimate::percent_above(&ours, &others),
+            Relation::Less => Estimate::percent_below(&ours, &others),
         };
         let (published, tolerance, agrees) = match claim.by {
-            By::AtLeast(least) => {
+            By::AtLeast(min) => {
                 let certain = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
-                (Reference::None, Reference::None, certain.is_some_and(|certain| certain > least))
+                (Reference::None, Reference::None, certain.is_some_and(|certain| certain > min))
             }
             By::About(published, distance) => {
                 let range = Reference::Range(published - distance, published + distance);
@@ -220,8 +220,8 @@ impl Runs {
         };
         let mut parameters = self.parameters.clone();
         parameters.insert("than".to_owned(), json!(claim.schemes.1));
-        if let By::AtLeast(least) = claim.by {
-            parameters.insert(AT_LEAST.to_owned(), json!(least));
+        if let By::AtLeast(min) = claim.by {
+            parameters.insert(AT_LEAST.to_owned(), json!(min));
         }
         let row = Row {
             paper: self.paper.to_owned(),
@@ -244,17 +244,17 @@ impl Runs {
     }
 }
 
-/// The quantity of most claims.
+/// The goodput of all flows, in bits per second: the quantity of most claims.
 pub fn goodput(run: &RunSummary) -> f64 {
     run.aggregate.goodput_bps
 }
 
-/// Expiries of the senders' timers.
+/// Expiries of the senders' retransmission timers.
 pub fn timeouts(run: &RunSummary) -> f64 {
     run.aggregate.timeouts as f64
 }
 
-/// Reductions of senders' windows, by fast retransmits and by time-outs.
+/// Reductions of the senders' windows: fast retransmits and time-outs.
 pub fn window_reductions(run: &RunSummary) -> f64 {
     (run.aggregate.fast_retransmits + run.aggregate.timeouts) as f64
 }

@@ -107,7 +107,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
     let grid: Vec<(usize, u64)> = (0..scenario.schemes.len())
         .flat_map(|scheme| scenario.seeds.iter().map(move |seed| (scheme, *seed)))
         .collect();
-    // What cannot run is found before anything does.
+    // Errors of any scheme are found before the first run.
     scenario.check_all()?;
     progress.expect(grid.len() as u64);
     let runs: Vec<RunSummary> = grid
@@ -144,8 +144,8 @@ impl ComparisonRow {
         of_sessions || self.single_flows.iter().any(|flow| flow.retransmits.is_some())
     }
 
-    /// The row of one scheme's runs; `None` without any. `baseline` is what they are compared with,
-    /// and `can_complete` whether a flow can.
+    /// The row of one scheme's runs; `None` without runs. `baseline` has the runs that they are
+    /// compared with; `can_complete` says whether a flow of the scenario can complete.
     fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>, can_complete: bool) -> Option<Self> {
         let estimate =
             |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
@@ -199,7 +199,7 @@ impl ComparisonRow {
     }
 }
 
-/// The datagrams of all flows over UDP; `None` where no flow goes over UDP.
+/// The datagrams of all flows over UDP; `None` without such flows.
 fn datagrams(runs: &[RunSummary]) -> Option<DatagramEstimates> {
     let runs = runs.iter().map(|run| Some((run.aggregate.udp_goodput_bps?, run.aggregate.datagrams?)));
     DatagramEstimates::of(&runs.collect::<Option<Vec<_>>>()?)

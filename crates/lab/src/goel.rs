@@ -6,11 +6,10 @@
 //! | [`network`] | figure 5.1 and table 5.1 as a scenario |
 //! | [`tables`] | tables 5.4 to 5.12: 45 settings, four schemes each |
 //! | [`timelines`] | figures 5.3 and 5.4, event by event |
-//! | [`claims`] | what the text and the figures' captions claim beyond the tables |
+//! | [`claims`] | the claims of the text and of the figures' captions |
 
 pub mod claims;
 pub mod network;
-mod row;
 pub mod tables;
 pub mod timelines;
 
@@ -18,7 +17,7 @@ use crate::progress::Progress;
 use crate::reproduce::Row;
 use crate::run::RunError;
 
-/// All of it, with `seeds` runs behind each number; at least 2.
+/// Runs everything, with `seeds` runs for each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let seeds: Vec<u64> = (1..=seeds.max(2)).collect();
     let cells = tables::measure(&tables::settings(), &seeds, progress)?;

@@ -1,19 +1,20 @@
 //! Kliazovich, "Cross-Layer Performance Optimization in Wireless Local Area Networks",
 //! dissertation, University of Trento 2006, chapter 3: LLE-TCP's numbers beside ours. The figures
-//! are lost; what is reproduced is what the text says of them.
+//! are lost; the numbers and claims are those of the text.
 //!
 //! | module | figures | what is in it |
 //! |---|---|---|
 //! | [`single_hop`] | 3.7 | two stations, datagrams of 100 to 1500 octets |
-//! | [`errors`] | 3.9, 3.13 | packet errors on one hop and on three, by the receiver's ACK policy |
+//! | [`errors`] | 3.9, 3.13 | packet errors on one hop and on three hops, by the receiver's ACK policy |
 //! | [`multi_hop`] | 3.10 to 3.12 | a string of one to ten hops; thirty stations that walk, and AODV |
 //! | [`infrastructure`] | 3.14 to 3.17 | a server and an access point; ten flows; two sets of five |
 //!
-//! Not here: figure 3.8 (a testbed of two laptops). Chapter 4 is another paper to the command line: [`c3tcp`].
+//! Not here: figure 3.8 (a testbed of two laptops). Chapter 4 is a paper of its own on the command
+//! line: [`c3tcp`].
 //!
-//! What the dissertation leaves open is chosen once for a group of figures, in the scenario file
-//! that the group runs, with its reason. Items with something after the figure's number are
-//! experiments with another choice; `docs/src/validation/lle-tcp.md` says what follows from them.
+//! The scenario file of a group of figures states what the dissertation leaves open, our choice and its
+//! reason. Items with a suffix after the figure's number are experiments with an alternative choice;
+//! `docs/src/validation/lle-tcp.md` has the conclusions.
 
 pub mod c3tcp;
 pub mod errors;
@@ -25,13 +26,12 @@ pub mod single_hop;
 
 use rayon::prelude::*;
 
+use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::Row;
 use crate::run::RunError;
 
-pub use experiment::Effort;
-
-/// Runs everything, with `seeds` runs behind each number; at least 2.
+/// Runs everything, with `seeds` runs for each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
     let parts = [single_hop::rows, errors::rows, multi_hop::rows, multi_hop::mobile, infrastructure::rows];
@@ -71,13 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn beyond_seven_hops_little_is_left_to_gain() {
+    fn the_improvement_is_small_over_more_than_seven_hops() {
         let rows = multi_hop::hops(&[2, 8], QUICK, &Silent).expect("it runs");
         assert!(rows[1].agrees && rows[1].measured < rows[0].measured, "{rows:?}");
     }
 
     #[test]
-    fn one_hop_gains_the_same_whatever_the_error_rate() {
+    fn the_improvement_over_one_hop_does_not_depend_on_the_error_rate() {
         let rows = errors::single_hop(&[0, 10], QUICK, &Silent).expect("it runs");
         let claims = rows.iter().filter(|row| row.metric.starts_with("changes"));
         let verdicts: Vec<_> = claims.map(|row| (row.item.as_str(), row.agrees)).collect();

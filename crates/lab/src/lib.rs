@@ -3,25 +3,25 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`mod@run`] | one run and its [`RunSummary`] |
-//! | [`agents`] | what agents held and owed in a run |
-//! | [`sessions`] | what came of a run's sessions |
+//! | [`agents`] | data at risk in agents, and their memory |
+//! | [`sessions`] | the results of a run's sessions |
 //! | [`mod@compare`] | every scheme of a scenario over all seeds, in parallel: one table |
 //! | [`sweep`] | a grid of scenarios into one CSV or Parquet file |
 //! | [`reproduce`] | a paper's numbers beside ours, with a verdict a row |
 //! | [`goel`] | the 1997 thesis: its network, its tables, its claims |
 //! | [`kliazovich`] | LLE-TCP's dissertation |
-//! | [`bianchi`] | saturation throughput of 802.11 on paper, and in the simulator |
+//! | [`bianchi`] | saturation throughput of 802.11: Bianchi's model beside the simulator |
 //! | [`packet_control`] | TCP packet control: its three scenarios |
-//! | [`as_tcp`] | AS-TCP: what its paper claims of uploads |
-//! | [`relatives`] | Snoop's relatives, each in a scenario of its kind: do their claims hold? |
+//! | [`as_tcp`] | AS-TCP: its paper's claims about uploads |
+//! | [`relatives`] | Snoop's relatives: the claims of each, in a scenario of its own |
 //! | [`cicada`] | CICADA beside I-TCP: its three tables |
 //! | [`claim`] | a scenario's schemes side by side, and a claim about two of them |
 //! | [`stats`] | means, confidence intervals, ratios |
 //! | [`capture`] | a run as pcapng |
 //! | [`series`] | a run's time series as CSV |
-//! | [`table`] | results as people read them |
+//! | [`table`] | results as tables of text |
 //!
-//! Start with [`compare::compare`]. Parallel over runs, never inside one.
+//! Start with [`compare::compare`]. Runs are parallel; one run uses one thread.
 
 pub mod agents;
 pub mod as_tcp;

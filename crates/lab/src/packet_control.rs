@@ -1,8 +1,8 @@
 //! TCP packet control: the three scenarios of the paper as surveyed by Sonia and Malhotra
 //! (International Journal of Computer Science and Information Technology Research 2(3), 2014).
 //!
-//! Its figures are lost: what is looked at is what the text says of them. It names no rates, queues
-//! or windows; `scenarios/packet-control` has ours, and why.
+//! Its figures are lost; the claims are those of the text. It names no rates, queues or windows;
+//! `scenarios/packet-control` has our choices and their reasons.
 
 use lasthop_schemes::packet_control::REPEATED_DATA;
 
@@ -14,9 +14,9 @@ use crate::run::{RunError, RunSummary};
 const DELAY_VARIATION: &str = include_str!("../../../scenarios/packet-control/delay-variation.toml");
 const DELAY_SPIKE: &str = include_str!("../../../scenarios/packet-control/delay-spike.toml");
 
-/// Half of what curves that overlap may lie apart, in per cent.
+/// The tolerance between curves that overlap, in percent.
 const OVERLAP: f64 = 5.0;
-/// How far our improvements may lie from the paper's rounded ones, in percentage points.
+/// The tolerance around the paper's rounded improvements, in percentage points.
 const TOLERANCE: f64 = 15.0;
 
 const REDUCTIONS: &str = "scenario I: the higher the threshold, the fewer reductions of cwnd";
@@ -50,17 +50,17 @@ const OF_SCENARIO_3: [Claim; 2] = [
     SOONER,
 ];
 
-/// Runs of 20 s have a handful of reductions each, and their goodput varies by a fifth.
+/// Many, since a run of 20 s has only a few reductions, and its goodput varies by a fifth.
 const RUNS_PER_SEED: u64 = 20;
 
-/// Runs everything, with 20 runs for each of `seeds` behind a number.
+/// Runs everything, with `20 * seeds` runs for each number.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     rows(Effort { seeds: seeds.saturating_mul(RUNS_PER_SEED).max(2), duration: None }, progress)
 }
 
 fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = |text, setting| Runs::of("packet-control", text, setting, effort, progress);
-    // Nothing is random there.
+    // Nothing is random in this scenario.
     let one = Effort { seeds: 2, ..effort };
     let spike = |setting| Runs::of("packet-control", DELAY_SPIKE, setting, one, progress);
     let of_each = [
@@ -71,12 +71,12 @@ fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows: Vec<Row> =
         of_each.iter().flat_map(|(runs, claims)| claims.iter().map(|claim| runs.row(claim))).collect();
     rows.extend(rows.iter().filter_map(Row::sign).collect::<Vec<_>>());
-    // Fewer segments than the sender would need duplicates of to send more in recovery.
+    // With so few segments in flight the sender gets too few duplicate ACKs to send more in recovery.
     rows.push(spike("tcp.window=10 segments")?.row(&SOONER).as_alternative());
     Ok(rows)
 }
 
-/// Segments that crossed the hop although they, or a copy, had crossed it before.
+/// Segments that crossed the hop after they, or a copy, had crossed it before.
 fn repeated_on_the_hop(run: &RunSummary) -> f64 {
     run.aggregate.retransmits.saturating_sub(run.count(&REPEATED_DATA)) as f64
 }
@@ -93,8 +93,8 @@ mod tests {
     use crate::run::run;
 
     #[test]
-    fn what_the_paper_claims_of_variation_holds() {
-        // All but the duration of scenario III, which docs/src/validation/packet-control.md explains.
+    fn the_claims_about_delay_variation_hold() {
+        // Except the duration of scenario III, which docs/src/validation/packet-control.md explains.
         for row in rows(Effort { seeds: 100, duration: None }, &Silent).expect("it runs") {
             let is_explained =
                 row.item == "scenario III: the sender recovers sooner" && row.parameters.len() == 2;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_duplicate_rule_alone_changes_nothing_at_threshold_3() {
-        // ACKs keep their order, so that none is old.
+        // ACKs keep their order; none is old.
         let settings = [
             r#"schemes=["none", { scheme = "packet-control", preset = "published", threshold = 3, data-filter = false }]"#,
             "links.air.backward={ order = 'kept' }",

@@ -8,17 +8,17 @@ use lasthop_scenario::{Stop, Stopped};
 /// Receives reports of the progress of work, and may cancel it. Shared by the threads that do the
 /// work.
 pub trait Progress: Sync {
-    /// So many runs are to be done in addition.
+    /// Adds `runs` to the number of expected runs.
     fn expect(&self, _runs: u64) {}
 
-    /// One more is done.
+    /// Called when a run is complete.
     fn advance(&self) {}
 
-    /// A run has come to this simulated time. Called after about 20 ms of its work.
+    /// Called with the simulated time of a run after about every 20 ms of its work.
     fn reach(&self, _simulated: Duration) {}
 
     /// Whether the work is canceled; it then ends with [`crate::run::RunError::Canceled`]. Each thread
-    /// asks again after about 20 ms of work.
+    /// calls this after about every 20 ms of work.
     fn is_canceled(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Results as one rectangular table of CSV: a line for each result, a column for each number. Every CSV and
-//! Parquet file has its names from here, and so those of JSON.
+//! Results as one rectangular table of CSV: a line for each result, a column for each number. The columns
+//! of all CSV and Parquet files get their names here, from the keys of JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// The results, which are objects as in JSON. The columns `first` come first, all others in the
-    /// order of their names. A number has the unit that is in its name; what is missing is empty.
+    /// The table of results, which are objects as in JSON. The columns `first` come first, all others in
+    /// the order of their names. A number has the unit in its column's name; a missing value is empty.
     pub fn of(first: &[&str], results: &[Value]) -> Self {
         let lines: Vec<Line> = results.iter().map(Line::of).collect();
         let mut named: BTreeSet<&str> =
             lines.iter().flat_map(|line| line.cells.keys()).map(String::as_str).collect();
-        // What is missing in one result has columns for its parts from others.
+        // A value that is null in one result has columns for its parts from other results.
         for name in lines.iter().flat_map(|line| &line.wholes) {
             if lines.iter().all(|line| line.cell(name).is_empty()) {
                 named.remove(name.as_str());
@@ -36,7 +36,7 @@ impl Table {
         Self { columns, lines }
     }
 
-    /// Reads a table that was written. An error names the line that has not a cell for each column.
+    /// Parses a table. An error names the first line that does not have a cell for each column.
     pub fn read(text: &str) -> Result<Self, csv::Error> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let columns = reader.headers()?.clone();
@@ -58,7 +58,7 @@ impl Table {
         self.columns.iter()
     }
 
-    /// The lines, each with a cell for each column; what is missing is empty.
+    /// The lines, each with a cell for each column; a missing value is empty.
     pub fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = &str>> {
         self.lines.iter().map(StringRecord::iter)
     }
@@ -75,7 +75,7 @@ impl Table {
 #[derive(Default)]
 pub struct Line {
     cells: BTreeMap<String, String>,
-    /// The names of what is not in one column: its parts are.
+    /// The names of values that have columns for their parts instead of one of their own.
     wholes: BTreeSet<String>,
 }
 
@@ -87,7 +87,7 @@ impl Line {
         line
     }
 
-    /// The cell of a column; empty where there is none.
+    /// The cell of a column; empty without such a column.
     pub fn cell(&self, column: &str) -> &str {
         self.cells.get(column).map_or("", String::as_str)
     }
@@ -97,7 +97,7 @@ impl Line {
         self.cells.keys().map(String::as_str)
     }
 
-    /// Adds what a value has.
+    /// Adds the columns of a value.
     fn flatten(&mut self, name: &str, value: &Value) {
         let within = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}_{key}") };
         match value {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_has_every_column_and_what_is_missing_is_empty() {
+    fn each_line_has_every_column_and_missing_values_are_empty() {
         let results = [
             json!({ "scheme": "none", "goodput_bps": { "mean": 1.5, "ci95": null }, "udp": { "lost_percent": null } }),
             json!({ "scheme": "a, b", "range": [1, null], "set": ["x=1", "y=2"], "agrees": true }),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_in_one_line_has_the_columns_of_its_parts_alone() {
+    fn a_value_missing_in_one_line_has_columns_only_for_its_parts() {
         let results = [
             json!({ "all": { "voice": null, "range": null }, "count": null }),
             json!({ "all": { "voice": { "mos": 4, "lost": null }, "range": [1, 2] }, "count": 3 }),

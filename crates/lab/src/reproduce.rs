@@ -1,4 +1,4 @@
-//! A paper's numbers beside ours, with a verdict a row.
+//! A paper's numbers beside ours, with a verdict for each row.
 
 mod explained;
 mod null;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub use explained::Explanations;
 pub use tally::Tally;
 
-/// The parameter of a row that says by how many per cent its claim must hold at least.
+/// The parameter of a row with the minimum difference of its claim, in percent.
 pub(crate) const AT_LEAST: &str = "at_least_percent";
 
 /// One number of a paper, or one claim.
@@ -69,7 +69,7 @@ pub struct ExplainedRow {
 pub enum Reference {
     /// A number.
     Number(f64),
-    /// From, to; JSON has null for an end that is infinite.
+    /// From, to; null in JSON for an infinite end.
     Range(f64, f64),
     /// The row is a claim whose verdict is computed otherwise.
     None,
@@ -85,7 +85,7 @@ impl Reference {
         }
     }
 
-    /// As a table shows it; `None` where there is nothing to show.
+    /// The text in a table; `None` without a number.
     pub fn shown(self) -> Option<String> {
         match self {
             Self::Number(number) => Some(decimals(number)),

@@ -19,19 +19,19 @@ use summarize::summarize;
 
 pub use summary::{Aggregate, Datagrams, FlowSummary, RunSummary, StationSummary};
 
-/// Why there is no result of a run.
+/// The reason why a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// The scenario cannot run under the scheme.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// It took too much memory.
+    /// The process exceeded its memory limit.
     #[error(transparent)]
     Memory(MemoryExceeded),
-    /// It was canceled ([`Progress::is_canceled`]).
+    /// The run was canceled ([`Progress::is_canceled`]).
     #[error("canceled")]
     Canceled,
-    /// A flow, or all traffic, was done before the warm-up was.
+    /// A flow, or all traffic, was complete before the end of the warm-up.
     #[error(
         "in the run with scheme {scheme:?} and seed {seed}, {what} was done before `warm-up` was over; expected \
          a shorter one, or flows that last longer"
@@ -49,13 +49,13 @@ pub enum RunError {
     AtPoint {
         /// The values of the swept parameters at this point.
         point: String,
-        /// Why.
+        /// The error of the run.
         error: Box<RunError>,
     },
 }
 
 impl RunError {
-    /// Why the run itself failed, whatever sweep it was part of.
+    /// The error of the run itself, without the point of a sweep.
     pub fn cause(&self) -> &Self {
         match self {
             Self::AtPoint { error, .. } => error.cause(),
@@ -84,8 +84,8 @@ pub fn run(
     Ok(summary)
 }
 
-/// Runs a scenario under a scheme with observers, and gives them back. An error of `observers` is that of
-/// the run, before it begins.
+/// Runs a scenario under a scheme with observers, and returns them. An error of `observers` is returned
+/// before the run begins.
 pub fn run_observed<E: From<RunError>>(
     scenario: &Scenario,
     scheme: &SchemeChoice,
@@ -112,8 +112,8 @@ pub fn run_observed<E: From<RunError>>(
     Ok((summary, observers))
 }
 
-/// Runs a world for the scenario's warm-up, after which it starts to measure. Returns what counters
-/// that only rise counted meanwhile.
+/// Runs a world for the scenario's warm-up, after which it starts to measure. Returns the counters that
+/// only rise, as they are then.
 fn warm_up(
     (scheme, seed): (&SchemeChoice, u64),
     run: &mut Pieces<'_>,

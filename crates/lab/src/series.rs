@@ -1,4 +1,4 @@
-//! A run's time series as CSV: one file a measure, made only for what the scenario asks for.
+//! A run's time series as CSV: one file for each measure that the scenario names.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use lasthop_scenario::{Built, Measure, Scenario};
 use lasthop_sim::observe::End;
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
-/// The observers that write a scenario's measures into a directory, which exists.
+/// The observers that write a scenario's measures into an existing directory.
 pub fn observers(
     scenario: &Scenario,
     built: &Built,
@@ -26,7 +26,7 @@ pub fn observers(
     Ok(observers)
 }
 
-/// Names by index: a world's ids count up in the scenario's order.
+/// Names by index: a world's ids are in the scenario's order.
 #[derive(Clone)]
 struct Names {
     nodes: Vec<String>,
@@ -44,19 +44,19 @@ impl Names {
     }
 }
 
-/// One measure and its file. Rows are in order of time, except that a channel's changes are found
-/// when the channel is next used.
+/// One measure and its file. Rows are in order of time, except the changes of a channel, which are
+/// computed when the channel is next used.
 struct Series {
     measure: Measure,
     names: Names,
-    /// Until it is finished.
+    /// `None` once it is finished.
     out: Option<csv::Writer<ResultFile>>,
     failed: Option<csv::Error>,
-    /// Sequence numbers count from here, by flow: the first octet of data of each direction.
+    /// The sequence number of the first octet of data in each direction, by flow; rows count from it.
     first: Vec<[Option<u32>; 2]>,
-    /// What was written last, by flow: a row comes only with a change.
+    /// The last row, by flow: only changes are written.
     last_window: Vec<Option<[u32; 3]>>,
-    /// Measurements of the round-trip time that were written, by flow.
+    /// Number of round-trip times written, by flow.
     rtt_samples: Vec<u32>,
 }
 
@@ -106,8 +106,8 @@ impl Series {
 
     fn segment(&mut self, now: Instant, flow: usize, end: End, event: &str, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
-        // A segment's own numbers count in the direction of its sender, its acknowledgment in the
-        // other.
+        // A segment's sequence number belongs to the direction of its sender, its acknowledgment number
+        // to the other.
         let sent_by_sender = (end == End::Sender) == event.starts_with("sent");
         let (own, other) = if sent_by_sender { (0, 1) } else { (1, 0) };
         let first = &mut self.first[flow];
@@ -262,7 +262,7 @@ impl Series {
     }
 }
 
-/// Seconds with every nanosecond, as a decimal number.
+/// Seconds as a decimal number, with nanoseconds.
 fn seconds(at: Instant) -> String {
     format!("{}.{:09}", at.as_nanos() / 1_000_000_000, at.as_nanos() % 1_000_000_000)
 }

@@ -1,4 +1,4 @@
-//! What came of a run's sessions: each of them, and all of a kind together.
+//! The results of a run's sessions: each session, and all of a kind together.
 
 mod estimates;
 
@@ -117,7 +117,7 @@ fn summary(
     model: &SessionModel,
     outcome: &SessionOutcome,
 ) -> SessionSummary {
-    // A wrong octet would be a broken simulator, and every number with it.
+    // A wrong octet is an error of the simulator: no number could be trusted.
     assert!(outcome.intact, "session {:?}: what arrived is not what was sent", outcome.name);
     let [client, server] = [model.client, model.server].map(|node| scenario.nodes[node].name.clone());
     let streams = match &outcome.result {
@@ -145,7 +145,7 @@ fn summary(
     }
 }
 
-/// All sessions of this kind; `None` without any.
+/// The sessions of this kind; `None` without any.
 fn of_kind<'a>(
     outcomes: &[(&SessionModel, &'a SessionOutcome)],
     kind: &str,
@@ -192,7 +192,7 @@ fn streams(outcomes: &[(&SessionModel, &SessionOutcome)], kind: &str) -> Option<
 }
 
 impl DialogueSummary {
-    /// That of one dialogue or several, as if they were one.
+    /// The summary of several dialogues as of one.
     fn of(dialogues: &[&DialogueOutcome]) -> Self {
         Self {
             transactions: Transactions::of(dialogues.iter().copied()),

@@ -22,9 +22,9 @@ impl Estimate {
         Some(Self { mean, ci95: half_width(samples.iter().map(|sample| sample - mean), samples.len()) })
     }
 
-    /// By how many percent the mean of `samples` lies below the mean of `baseline`, run by run
-    /// under the same seeds: 10 is "ten percent less". The interval is that of a ratio estimator.
-    /// `None` unless both have the same number of runs and the baseline is not zero.
+    /// The percentage by which the mean of `samples` is below the mean of `baseline`; both have the
+    /// same seeds in the same order. The interval is that of a ratio estimator. `None` unless both have
+    /// the same number of runs and the baseline is not zero.
     pub fn percent_below(samples: &[f64], baseline: &[f64]) -> Option<Self> {
         if samples.len() != baseline.len() || samples.is_empty() {
             return None;
@@ -39,10 +39,10 @@ impl Estimate {
         Some(Self { mean: (1.0 - ratio) * 100.0, ci95: half_width(residuals, samples.len()) })
     }
 
-    /// By how many percent the mean of `samples` lies above the mean of `baseline`; see
+    /// The percentage by which the mean of `samples` is above the mean of `baseline`; see
     /// [`Estimate::percent_below`].
     pub fn percent_above(samples: &[f64], baseline: &[f64]) -> Option<Self> {
-        // Less than zero, and not the negative: that of zero would be printed as "-0".
+        // A difference, since the negative of zero would be printed as "-0".
         Self::percent_below(samples, baseline).map(|below| Self { mean: 0.0 - below.mean, ci95: below.ci95 })
     }
 }
@@ -56,7 +56,7 @@ fn half_width(deviations: impl Iterator<Item = f64>, runs: usize) -> Option<f64>
     Some(student_t_975(runs - 1) * libm::sqrt(variance / runs as f64))
 }
 
-/// The median of samples: of an even number, the mean of the two in the middle; `None` without any.
+/// The median of samples: of an even number, the mean of the middle two; `None` without any.
 pub fn median(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -91,8 +91,7 @@ fn student_t_975(degrees: usize) -> f64 {
     }
 }
 
-/// Jain's fairness index: 1 if all are equal, 1/n if one has everything; `None` if there is nothing
-/// to share.
+/// Jain's fairness index: 1 if all shares are equal, 1/n if all but one are zero; `None` if all are.
 pub fn jain_fairness(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
@@ -100,8 +99,8 @@ pub fn jain_fairness(shares: &[f64]) -> Option<f64> {
 }
 
 /// The goodput of several flows together, in bits per second: all octets over the time from the start
-/// of the first flow to the end of the last. A sum of their goodputs would exceed what the link
-/// carries wherever the flows do not all last equally long.
+/// of the first flow to the end of the last. A sum of their goodputs could exceed the rate of the link
+/// if the flows do not last equally long.
 pub fn rate_bps(flows: impl Iterator<Item = (u64, Measured)>) -> f64 {
     let all = flows.reduce(|(octets, measured), (more, later)| (octets + more, measured.hull(later)));
     all.map_or(0.0, |(octets, measured)| measured.rate_bps(octets))

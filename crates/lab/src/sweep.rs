@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `grid` | [`Grid`]: every run of a sweep, in the order of the results |
 //! | `columns` | [`Column`]: the columns of the results, and a run as lines of CSV |
-//! | `in_order` | runs end in any order; their lines are written in the grid's |
+//! | `in_order` | the lines of runs, which end in any order, are written in the order of the grid |
 //! | `part` | [`Part`]: the results so far, in a file that a later sweep can resume |
 //! | `json`, `columnar` | the results in other formats, from their CSV |
 
@@ -29,8 +29,8 @@ pub use grid::Grid;
 pub use json::{JsonArray, read_array};
 pub use part::{Origin, Part};
 
-/// Does work that [`Grid::check`] and [`sweep`] divide among this many threads; by default as many
-/// as there are processors. Fails if they cannot be started.
+/// Does work that [`Grid::check`] and [`sweep`] divide among this many threads; by default one per
+/// processor. Fails if the threads cannot be started.
 pub fn in_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     let Some(threads) = threads else { return Ok(work()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
@@ -39,7 +39,7 @@ pub fn in_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Se
 
 /// Runs every point under every scheme and seed, in parallel, except the first `done` runs. `write`
 /// gets the lines of CSV of each run, in the order of the grid, as soon as all runs before it are
-/// done. The first error of a run or of `write` ends the sweep.
+/// complete. The first error of a run or of `write` ends the sweep.
 pub fn sweep<E: From<RunError> + Send>(
     grid: &Grid<'_, E>,
     done: usize,
@@ -49,7 +49,7 @@ pub fn sweep<E: From<RunError> + Send>(
     progress.expect((grid.runs() - done) as u64);
     let lines = InOrder::new(done, write);
     let runs = grid.all().enumerate().skip(done);
-    // An error is kept by `lines`; its threads need to know only that there is one.
+    // `lines` stores the error; the threads need to know only that there is one.
     let _ = runs.par_bridge().try_for_each(|(index, run)| {
         let _stop = lines.stop_on_panic();
         let of_run = grid.lines(&run, progress);
@@ -98,7 +98,7 @@ mod tests {
     const SMALL: &str = "scenario = \"small.toml\"\nseeds = 2\nschemes = [\"none\", \"snoop\"]\nbaseline = \"none\"\n\
                          [vary]\n\"tcp.window\" = [\"4 KiB\", \"8 KiB\"]\n\"links.air.delay\" = [\"1 ms\", \"9 ms\"]\n";
 
-    /// 16 runs, of two flows each: one that ends and one that does not.
+    /// 16 runs of two flows each, one of which completes.
     fn small() -> Sweep {
         let scenario = include_str!("../../../scenarios/first-look.toml");
         let endless = "[flows.endless]\nfrom = \"server\"\nto = \"laptop\"\n";
@@ -180,9 +180,9 @@ mod tests {
         io::read_to_string(part.rows().expect("readable")).expect("UTF-8")
     }
 
-    /// Wherever a sweep was cut off, the rest gives the same results.
+    /// A sweep that was interrupted anywhere and resumed has the same results.
     #[test]
-    fn a_part_that_ends_anywhere_is_resumed_after_its_last_whole_run() {
+    fn a_truncated_part_is_resumed_after_its_last_complete_run() {
         let sweep = small();
         with_grid(&sweep, |grid| {
             let expected = csv(grid, 2);

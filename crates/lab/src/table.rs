@@ -1,4 +1,4 @@
-//! Results as people read them.
+//! Results as tables of text.
 
 mod cells;
 mod comparison;
@@ -17,8 +17,7 @@ pub use folded::Table;
 pub use reproduction::reproduction;
 pub use width::{paragraph, width};
 
-/// The tables of one run: one of TCP flows, one of UDP flows, each with a row per flow, and tables of
-/// sessions and of stations.
+/// The tables of one run: TCP flows and UDP flows with a row per flow, sessions, and stations.
 pub fn summary(run: &RunSummary) -> String {
     let (udp, tcp): (Vec<&FlowSummary>, Vec<&FlowSummary>) =
         run.flows.iter().partition(|flow| flow.datagrams.is_some());
@@ -66,7 +65,7 @@ fn tcp_flows(flows: &[&FlowSummary]) -> String {
     table.to_string()
 }
 
-/// When it was done, or that it never will be.
+/// The completion time, or the time when the sender gave up or was reset.
 fn completion(flow: &FlowSummary) -> Option<String> {
     let at = |what: &str, seconds: f64| format!("{what} at {}", number(seconds, 1));
     let gave_up = flow.gave_up_s.map(|seconds| at("gave up", seconds));
@@ -74,7 +73,7 @@ fn completion(flow: &FlowSummary) -> Option<String> {
     flow.completion_s.map(|seconds| number(seconds, 3)).or(gave_up).or(reset)
 }
 
-/// The use of the air by each station of 802.11 cells.
+/// The air time of each station of 802.11 cells.
 fn stations(run: &RunSummary) -> String {
     let mut header = vec![
         "station",

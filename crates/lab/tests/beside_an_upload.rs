@@ -1,5 +1,5 @@
-//! What agents do to a download whose ACKs wait behind an upload. `docs/src/schemes.md`, asymmetric hops, has the
-//! figures, also of what is slowed down.
+//! The effect of agents on a download whose ACKs wait behind an upload. `docs/src/schemes.md`, asymmetric
+//! hops, has the figures, also of downloads that agents slow down.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use lasthop_lab::progress::Silent;
 use lasthop_lab::run;
 use lasthop_scenario::{Overrides, file};
 
-/// The throughput of a download in Mbit/s, without an agent and with each of three agents. The way back has `back`
-/// Mbit/s.
+/// The throughput of a download in Mbit/s, without an agent and with each of three agents. The uplink has
+/// `back` Mbit/s.
 fn downloads(back: &str, loss: &str, congestion: &str) -> [f64; 4] {
     let settings = [
         format!("links.air.backward.rate=\"{back} Mbit/s\""),
@@ -28,7 +28,7 @@ fn downloads(back: &str, loss: &str, congestion: &str) -> [f64; 4] {
 }
 
 #[test]
-fn late_acks_do_not_shrink_a_window_that_they_do_not_wait_for() {
+fn acks_that_wait_behind_an_upload_do_not_reduce_the_local_window() {
     let [none, snoop, itcp, cicada] = downloads("0.5", "0%", "reno");
     assert!(snoop > none && itcp > none && cicada > 0.8 * none, "{none}, {snoop}, {itcp}, {cicada}");
     let [none, snoop, itcp, cicada] = downloads("0.2", "0%", "cubic");
@@ -38,7 +38,7 @@ fn late_acks_do_not_shrink_a_window_that_they_do_not_wait_for() {
 }
 
 #[test]
-fn nor_where_the_hop_loses_some_of_the_data() {
+fn agents_help_a_download_with_late_acks_over_a_lossy_hop() {
     for congestion in ["cubic", "reno"] {
         let [none, snoop, itcp, cicada] = downloads("0.5", "1%", congestion);
         assert!(

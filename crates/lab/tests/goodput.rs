@@ -1,4 +1,4 @@
-//! What several flows achieve together, and what is said of flows that never end.
+//! The goodput of several flows together, and the results of flows that never complete.
 
 use std::fs;
 
@@ -52,7 +52,7 @@ fn octets(run: &RunSummary) -> f64 {
 }
 
 #[test]
-fn flows_that_last_for_different_times_do_not_exceed_the_link_together() {
+fn the_goodput_of_flows_of_different_durations_does_not_exceed_the_link() {
     let run = summary(&[flow("long", ""), flow("late", "start = \"8 s\"")].concat());
     let together = run.aggregate.goodput_bps;
     assert!((together - octets(&run) * 8.0 / 10.0).abs() < 1.0, "{together}");
@@ -61,7 +61,7 @@ fn flows_that_last_for_different_times_do_not_exceed_the_link_together() {
 }
 
 #[test]
-fn of_flows_with_a_size_the_time_from_the_first_start_to_the_last_end_counts() {
+fn the_goodput_of_flows_with_a_size_is_over_the_time_from_first_start_to_last_end() {
     let run =
         summary(&[flow("one", "size = \"1 MB\""), flow("two", "size = \"1 MB\"\nstart = \"2 s\"")].concat());
     let last = 2.0 + run.flows[1].completion_s.expect("it completes");
@@ -99,7 +99,7 @@ fn a_flow_that_is_merely_slow_has_not_given_up() {
 }
 
 #[test]
-fn nothing_that_arrived_is_shared_neither_evenly_nor_unevenly() {
+fn without_delivered_data_there_is_no_fairness_index() {
     let lossy = "[[changes]]\nat = \"0 s\"\nset = { \"links.air.loss\" = \"100%\" }\n";
     let flows = [flow("one", ""), flow("two", "")].concat() + lossy;
     assert_eq!(summary(&flows).aggregate.jain_fairness, None);

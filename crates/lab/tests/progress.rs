@@ -23,7 +23,7 @@ fn scenario(settings: &[&str]) -> Scenario {
     file::read(&scenarios().join("first-look.toml"), &overrides(settings)).expect("ours")
 }
 
-/// Counts what it hears, and cancels the work once a run has come so far.
+/// Counts reports, and cancels the work when a run reaches `cancel_at`.
 #[derive(Default)]
 struct Watcher {
     expected: AtomicUsize,
@@ -54,26 +54,26 @@ impl Progress for Watcher {
     }
 }
 
-/// Cancels once a run is under way.
+/// Cancels as soon as a run has begun.
 fn impatient() -> Watcher {
     Watcher { cancel_at: Some(Duration::from_nanos(1)), ..Watcher::default() }
 }
 
-/// Nobody could wait for the end of this.
+/// Settings of work that would take far too long.
 const FOR_EVER: [&str; 3] = ["flows.download.size='4 GB'", "duration='9000 h'", "seeds=4"];
 
 #[test]
-fn a_comparison_says_how_far_it_is() {
+fn a_comparison_reports_its_progress() {
     let (scenario, watcher) = (scenario(&["seeds=3", "duration='5 s'"]), Watcher::default());
     compare(&scenario, &watcher).expect("it runs");
     let runs = 3 * scenario.schemes.len();
     assert_eq!((watcher.expected.into_inner(), watcher.done.into_inner()), (runs, runs));
-    // Each run says so at its beginning.
+    // Each run reports its beginning.
     assert!(watcher.times.into_inner().expect("no panic").len() >= runs);
 }
 
 #[test]
-fn a_run_says_how_far_it_is_and_ends_when_it_is_canceled() {
+fn a_run_reports_its_progress_and_ends_when_it_is_canceled() {
     let (scenario, watcher) = (scenario(&FOR_EVER), impatient());
     let ended = run(&scenario, &scenario.schemes[scenario.baseline], 1, &watcher);
     assert_eq!(ended.expect_err("canceled"), RunError::Canceled);

@@ -1,4 +1,4 @@
-//! Results that are read back are what was written: written again, they have the same octets.
+//! Results that are read and written again have the same octets.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// A scenario of ours, with few and short runs.
+/// A scenario of this repository, with few and short runs.
 fn scenario(name: &str, settings: &[&str]) -> Scenario {
     let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
     file::read(&scenarios().join(name), &Overrides { settings, ..Overrides::default() }).expect("ours")
 }
 
-/// Reads what was written, and writes it again.
+/// Writes a result, reads it, and writes it again.
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(result: &T) {
     let written = serde_json::to_string_pretty(result).expect("JSON");
     let read: T = serde_json::from_str(&written).expect("it was written");

@@ -1,4 +1,4 @@
-//! Snoop where it helps and where it does harm, as `scenarios/` says.
+//! Snoop where it helps and where it does harm, in scenarios of this repository.
 
 use std::path::{Path, PathBuf};
 
@@ -34,14 +34,14 @@ fn snoop_holds_the_goodput_of_ns_2_under_uniform_loss() {
 }
 
 #[test]
-fn snoop_does_harm_on_a_short_path_at_very_high_loss_and_a_quick_timer_cures_it() {
+fn snoop_does_harm_on_a_short_path_with_very_high_loss_except_with_a_quick_timer() {
     let scenario = file::read(&scenarios("snoop-harm.toml"), &Overrides::default()).expect("ours");
     let [none, snoop, quick, _today] = goodputs(scenario)[..] else { panic!("four rows") };
     assert!(snoop < 0.9 * none && quick > none, "{none}, {snoop}, {quick} Mbit/s");
 }
 
-/// What the settings for today's TCP are for: nearly the whole rate of the hop at any rate of loss,
-/// and no cost without loss.
+/// The purpose of the settings for today's TCP: nearly the full rate of the hop at any loss rate, and no
+/// cost without loss.
 #[test]
 fn snoop_for_todays_tcp_holds_the_rate_of_a_lossy_hop() {
     let sweep = Sweep::read(&scenarios("snoop-today.sweep.toml"), &Overrides::default()).expect("ours");

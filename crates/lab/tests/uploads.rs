@@ -1,5 +1,5 @@
-//! Uploads over one access point have the throughput that they had: the claims of AS-TCP's paper are that it has
-//! more than TCP, and would not notice a loss.
+//! Uploads over one access point have the recorded throughput. The reproduction of AS-TCP's paper, which
+//! claims more throughput than TCP's, would not detect a decrease.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use lasthop_lab::compare;
 use lasthop_lab::progress::Silent;
 use lasthop_scenario::{Overrides, file};
 
-/// Mbit/s over 10 s: stations, scheme, the mean of 20 seeds, and the standard deviation from seed to seed.
+/// Mbit/s over 10 s: stations, scheme, the mean of 20 seeds, and the standard deviation between seeds.
 ///
 /// `lasthop compare scenarios/uploads.toml --set nodes.station.count=40 --set "duration=10 s" --set seeds=20 --json`:
 /// the `mean` of `goodput_bps`; its `ci95` is the deviation times 2.093 (Student's t of 19) over the root of 20.
@@ -22,11 +22,11 @@ const GOLDEN: [(u32, &str, f64, f64); 8] = [
     (40, "as-tcp as published", 3.8355, 0.0531),
 ];
 
-/// Runs behind each mean here.
+/// Runs for each mean in this test.
 const SEEDS: f64 = 3.0;
 
 #[test]
-fn uploads_have_the_throughput_that_they_had() {
+fn uploads_have_the_recorded_throughput() {
     for of_stations in GOLDEN.chunk_by(|one, next| one.0 == next.0) {
         let stations = of_stations[0].0;
         let settings =
@@ -38,8 +38,8 @@ fn uploads_have_the_throughput_that_they_had() {
         assert_eq!(rows.len(), of_stations.len());
         for (row, &(_, scheme, mean, deviation)) in rows.iter().zip(of_stations) {
             assert_eq!(row.scheme, scheme);
-            // Four standard errors of the difference of the two means: other draws of the same model are further away
-            // once in 16,000 times.
+            // Four standard errors of the difference of the two means: other seeds of the same model
+            // exceed them once in 16,000 times.
             let tolerance = 4.0 * deviation * (1.0 / SEEDS + 1.0 / 20.0_f64).sqrt();
             let ours = row.goodput_bps.mean / 1e6;
             assert!(

@@ -1,5 +1,5 @@
-//! `warm-up`: what a run measures after it is what the whole run measured, less what a run that ends
-//! there did.
+//! `warm-up`: a run's figures are those of the complete run, less those of a run that ends with the
+//! warm-up.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn numbers(value: &Value, place: &str, keys: &[&str], found: &mut Vec<(String, f
 
 #[test]
 fn counts_and_sums_are_those_of_the_whole_run_less_those_of_the_warm_up() {
-    // What is counted or summed up over a run, of flows, sessions and stations.
+    // The counts and sums of flows, sessions and stations.
     let sums = [
         "bytes",
         "retransmits",

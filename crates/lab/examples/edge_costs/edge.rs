@@ -1,4 +1,4 @@
-//! The edge: an agent in its seat.
+//! The edge: a node with an agent.
 
 use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, LinkSenses, Outbox, Side, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
@@ -13,7 +13,7 @@ pub struct Edge {
     budget: Budget,
     rng: Rng,
     outbox: Outbox,
-    /// Whether calls are those that callgrind counts.
+    /// Whether callgrind counts calls.
     pub is_counted: bool,
 }
 
@@ -32,17 +32,17 @@ impl Edge {
         }
     }
 
-    /// A packet comes; what leaves for it is put into `sent`, in order.
+    /// Receives a packet. The packets that the edge sends are appended to `sent`, in order.
     pub fn pass(&mut self, from: Side, mut packet: Packet, now: Instant, sent: &mut Vec<(Side, Packet)>) {
         let verdict =
-            self.ask(now, Verdict::Forward, |agent, cx| agent.on_packet(&mut packet, from, cx), sent);
+            self.call(now, Verdict::Forward, |agent, cx| agent.on_packet(&mut packet, from, cx), sent);
         if verdict == Verdict::Forward {
             sent.push((from.opposite(), packet));
         }
     }
 
-    /// The agent hears what became of a packet on the hop, as far as it asks for it.
-    pub fn tell(&mut self, packet: &Packet, is_lost: bool, now: Instant, sent: &mut Vec<(Side, Packet)>) {
+    /// Reports the fate of a packet on the hop to the agent, if the agent needs it.
+    pub fn on_fate(&mut self, packet: &Packet, is_lost: bool, now: Instant, sent: &mut Vec<(Side, Packet)>) {
         let needs = self.agent.as_ref().map_or(LinkSenses::empty(), |agent| agent.needs());
         if !needs.contains(LinkSenses::FRAME_FATE) {
             return;
@@ -56,20 +56,20 @@ impl Edge {
             access: None,
             air_time: std::time::Duration::from_micros(100),
         };
-        self.ask(now, (), |agent, cx| agent.on_link(&event, cx), sent);
+        self.call(now, (), |agent, cx| agent.on_link(&event, cx), sent);
     }
 
-    /// When the agent is to be called next.
+    /// The agent's next deadline.
     pub fn deadline(&self) -> Option<Instant> {
         self.agent.as_ref()?.deadline().map(|deadline| deadline.at)
     }
 
     pub fn on_deadline(&mut self, now: Instant, sent: &mut Vec<(Side, Packet)>) {
-        self.ask(now, (), |agent, cx| agent.on_deadline(cx), sent);
+        self.call(now, (), |agent, cx| agent.on_deadline(cx), sent);
     }
 
     /// Calls the agent, if there is one.
-    fn ask<R>(
+    fn call<R>(
         &mut self,
         now: Instant,
         without: R,

@@ -1,4 +1,4 @@
-//! Connections that take turns through an edge, and the hop behind it.
+//! Connections that take turns through an edge and the hop after it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,36 +13,35 @@ use crate::hosts::{Hosts, SEGMENT};
 const BURST: u64 = 8;
 /// Each connection has a turn in this time.
 const ROUND: Duration = Duration::from_millis(100);
-/// One way over the wire, and over the hop.
+/// The one-way delays of the wire and of the hop.
 const WIRE: Duration = Duration::from_millis(10);
 const HOP: Duration = Duration::from_millis(2);
 
-/// Where the data goes.
+/// The direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     Down,
     Up,
 }
 
-/// Packets on their way in one direction, each with when it arrives.
+/// Packets in transit in one direction, each with its time of arrival.
 type Channel = VecDeque<(Instant, Packet)>;
 
 /// Connections through an edge.
 pub struct Exchange {
     edge: Edge,
-    /// Those behind the wire, and those behind the hop.
     core: Hosts,
     radio: Hosts,
-    way: Way,
+    direction: Direction,
     lost: u32,
     flows: u32,
     now: Instant,
     turn: u64,
-    /// To the edge, from the core side and from the radio side; and from it.
+    /// Packets to the edge and from it, on the core side and on the radio side.
     to_edge: [Channel; 2],
     from_edge: [Channel; 2],
     sent: Vec<(Side, Packet)>,
-    /// Segments of data that came to the hop.
+    /// Data segments sent over the hop.
     on_hop: u32,
     packets: u64,
     received_before: u64,
@@ -65,12 +64,12 @@ const fn delay(side: Side) -> Duration {
 }
 
 impl Exchange {
-    pub fn new(scheme: &str, settings: &str, way: Way, lost: u32, flows: u32) -> Self {
+    pub fn new(scheme: &str, settings: &str, direction: Direction, lost: u32, flows: u32) -> Self {
         Self {
             edge: Edge::new(scheme, settings, flows),
             core: Hosts::new(Side::Core, flows),
             radio: Hosts::new(Side::Radio, flows),
-            way,
+            direction,
             lost,
             flows,
             now: Instant::from_secs(1),
@@ -84,30 +83,30 @@ impl Exchange {
         }
     }
 
-    /// Connections have their turns, one after the other.
+    /// Gives connections their turns, one after the other.
     pub fn take_turns(&mut self, turns: u32) {
         for _ in 0..turns {
             let flow = (self.turn % u64::from(self.flows)) as u32;
             self.turn += 1;
-            match self.way {
-                // Where it listens, the first turn's data waits for the connection.
-                Way::Down => self.core.write(flow, BURST),
-                Way::Up => self.radio.write(flow, BURST),
+            match self.direction {
+                // A listener's data of the first turn waits for the connection.
+                Direction::Down => self.core.write(flow, BURST),
+                Direction::Up => self.radio.write(flow, BURST),
             }
-            self.go_on(Side::Radio, flow);
-            self.go_on(Side::Core, flow);
+            self.transmit(Side::Radio, flow);
+            self.transmit(Side::Core, flow);
             let next = Instant::from_secs(1) + ROUND.mul_f64(self.turn as f64 / f64::from(self.flows));
             self.advance_to(next);
         }
     }
 
-    /// From now on packets and segments are counted, with what the agent does.
+    /// Starts to count packets, segments and the agent's instructions.
     pub fn count(&mut self) {
         (self.edge.is_counted, self.packets) = (true, 0);
         self.received_before = self.received();
     }
 
-    /// Packets that came to the edge.
+    /// Packets that arrived at the edge.
     pub fn packets(&self) -> u64 {
         self.packets
     }
@@ -118,7 +117,7 @@ impl Exchange {
     }
 
     fn received(&self) -> u64 {
-        if self.way == Way::Down { self.radio.received() } else { self.core.received() }
+        if self.direction == Direction::Down { self.radio.received() } else { self.core.received() }
     }
 
     fn hosts(&mut self, side: Side) -> &mut Hosts {
@@ -133,7 +132,7 @@ impl Exchange {
         self.now = until;
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     fn next(&self) -> Option<Instant> {
         let channels = self.to_edge.iter().chain(&self.from_edge);
         let arrivals = channels.filter_map(|channel| channel.front().map(|(at, _)| *at));
@@ -141,36 +140,36 @@ impl Exchange {
         arrivals.chain(timers.into_iter().flatten()).min()
     }
 
-    /// Does all that is due.
+    /// Handles the events that are due.
     fn step(&mut self) {
         let now = self.now;
         for side in SIDES {
             while let Some(packet) = arrived(&mut self.to_edge[index(side)], now) {
                 self.packets += 1;
                 self.edge.pass(side, packet, now, &mut self.sent);
-                self.leave();
+                self.forward();
             }
             while let Some(packet) = arrived(&mut self.from_edge[index(side)], now) {
                 let flow = self.hosts(side).receive(&packet, now);
-                self.go_on(side, flow);
+                self.transmit(side, flow);
             }
             while self.hosts(side).deadline().is_some_and(|at| at <= now) {
                 let Some(flow) = self.hosts(side).on_deadline(now) else { break };
-                self.go_on(side, flow);
+                self.transmit(side, flow);
             }
         }
         if self.edge.deadline().is_some_and(|at| at <= now) {
             self.edge.on_deadline(now, &mut self.sent);
-            self.leave();
+            self.forward();
         }
     }
 
-    /// An end sends what it has.
-    fn go_on(&mut self, side: Side, flow: u32) {
+    /// Sends the segments of an endpoint.
+    fn transmit(&mut self, side: Side, flow: u32) {
         let (now, mut out) = (self.now, std::mem::take(&mut self.to_edge[index(side)]));
         let mut on_hop = self.on_hop;
         let lost = self.lost;
-        self.hosts(side).go_on(flow, now, |packet| {
+        self.hosts(side).transmit(flow, now, |packet| {
             if side == Side::Core || !is_lost(&packet, lost, &mut on_hop) {
                 out.push_back((now + delay(side), packet));
             }
@@ -179,14 +178,14 @@ impl Exchange {
         self.to_edge[index(side)] = out;
     }
 
-    /// What the edge has sent is on its way; the agent hears of what goes over the hop.
-    fn leave(&mut self) {
+    /// Forwards the packets that the edge has sent, and reports the fate of those on the hop.
+    fn forward(&mut self) {
         while !self.sent.is_empty() {
             let mut sent = std::mem::take(&mut self.sent);
             for (to, packet) in sent.drain(..) {
                 if to == Side::Radio {
                     let is_lost = is_lost(&packet, self.lost, &mut self.on_hop);
-                    self.edge.tell(&packet, is_lost, self.now, &mut self.sent);
+                    self.edge.on_fate(&packet, is_lost, self.now, &mut self.sent);
                     if is_lost {
                         continue;
                     }
@@ -194,7 +193,7 @@ impl Exchange {
                 self.from_edge[index(to)].push_back((self.now + delay(to), packet));
             }
             if self.sent.is_empty() {
-                // Its room is used again.
+                // Its capacity is reused.
                 self.sent = sent;
                 break;
             }
@@ -207,7 +206,7 @@ fn arrived(channel: &mut Channel, now: Instant) -> Option<Packet> {
     channel.pop_front().map(|(_, packet)| packet)
 }
 
-/// Whether the hop loses a packet: of data one in `lost`, the one in the middle.
+/// Whether the hop loses a packet: the middle one of `lost` data segments.
 fn is_lost(packet: &Packet, lost: u32, on_hop: &mut u32) -> bool {
     if packet.payload().is_empty() {
         return false;

@@ -28,7 +28,7 @@ struct End {
 }
 
 impl Hosts {
-    /// The mobile hosts open the connections.
+    /// The hosts of a side; the mobile hosts open the connections.
     pub fn new(side: Side, flows: u32) -> Self {
         let end = |flow| {
             let (server, client) = ((SERVER, 443), (mobile_host(flow), 50_000));
@@ -54,12 +54,12 @@ impl Hosts {
         flow
     }
 
-    /// When the first timer is due.
+    /// The first expiry of a timer.
     pub fn deadline(&self) -> Option<Instant> {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// The first timer that is due expires.
+    /// Lets the first timer that is due expire; returns its connection.
     pub fn on_deadline(&mut self, now: Instant) -> Option<u32> {
         let (_, flow) = self.timers.pop_first()?;
         let end = &mut self.ends[flow as usize];
@@ -68,8 +68,8 @@ impl Hosts {
         Some(flow)
     }
 
-    /// Sends what a connection has to send, and reads what has come.
-    pub fn go_on(&mut self, flow: u32, now: Instant, mut send: impl FnMut(Packet)) {
+    /// Sends a connection's segments, and reads the data that it has received.
+    pub fn transmit(&mut self, flow: u32, now: Instant, mut send: impl FnMut(Packet)) {
         let end = &mut self.ends[flow as usize];
         while let Some(payload) = end.connection.read() {
             end.received += payload.len() as u64;
@@ -99,7 +99,7 @@ fn mobile_host(flow: u32) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, b, c, d))
 }
 
-/// Which connection a packet belongs to that has come to a side.
+/// The connection of a packet that has arrived at a side.
 fn flow_of(packet: &Packet, side: Side) -> u32 {
     let key = packet.flow_key().expect("only TCP is sent through here");
     let client = if side == Side::Core { key.source.0 } else { key.destination.0 };

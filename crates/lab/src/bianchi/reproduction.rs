@@ -1,10 +1,10 @@
 //! `lasthop reproduce bianchi`: the model beside the simulator, for the physical layers and the
-//! numbers of stations that the literature has.
+//! numbers of stations in the literature.
 //!
-//! 802.11g comes twice: with EIFS by an ACK at 6 Mbit/s, as a network without 802.11b may have it,
-//! and by the letter of the standard, at 1 Mbit/s. By the letter the stations of a collision are 30
-//! slots ahead of all others and settle it among themselves, which no model of equal stations has:
-//! these rows are there to show by how much, and disagree from two stations on.
+//! 802.11g has two cases: with EIFS for an ACK at 6 Mbit/s, which a network without 802.11b may use,
+//! and, by the letter of the standard, at 1 Mbit/s. By the letter the stations of a collision are 30
+//! slots ahead of all others and contend among themselves, while the model has equal stations: these
+//! rows show the size of the difference, and disagree from two stations on.
 
 use std::time::Duration;
 
@@ -18,16 +18,16 @@ use crate::reproduce::{Reference, Row};
 use crate::run::RunError;
 use crate::stats::Estimate;
 
-/// Stations that always have something to send.
+/// Numbers of stations that always have a frame to send.
 const STATIONS: [u32; 6] = [1, 2, 5, 10, 20, 50];
 /// Octets of a datagram.
 const DATAGRAM: u32 = 1500;
-/// Simulated time of a run; what comes before the twentieth part of it does not count.
+/// Simulated time of a run; the first twentieth does not count.
 const TIME: Duration = Duration::from_secs(20);
-/// How far the simulator may lie from the model, as a part of it: what ns-3 asks of itself.
+/// Tolerance around the model's value, as a fraction of it; ns-3's own test has the same.
 const TOLERANCE: f64 = 0.015;
 
-/// A physical layer with its parameters, and what is said of it.
+/// A physical layer with its name and its parameters.
 struct Case {
     standard: &'static str,
     config: WlanConfig,
@@ -46,7 +46,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The rows, with so many seeds behind each; at least 2.
+/// The rows, with `seeds` runs for each; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let seeds = seeds.max(2);
     let mut points = Vec::new();
@@ -103,7 +103,7 @@ fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, sample
         scheme: "dcf".to_owned(),
         metric: "throughput".to_owned(),
         unit: "Mbit/s".to_owned(),
-        // Five digits are more than the simulator's interval has.
+        // The simulator's interval is wider than the last of these digits.
         published: Reference::Number((published * 1e4).round() / 1e4),
         measured: measured.map(|estimate| estimate.mean),
         ci95: measured.and_then(|estimate| estimate.ci95),

@@ -1,4 +1,4 @@
-//! The rows of one setting: each number of the tables beside ours, and what the paper claims of the
+//! The rows of one setting: each number of the tables beside ours, and the paper's claims about the
 //! two schemes.
 
 use crate::claim::{Claim, Runs};
@@ -14,25 +14,25 @@ const PAIRS: [Pair; 2] = [
     Pair { schemes: ("cicada as published", "i-tcp as published"), is_alternative: false },
     Pair { schemes: ("cicada", "i-tcp"), is_alternative: true },
 ];
-/// What the numbers of both are beside.
+/// The scheme without an agent, for the values without effect.
 const NO_AGENT: &str = "none";
 const ITEMS: [&str; 3] = ["table 1", "table 2", "table 3"];
 
-/// How far a number may lie from the tables', as factors. The tables' network is known in part
-/// only, so that a delay within a half and a variance within a third to three times count as the
-/// same.
+/// The tolerances around the numbers of the tables, as factors. The tables' network is only partly
+/// known: a delay within a half, and a variance between a third and three times the published one,
+/// agree.
 const THROUGHPUT: (f64, f64) = (0.95, 1.05);
 const DELAY: (f64, f64) = (0.5, 1.5);
 const VARIANCE: (f64, f64) = (1.0 / 3.0, 3.0);
 
-/// By how much CICADA's throughput lies above I-TCP's in the tables, in per cent.
+/// The range of CICADA's gain in throughput over I-TCP in the tables, in percent.
 const GAIN: (f64, f64) = (3.5, 14.1);
-/// By how many per cent its delay lies below: it has at most 65% of it.
+/// The minimum reduction of the delay, in percent: at most 65% of I-TCP's is left.
 const SHORTER: f64 = 35.0;
-/// The same of the variance: at most a fifth.
+/// The minimum reduction of the variance, in percent: at most a fifth is left.
 const STEADIER: f64 = 80.0;
 
-/// Forms of both schemes.
+/// One form of both schemes, as published or today's.
 #[derive(Clone, Copy)]
 struct Pair {
     schemes: (&'static str, &'static str),
@@ -45,7 +45,7 @@ struct Column {
     unit: &'static str,
     of: fn(&RunSummary) -> f64,
     published: fn(&Figures) -> Option<f64>,
-    /// How far ours may lie from it.
+    /// The tolerance around the published value.
     factors: (f64, f64),
 }
 
@@ -88,13 +88,13 @@ fn of_pair(setting: &Setting, runs: &Runs, pair: Pair) -> Vec<Row> {
         })
     });
     let claims = claims(item, pair.schemes);
-    // Of two rows a variance is lost: nothing is known of how they compare.
+    // Two variances are lost: nothing is known about their claims.
     let known = if setting.cicada.variance_ms2.is_some() { &claims[..] } else { &claims[..3] };
     let rows = numbers.into_iter().flatten().chain(known.iter().map(|claim| runs.row(claim)));
     rows.map(|row| if pair.is_alternative { row.as_alternative() } else { row }).collect()
 }
 
-/// Whether a row has a number of the tables, not a claim.
+/// Whether a row is a number of the tables, not a claim.
 pub fn is_number(row: &Row) -> bool {
     row.unit != "percent"
 }
@@ -133,18 +133,18 @@ fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs
     row.without_effect(Estimate::of(&runs.samples(NO_AGENT, column.of)).map(|estimate| estimate.mean))
 }
 
-/// What applications got of connections and calls, in both directions.
+/// The goodput of connections and calls together, in both directions.
 fn throughput_mbps(run: &RunSummary) -> f64 {
     let of_calls = run.aggregate.sessions.and_then(|all| all.voice).map_or(0.0, |voice| voice.goodput_bps);
     (run.aggregate.goodput_bps + of_calls) / 1e6
 }
 
-/// The mean over the packets of all calls.
+/// The mean delay over the packets of all calls.
 fn delay_ms(run: &RunSummary) -> f64 {
     voice(run).and_then(|packets| packets.delay_mean_s).map_or(f64::NAN, |delay| delay * 1e3)
 }
 
-/// The variance over the packets of all calls.
+/// The variance of the delay over the packets of all calls.
 fn variance_ms2(run: &RunSummary) -> f64 {
     voice(run).and_then(|packets| packets.delay_variance_s2).map_or(f64::NAN, |variance| variance * 1e6)
 }
@@ -161,8 +161,8 @@ mod tests {
     use crate::run::Aggregate;
     use crate::sessions::{SessionTotals, StreamTotals};
 
-    /// Runs that differ by a thousandth, in Mbit/s of connections, ms and ms² of calls, which have
-    /// 1 Mbit/s in all.
+    /// Runs that differ by a thousandth: Mbit/s of connections, ms and ms² of calls. The calls have
+    /// 1 Mbit/s together.
     fn runs(scheme: &str, throughput: f64, delay: f64, variance: f64) -> (String, Vec<RunSummary>) {
         let run = |factor: f64| {
             let voice = StreamTotals {
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// The verdicts on CICADA's runs beside I-TCP's as they are published.
+    /// The verdicts on CICADA's runs beside I-TCP's published figures.
     fn verdicts(throughput: f64, delay: f64, variance: f64) -> (Vec<bool>, Vec<bool>) {
         let schemes = vec![runs("i-tcp", 1.0, 2.0, 1.0), runs("cicada", throughput, delay, variance)];
         let rows = of_pair(&setting(), &Runs::made_up("cicada", schemes), PAIRS[1]);
@@ -230,12 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_published_agrees() {
+    fn published_figures_agree() {
         assert_eq!(verdicts(1.1, 1.0, 0.1), (vec![true; 6], vec![true; 4]));
     }
 
     #[test]
-    fn each_claim_fails_by_itself() {
+    fn each_claim_is_checked_separately() {
         assert_eq!(verdicts(1.0, 1.0, 0.1).1, [false, false, true, true], "no more throughput");
         assert_eq!(verdicts(1.04, 1.0, 0.1).1, [true, false, true, true], "2% more");
         assert_eq!(verdicts(1.4, 1.0, 0.1).1, [true, false, true, true], "20% more");
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_number_agrees_within_its_tolerance() {
-        // 2.20 and 2.21 Mbit/s with the calls' 1, of 2.1 published.
+        // 2.20 and 2.21 Mbit/s with the calls' 1; published are 2.1.
         assert_eq!(verdicts(1.20, 1.0, 0.1).0, [true; 6]);
         assert_eq!(verdicts(1.21, 1.0, 0.1).0, [true, true, true, false, true, true]);
         assert_eq!(verdicts(1.1, 1.51, 0.1).0, [true, true, true, true, false, true]);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn todays_forms_count_as_another_choice() {
+    fn todays_forms_are_alternatives() {
         let of = |scheme, factor: f64| runs(scheme, factor, 1.0, 1.0);
         let labels = ["i-tcp as published", "cicada as published", "i-tcp", "cicada"];
         let schemes = labels.map(|label| of(label, 1.1)).to_vec();

@@ -1,5 +1,5 @@
-//! The network: `scenarios/cicada/one-wlan.toml`, where everything that the paper leaves open is
-//! chosen, with its reason and with what else was tried.
+//! The network: `scenarios/cicada/one-wlan.toml`. It lists each choice that the paper leaves open, with
+//! the reason and the alternatives that were tried.
 
 use serde_json::{Map, json};
 
@@ -9,9 +9,9 @@ use crate::run::RunError;
 
 const ONE_WLAN: &str = include_str!("../../../../scenarios/cicada/one-wlan.toml");
 
-/// The stations that call: the first ten, twenty and thirty.
+/// The groups of stations with calls: the first ten, twenty and thirty.
 const CALLERS: [&str; 3] = ["browser", "mailer", "mover"];
-/// The kinds of sessions that make up the load; ten stations have each.
+/// The kinds of sessions of the load; ten stations have each.
 const KINDS: [&str; 3] = ["web", "mail", "ftp"];
 
 /// Runs the network with `calls` calls, a multiple of ten up to 30. Each station offers
@@ -23,7 +23,7 @@ pub fn run(calls: usize, load_kbps: u32, effort: Effort, progress: &dyn Progress
     Runs::under("cicada", ONE_WLAN, setting, effort, progress)
 }
 
-/// What is set in the file, whose own calls are those of the first ten.
+/// The settings; the calls of the first ten are in the file itself.
 fn settings(calls: usize, load_kbps: u32) -> Vec<String> {
     let loads = KINDS.map(|kind| format!("sessions.{kind}.load={load_kbps} kbit/s"));
     let more = CALLERS.iter().zip(1..=calls / 10).skip(1);

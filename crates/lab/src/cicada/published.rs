@@ -1,4 +1,4 @@
-//! Tables 1 to 3 as published, from the file beside this one.
+//! Tables 1 to 3 as published, from `tables.csv`.
 
 /// A line of a table: one setting, under both schemes.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,7 @@ fn row(line: &str) -> Option<(usize, u32, &str, Figures)> {
     Some((calls.parse().ok()?, load.parse().ok()?, scheme, figures))
 }
 
-/// No more digits than are published.
+/// The number with at most six decimals, more than are published.
 fn rounded(number: f64) -> f64 {
     libm::round(number * 1e6) / 1e6
 }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claims_are_what_the_tables_say() {
+    fn the_bounds_of_the_claims_hold_in_the_tables() {
         for Setting { itcp, cicada, .. } in settings() {
             let gain = (cicada.throughput_mbps / itcp.throughput_mbps - 1.0) * 100.0;
             assert!((3.5..14.1).contains(&gain), "{gain}%");

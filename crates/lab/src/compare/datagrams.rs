@@ -1,4 +1,4 @@
-//! What became of datagrams over all seeds.
+//! The fate of datagrams over all seeds.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct DatagramEstimates {
 }
 
 impl DatagramEstimates {
-    /// Of the goodput and the datagrams of each run; `None` without any.
+    /// The estimates from the goodput and the datagrams of each run; `None` without runs.
     pub(super) fn of(runs: &[(f64, Datagrams)]) -> Option<Self> {
         let estimate = |of: fn(&Datagrams) -> Option<f64>| {
             Estimate::of(&runs.iter().map(|(_, datagrams)| of(datagrams)).collect::<Option<Vec<_>>>()?)

@@ -1,4 +1,4 @@
-//! The flows of a comparison, each by itself.
+//! The flows of a comparison, one by one.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ impl SingleFlow {
 }
 
 impl WorstFlow {
-    /// Of several flows, the one whose goodput changed most for the worse; `None` where none can be
+    /// The flow with the lowest change of goodput; `None` for a single flow, and if no flow can be
     /// compared.
     pub(super) fn of(flows: &[SingleFlow]) -> Option<Self> {
         let changes = flows.iter().filter_map(|flow| Some((flow, flow.change_percent?)));
@@ -95,9 +95,9 @@ impl WorstFlow {
         Some(Self { name: flow.name.clone(), goodput_bps: flow.goodput_bps, change_percent })
     }
 
-    /// Whether the flow lost something beyond chance: more than half the width of the confidence
-    /// interval, and of a single run, which has none, more than one percent.
-    pub fn lost_surely(&self) -> bool {
+    /// Whether the loss is significant: more than half the width of the confidence interval; for a
+    /// single run, which has no interval, more than one percent.
+    pub fn is_significant_loss(&self) -> bool {
         let Estimate { mean, ci95 } = self.change_percent;
         -mean > ci95.unwrap_or(1.0)
     }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn the_worst_flow_is_the_one_that_lost_most_or_gained_least() {
         let worst = |flows: &[SingleFlow]| {
-            WorstFlow::of(flows).map(|worst| (worst.name.clone(), worst.lost_surely()))
+            WorstFlow::of(flows).map(|worst| (worst.name.clone(), worst.is_significant_loss()))
         };
         let flows = [flow("a", Some(80.0)), flow("b", Some(-30.0)), flow("c", None)];
         assert_eq!(worst(&flows), Some(("b".to_owned(), true)));
@@ -136,13 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_within_the_interval_may_be_chance() {
+    fn a_loss_within_the_confidence_interval_is_not_significant() {
         let interval = |mean, ci95| WorstFlow {
             name: "a".to_owned(),
             goodput_bps: Estimate { mean: 1.0, ci95: None },
             change_percent: Estimate { mean, ci95 },
         };
         let lost = [(-5.0, Some(6.0)), (-5.0, Some(4.0)), (-0.5, None)];
-        assert_eq!(lost.map(|(mean, ci95)| interval(mean, ci95).lost_surely()), [false, true, false]);
+        let verdicts = lost.map(|(mean, ci95)| interval(mean, ci95).is_significant_loss());
+        assert_eq!(verdicts, [false, true, false]);
     }
 }

@@ -6,14 +6,13 @@ use lasthop_agent::counter::CONTROL_MESSAGES;
 use lasthop_sim::counters::FRAMES_GIVEN_UP;
 
 use super::network::{Parameters, experiment};
-use super::row::number_row;
-use super::tables::{Cell, REFINED_TOLERANCE, Setting, measure, parameters, runs};
+use super::tables::{Cell, REFINED_TOLERANCE, Setting, measure, number_row, parameters, runs};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::{RunError, RunSummary};
 use crate::stats::Estimate;
 
-/// A claim's row. `cells` are the measured settings of the tables.
+/// The rows of the claims. `cells` are the measured settings of the tables.
 pub fn rows(cells: &[Cell], seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = largest_improvements(cells, seeds, progress)?;
     rows.push(mean_deviation(cells));
@@ -66,8 +65,8 @@ fn largest_improvements(
     ])
 }
 
-/// How far Refined ICMP's improvement lies from the published one on average; at most four points
-/// is what we ask of ourselves.
+/// The mean distance of Refined ICMP's improvement from the published one. The bound of four points
+/// is ours.
 fn mean_deviation(cells: &[Cell]) -> Row {
     let published: Vec<f64> = cells.iter().map(|cell| cell.setting.refined.abs()).collect();
     let deviations: Option<Vec<f64>> = cells
@@ -87,9 +86,9 @@ fn mean_deviation(cells: &[Cell]) -> Row {
     .without_effect(Estimate::of(&published).map(|mean| mean.mean))
 }
 
-/// Section 5.5.4: 19 to 552 messages a transfer. The thesis has one run a setting, so its extremes
-/// are those of 45 runs: ours are the means over seeds of the extremes of 45 runs. Within a factor
-/// of two, as extremes go.
+/// Section 5.5.4: 19 to 552 messages per transfer. The thesis has one run per setting, so its
+/// extremes are those of 45 runs: ours are the means over seeds of the extremes of 45 runs. The
+/// tolerance is a factor of two, since extremes vary.
 fn messages(cells: &[Cell]) -> Vec<Row> {
     let seeds = cells.first().map_or(0, |cell| cell.refined.len());
     let extremes = |better: fn(f64, f64) -> f64, start: f64| -> Option<Estimate> {
@@ -112,8 +111,8 @@ fn messages(cells: &[Cell]) -> Vec<Row> {
     ]
 }
 
-/// Section 5.4.3: one transfer with a window of 4 KB over 170 ms. The thesis counts one run each;
-/// we give the mean of ours, which may lie 5% off in time, and a factor of two in counts.
+/// Section 5.4.3: one transfer with a window of 4 KB over 170 ms. The thesis has one run each, we
+/// have the mean of several. The tolerance is 5% for times and a factor of two for counts.
 fn one_transfer(seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let setting = Parameters {
         wired_delay: Duration::from_millis(170),

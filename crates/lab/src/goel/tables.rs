@@ -7,39 +7,38 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::network::{Parameters, experiment};
-use super::row::number_row;
 use crate::compare::completions;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::{RunError, RunSummary, run};
 use crate::stats::Estimate;
 
-/// How far the improvement of Refined ICMP may lie from the published one in any cell, in
-/// percentage points.
+/// The tolerance around the published improvement of Refined ICMP in any cell, in percentage points.
 pub const REFINED_TOLERANCE: f64 = 9.0;
-/// From here on the thesis's Simple ICMP counts as harmful, and ours must be, between a third and
-/// three times as much; above it, ours may lie as far from the published number as this.
+/// A degradation by more than this, in percent, makes the thesis's Simple ICMP harmful: ours must
+/// then be between a third and three times as much. Otherwise this is the tolerance around the
+/// published number, in percentage points.
 pub const SIMPLE_HARM: f64 = 10.0;
 
-/// One setting with what the tables say of it.
+/// One setting with its numbers in the tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// The table's number.
     pub table: String,
     /// The parameters.
     pub parameters: Parameters,
-    /// Improvement of Simple ICMP over unmodified TCP, per cent.
+    /// Improvement of Simple ICMP over unmodified TCP, in percent.
     pub simple: f64,
-    /// Improvement of Refined ICMP over unmodified TCP, per cent.
+    /// Improvement of Refined ICMP over unmodified TCP, in percent.
     pub refined: f64,
 }
 
-/// The runs of one setting under one seed after another.
+/// The runs of one setting, each scheme's in the order of the seeds.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// The parameters, and the numbers of the thesis.
     pub setting: Setting,
-    /// Without any loss; one run, since nothing in it is random.
+    /// Without loss; a single run, since nothing in it is random.
     pub no_loss: RunSummary,
     /// Unmodified TCP.
     pub unmodified: Vec<RunSummary>,
@@ -49,7 +48,7 @@ pub struct Cell {
     pub refined: Vec<RunSummary>,
 }
 
-/// The 45 settings, from the published numbers beside this file.
+/// The 45 settings with the published numbers, from `improvement.csv`.
 pub fn settings() -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
     for line in include_str!("improvement.csv").lines().skip(1) {
@@ -98,10 +97,10 @@ fn measure_cell(setting: &Setting, seeds: &[u64], progress: &dyn Progress) -> Re
     })
 }
 
-/// The schemes that reproductions name are there, and their settings have defaults.
+/// Why a scheme of the thesis is found: it is in the catalogue, and its settings have defaults.
 pub(super) const IN_CATALOGUE: &str = "the catalogue has the thesis's schemes";
 
-/// A scheme's runs, one a seed.
+/// A scheme's runs, one per seed.
 pub(super) fn runs(
     scenario: &Scenario,
     scheme: &str,
@@ -120,12 +119,12 @@ pub(super) fn runs(
 }
 
 impl Cell {
-    /// Improvement over unmodified TCP in completion time, per cent.
+    /// Improvement of the completion time over unmodified TCP, in percent.
     pub fn improvement(&self, scheme: &[RunSummary]) -> Option<Estimate> {
         Estimate::percent_below(&completions(scheme)?, &completions(&self.unmodified)?)
     }
 
-    /// Degradation of completion time against the case without loss, per cent.
+    /// Degradation of the completion time from the case without loss, in percent.
     pub fn degradation(&self, scheme: &[RunSummary]) -> Option<Estimate> {
         let ideal = self.no_loss.aggregate.completion_s?;
         let percent: Vec<f64> =
@@ -134,8 +133,8 @@ impl Cell {
     }
 }
 
-/// The thesis's range of degradation in figure 5.8, whose settings table 5.4 has (section 5.5.4); ours may
-/// lie half a point beside it.
+/// The thesis's range of degradation in figure 5.8, which has the settings of table 5.4 (section
+/// 5.5.4). The tolerance is half a point on both sides.
 const FIGURE_5_8: (f64, f64) = (2.45, 6.35);
 
 /// The tables' 90 numbers and their signs, then the degradation of Refined ICMP in the 45 settings.
@@ -177,6 +176,34 @@ fn improvement_row(cell: &Cell, scheme: &str, runs: &[RunSummary], published: f6
     let metric = (scheme, "improvement over unmodified", "percent");
     let row = number_row(&item, metric, published, measured, runs.len(), tolerance);
     Row { parameters: parameters(cell.setting.parameters), ..row }.without_effect(Some(0.0))
+}
+
+/// A row whose published value is a number and whose tolerance is a range around it.
+pub(super) fn number_row(
+    item: &str,
+    (scheme, metric, unit): (&str, &str, &'static str),
+    published: f64,
+    measured: Option<Estimate>,
+    runs: usize,
+    tolerance: Reference,
+) -> Row {
+    Row {
+        paper: "goel".to_owned(),
+        item: item.to_owned(),
+        parameters: Map::new(),
+        scheme: scheme.to_owned(),
+        metric: metric.to_owned(),
+        unit: unit.to_owned(),
+        published: Reference::Number(published),
+        measured: measured.map(|estimate| estimate.mean),
+        ci95: measured.and_then(|estimate| estimate.ci95),
+        runs,
+        tolerance,
+        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+        no_effect: None,
+        no_effect_agrees: None,
+        alternative: false,
+    }
 }
 
 pub(super) fn parameters(parameters: Parameters) -> Map<String, Value> {

@@ -1,10 +1,9 @@
-//! Figures 5.3 and 5.4: two segments in a row are lost, and what it takes to recover; and what
-//! their clocks say of the simulator.
+//! Figures 5.3 and 5.4: the recovery from the loss of two consecutive segments, event by event.
 //!
 //! The text gives the times of some events. With round trips of 351 ms, exchanges of 10 ms and
-//! failed attempts of 11 ms they leave one history of the channel: the last round before the loss
+//! failed attempts of 11 ms they determine the history of the channel: the last round before the loss
 //! began at 96,300 ms, its third segment needed three transmissions (so that the timer was last
-//! started at 96,703 ms), then both segments used up nine transmissions each, and the one behind
+//! started at 96,703 ms), then both segments used up nine transmissions each, and the segment after
 //! them needed two (19 times 11 ms between 96,822 and 97,031 ms).
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,19 +16,18 @@ use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{Application, Interest, Observer, StateSource, TraceEvent};
 
 use super::network::{Parameters, TRANSFER, experiment};
-use super::row::number_row;
-use super::tables::IN_CATALOGUE;
+use super::tables::{IN_CATALOGUE, number_row};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::{RunError, run_observed};
 use crate::stats::Estimate;
 
-/// What the sender saw and did, and what went over the wireless link; times in milliseconds.
+/// The events at the sender and on the wireless link; times in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// New segments sent: time, sequence number relative to the first octet.
     pub sent: Vec<(u64, u32)>,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub sent_again: Vec<(u64, u32)>,
     /// ACKs received: time, acknowledgment number relative to the first octet.
     pub acks: Vec<(u64, u32)>,
@@ -45,11 +43,11 @@ pub struct Timeline {
     pub windows: Vec<(u64, u32, u32)>,
 }
 
-/// The flow starts here, five rounds before the first time that the text mentions.
+/// The start of the flow: five rounds before the first time that the text mentions.
 const START: u64 = 96_300 - 5 * 351;
-/// When the channel turns bad and good again.
+/// The stays in the bad state: beginning and end.
 const BAD_STAYS: [(u64, u64); 2] = [(96_492, 96_508), (96_822, 97_025)];
-/// When the first of the two lost segments was sent.
+/// The time at which the first of the two lost segments was sent.
 const FIRST_LOST_SENT: u64 = 96_651;
 /// Segment size.
 const MSS: u32 = 1024;
@@ -77,7 +75,7 @@ pub fn scenario() -> Scenario {
     scenario
 }
 
-/// Runs it under a scheme and writes down what happens.
+/// Runs the scenario under a scheme and records the events.
 pub fn timeline(
     scenario: &Scenario,
     scheme: &SchemeChoice,
@@ -91,12 +89,12 @@ pub fn timeline(
 }
 
 impl Timeline {
-    /// From the first transmission of the first lost segment to the ACK that covers both, in
+    /// The time from the first transmission of the first lost segment to the ACK of both segments, in
     /// milliseconds.
     pub fn recovery_ms(&self) -> Option<u64> {
         let (_, first_lost) = self.sent.iter().find(|(at, _)| *at >= FIRST_LOST_SENT)?;
-        let beyond_both = first_lost + 2 * MSS;
-        let (recovered, _) = self.acks.iter().find(|(_, ack)| *ack >= beyond_both)?;
+        let end_of_both = first_lost + 2 * MSS;
+        let (recovered, _) = self.acks.iter().find(|(_, ack)| *ack >= end_of_both)?;
         Some(recovered - FIRST_LOST_SENT)
     }
 }
@@ -149,7 +147,7 @@ pub(super) fn rows(progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     Ok(rows)
 }
 
-/// A row of a time that must be met within 5 ms, or of a count that must be met.
+/// The row of a time, with a tolerance of 5 ms, or of a count, without tolerance.
 fn exact(
     item: &str,
     scheme: &str,
@@ -158,15 +156,15 @@ fn exact(
     published: f64,
     measured: Option<u64>,
 ) -> Row {
-    let slack = if unit == "ms" { 5.0 } else { 0.0 };
+    let tolerance = if unit == "ms" { 5.0 } else { 0.0 };
     let measured = measured.map(|measured| Estimate { mean: measured as f64, ci95: None });
-    let tolerance = Reference::Range(published - slack, published + slack);
+    let tolerance = Reference::Range(published - tolerance, published + tolerance);
     number_row(item, (scheme, metric, unit), published, measured, 1, tolerance)
 }
 
 struct Recorder {
     log: Arc<Mutex<Timeline>>,
-    /// The sequence number of the first octet, once a segment was sent.
+    /// The sequence number of the first octet; `None` before the first segment.
     first: Option<lasthop_packet::Seq>,
 }
 

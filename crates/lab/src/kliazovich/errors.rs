@@ -1,28 +1,30 @@
-//! Figures 3.9 and 3.13: packet errors on one hop and on three, by the receiver's ACK policy.
+//! Figures 3.9 and 3.13: packet errors on one hop and on three hops, by the receiver's ACK policy.
 //!
-//! A packet error rate in ns-2.28 is that of an error model between the radio and the MAC: it takes
-//! every frame alike, control frames too, and the MAC repeats what is lost. So it is here. With
-//! frames repeated up to seven times nothing stops at 6 or 9%, where the text has no throughput any
-//! more: that is what comes of data frames that are lost for good, the other experiment.
+//! A packet error rate in ns-2.28 belongs to an error model between the radio and the MAC: it applies
+//! to all frames, control frames too, and the MAC retransmits lost frames. So it is here. With up to
+//! seven retransmissions of a frame the throughput is not zero at 6 or 9%, where it is zero in the text.
+//! It is zero there in the alternative experiment, in which data frames are not retransmitted.
 
 use serde_json::json;
 
-use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, run_all};
+use super::experiment::{Acks, DATAGRAM, Experiment, Measured, run_all};
 use super::row::{Head, LLE, POINTS, TCP};
 use super::{multi_hop, single_hop};
+use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::RunError;
 use crate::stats::Estimate;
 
-/// Below this part of the throughput without errors a curve lies on the axis of its plot.
-const NOTHING: f64 = 0.04;
-/// A packet error rate that the text has in whole per cent.
+/// A throughput counts as zero below this fraction of the throughput without errors: its curve lies on
+/// the axis of the plot.
+const ZERO: f64 = 0.04;
+/// The tolerance around a packet error rate, in percentage points: the text has whole numbers.
 const PER_CENT: f64 = 1.0;
-/// Data frames that are transmitted once.
+/// The suffix of items whose data frames are transmitted once.
 const ONCE: &str = ", lost frames are not repeated";
-/// An agent that acknowledges as many segments together as the receiver does. The text compares LLE-TCP and TCP
-/// with the same policy of the receiver, and does not say of the agent that it follows it.
+/// The suffix of items whose agent acknowledges as many segments together as the receiver does. The text
+/// compares LLE-TCP and TCP under the same policy of the receiver, and does not give the agent's.
 const FOLLOWS: &str = ", the agent follows the receiver";
 
 /// Both figures' rows.
@@ -32,7 +34,7 @@ pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErro
     Ok(rows)
 }
 
-/// Figure 3.9, with these packet error rates in per cent.
+/// Figure 3.9, with these packet error rates in percent.
 pub(super) fn single_hop(
     rates: &[u32],
     effort: Effort,
@@ -77,7 +79,7 @@ pub(super) fn single_hop(
     rows.extend(claims.into_iter().map(|(item, acks, measured)| {
         let metric = "changes little with the error rate: improvement within 5 points of its mean";
         let head = Head { item, parameters: parameters(acks), scheme: LLE, metric, unit: "-" };
-        // Nothing is level, too.
+        // No improvement at all does not change either.
         head.claim((is_level(measured), true), runs(measured))
     }));
     Ok(rows)
@@ -106,14 +108,15 @@ fn is_level(measured: &[Measured]) -> bool {
     measured.iter().all(|measured| measured.improvement().is_some_and(is_near))
 }
 
-/// An ACK policy over three hops: the improvement published for packet error rates below 4%, and
-/// where TCP's throughput is zero.
+/// An ACK policy over three hops: the improvement published for packet error rates below 4%, and the
+/// rate at which TCP's throughput is zero, both in percent.
 const POLICIES: [(Acks, f64, f64); 3] =
     [(Acks::DynDel, 15.5, 6.0), (Acks::Del, 9.6, 6.0), (Acks::One, 4.0, 9.0)];
-/// Packet error rates of figure 3.13, in per cent: low ones first.
+/// Packet error rates of figure 3.13, in percent.
 const RATES: [u32; 7] = [0, 1, 2, 3, 6, 9, 14];
+/// How many of them are below 4%.
 const LOW: usize = 4;
-/// The same where it matters at which one nothing is left.
+/// Packet error rates in percent, where the lowest with zero throughput is measured.
 const FINE_RATES: [u32; 12] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
 
 /// Figure 3.13.
@@ -123,7 +126,7 @@ fn three_hops(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunEr
     for (acks, improvement, tcp_zero) in POLICIES {
         let measured = run_all(&RATES.map(|rate| repeated(acks, rate)), effort, progress)?;
         low.push(low_row(figure, acks, improvement, &measured[..LOW]));
-        // An agent that acknowledges each segment follows already.
+        // The agent acknowledges each segment in any case.
         if acks != Acks::One {
             let experiments = RATES.map(|rate| repeated(acks, rate).agent_follows(acks));
             let measured = run_all(&experiments[..LOW], effort, progress)?;
@@ -149,21 +152,21 @@ fn repeated(acks: Acks, rate: u32) -> Experiment {
     Experiment::new(multi_hop::FILE).acks(acks).errors("string", rate)
 }
 
-/// Data frames that are lost for good. RTS and CTS are repeated and have no errors, or the string's
-/// stations would collide.
+/// The experiment in which data frames are not retransmitted. RTS and CTS are, and have no errors:
+/// otherwise the stations of the string would collide.
 fn once(acks: Acks, rate: u32) -> Experiment {
     let experiment = Experiment::new(multi_hop::FILE)
         .acks(acks)
         .set(format!("wlans.string.errors.packet-error-rate={rate}%"))
         .set("wlans.string.long-retry-limit=1");
-    // Little happens in a second, and chance has its say in it.
+    // Few packets are delivered in a second: a short run would depend on chance.
     if rate == 0 { experiment } else { experiment.set("duration=300 s") }
 }
 
-/// Where TCP's throughput is zero, and by how much higher LLE-TCP's is.
+/// The rate at which TCP's throughput is zero, and by how much higher LLE-TCP's is.
 fn zero_rows(item: &str, acks: Acks, published: f64, rates: &[u32], measured: &[Measured]) -> Vec<Row> {
-    let tcp = first_nothing(rates, measured, |measured| measured.tcp.goodput_bps.mean);
-    let lle = first_nothing(rates, measured, |measured| measured.lle.goodput_bps.mean);
+    let tcp = first_zero(rates, measured, |measured| measured.tcp.goodput_bps.mean);
+    let lle = first_zero(rates, measured, |measured| measured.lle.goodput_bps.mean);
     let number = |value: f64| Estimate { mean: value, ci95: None };
     let parameters = || json!({ "per_percent": rates, "hops": 3, "acks": acks.name() });
     let head = |scheme, metric| Head { item, parameters: parameters(), scheme, metric, unit: "%" };
@@ -184,9 +187,9 @@ fn zero_rows(item: &str, acks: Acks, published: f64, rates: &[u32], measured: &[
     ]
 }
 
-/// The lowest rate in per cent at which next to nothing is left of the throughput without errors.
-fn first_nothing(rates: &[u32], measured: &[Measured], of: impl Fn(&Measured) -> f64) -> Option<f64> {
+/// The lowest rate in percent at which the throughput is zero.
+fn first_zero(rates: &[u32], measured: &[Measured], of: impl Fn(&Measured) -> f64) -> Option<f64> {
     let all = of(measured.first()?);
-    let found = measured.iter().position(|measured| of(measured) < NOTHING * all)?;
+    let found = measured.iter().position(|measured| of(measured) < ZERO * all)?;
     rates.get(found).map(|rate| f64::from(*rate))
 }

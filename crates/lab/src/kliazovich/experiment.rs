@@ -1,11 +1,11 @@
-//! An experiment of the dissertation's: a scenario of ours, what is set in it, and what comes of
-//! it.
+//! An experiment of the dissertation: a scenario of this repository, its settings, and its results.
 
 use std::path::Path;
 
 use lasthop_scenario::{Overrides, Scenario, file};
 use rayon::prelude::*;
 
+use crate::claim::Effort;
 use crate::compare::{ComparisonRow, compare};
 use crate::progress::Progress;
 use crate::run::RunError;
@@ -13,19 +13,10 @@ use crate::stats::Estimate;
 
 /// Octets of the headers of IPv4 and TCP.
 const HEADERS: u32 = 40;
-/// Octets of a datagram where a figure fixes it.
+/// Octets of a datagram, where they are not varied.
 pub(super) const DATAGRAM: u32 = 1000;
 
-/// How much is run for a number.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Runs.
-    pub seeds: u64,
-    /// Simulated seconds of each, instead of the scenario's.
-    pub duration: Option<u64>,
-}
-
-/// When the receiver acknowledges.
+/// The receiver's ACK policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acks {
     One,
@@ -34,7 +25,7 @@ pub(super) enum Acks {
 }
 
 impl Acks {
-    /// As the dissertation has it.
+    /// The dissertation's name.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::One => "OneAck",
@@ -44,7 +35,7 @@ impl Acks {
     }
 }
 
-/// A scenario of ours and what an experiment sets in it.
+/// A scenario of this repository with an experiment's settings.
 #[derive(Clone, Debug)]
 pub(super) struct Experiment {
     text: &'static str,
@@ -61,7 +52,7 @@ impl Experiment {
         self
     }
 
-    /// With datagrams of this many octets.
+    /// Sets the octets of a datagram.
     pub(super) fn datagram(self, octets: u32) -> Self {
         self.set(format!("tcp.segment={} B", octets - HEADERS))
     }
@@ -69,13 +60,13 @@ impl Experiment {
     pub(super) fn acks(self, acks: Acks) -> Self {
         match acks {
             Acks::One => self.set("tcp.acks=every-segment"),
-            // The delay of ns-2's sink.
+            // The ACK delay of ns-2's sink.
             Acks::Del => self.set("tcp.acks=delayed").set("tcp.ack-delay=100 ms"),
             Acks::DynDel => self.set("tcp.acks=dyndelack"),
         }
     }
 
-    /// With an agent that acknowledges as the receiver would.
+    /// Sets the agent's ACK policy, which is that of the receiver.
     pub(super) fn agent_follows(self, acks: Acks) -> Self {
         match acks {
             Acks::One => self,
@@ -84,8 +75,8 @@ impl Experiment {
         }
     }
 
-    /// With errors between the radio and the MAC of a cell, as ns-2 has them: of every frame, and
-    /// the MAC repeats what is lost.
+    /// Adds errors between the radio and the MAC of a cell, as in ns-2: of all frames, and the MAC
+    /// retransmits lost frames.
     pub(super) fn errors(self, cell: &str, per_cent: u32) -> Self {
         self.set(format!("wlans.{cell}.errors.packet-error-rate={per_cent}%"))
             .set(format!("wlans.{cell}.errors.control-frames=true"))
@@ -133,8 +124,8 @@ pub(super) fn run_all(
     experiments.par_iter().map(|experiment| experiment.run(effort, progress)).collect()
 }
 
-/// What a flow or all of them carried in Mbit/s, counted in datagrams of this length as ns-2's
-/// sink does, headers included.
+/// The throughput in Mbit/s for a goodput, as ns-2's sink counts it: in datagrams of this length,
+/// headers included.
 pub(super) fn in_datagrams(goodput_bps: Estimate, datagram: u32) -> Estimate {
     let factor = f64::from(datagram) / f64::from(datagram - HEADERS) / 1e6;
     Estimate { mean: goodput_bps.mean * factor, ci95: goodput_bps.ci95.map(|half| half * factor) }

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, in_datagrams, run_all};
+use super::experiment::{Acks, DATAGRAM, Experiment, Measured, in_datagrams, run_all};
 use super::row::{Head, LLE, TCP, TOLERANCE};
 use super::single_hop;
+use crate::claim::Effort;
 use crate::compare::ComparisonRow;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
@@ -24,8 +25,8 @@ pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErro
     Ok(rows)
 }
 
-/// Figures 3.14 and 3.15: throughputs come close to those of a single hop, for these sizes of
-/// datagrams in octets, and for these packet error rates in per cent.
+/// Figures 3.14 and 3.15: throughputs are close to those of a single hop, for these sizes of
+/// datagrams in octets, and for these packet error rates in percent.
 pub(super) fn beside_single_hop(
     sizes: &[u32],
     rates: &[u32],
@@ -49,7 +50,7 @@ pub(super) fn beside_single_hop(
     Ok(rows)
 }
 
-/// The largest distance between two curves, in per cent of the first.
+/// The largest distance between two curves, in percent of the first.
 fn distances(item: &str, parameters: &Value, single: &[Measured], behind: &[Measured]) -> Vec<Row> {
     let runs = behind.iter().map(|measured| measured.tcp.runs).sum();
     let largest = |of: fn(&Measured) -> &ComparisonRow| {
@@ -109,14 +110,14 @@ fn share(measured: &Measured) -> f64 {
     in_datagrams(scaled(measured.tcp.goodput_bps, 0.1), DATAGRAM).mean
 }
 
-/// One flow under LLE-TCP beside nine without: plain TCP where the mobile host has no agent
-/// (section 3.3). Without windows from the access point's queue: TCP fills it, and the one would
-/// starve.
+/// One flow under LLE-TCP and nine without: flows are plain TCP if the mobile host has no agent
+/// (section 3.3). The access point's queue does not limit windows: TCP fills the queue, and the one
+/// flow would starve.
 fn beside_one() -> Experiment {
     Experiment::new(TEN).set("nodes.nine.role=fixed-host").set("schemes.1.queue=0 B")
 }
 
-/// Jain's index of the nine in per cent.
+/// Jain's fairness index of the nine, in percent.
 fn fairness_of_nine(
     experiment: &Experiment,
     effort: Effort,
@@ -143,15 +144,15 @@ fn scaled(estimate: Estimate, factor: f64) -> Estimate {
     Estimate { mean: estimate.mean * factor, ci95: estimate.ci95.map(|half| half * factor) }
 }
 
-/// The mean goodput of the flows of a name, in bits a second.
+/// The mean goodput of the flows of a name, in bits per second.
 fn goodput(row: &ComparisonRow, name: &str) -> Option<Estimate> {
     row.flows.iter().find(|flow| flow.name == name).map(|flow| flow.goodput_bps)
 }
 
-/// Figure 3.17: set 1's completion in seconds, and what set 2 received in Mbytes.
+/// Figure 3.17: set 1's completion time in seconds, and the amount that set 2 received, in MB.
 fn two_sets(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let has_rts = Experiment::new(SETS).set("wlans.cell.rts-threshold=0 B");
-    // The figure is about these 100 s.
+    // The figure depends on the scenario's duration of 100 s.
     let effort = Effort { duration: None, ..effort };
     let measured = run_all(&[Experiment::new(SETS), has_rts], effort, progress)?;
     let items = ["figure 3.17", "figure 3.17, RTS/CTS"];

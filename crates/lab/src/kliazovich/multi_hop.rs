@@ -1,24 +1,25 @@
-//! Figures 3.10 and 3.11: a string of stations that reach their neighbours only, RTS/CTS, LLE-TCP
-//! at the last hop. Figure 3.12: thirty stations that walk, AODV, RTS/CTS, ends three hops apart at
-//! first.
+//! Figures 3.10 and 3.11: a string of stations that reach only their neighbors, RTS/CTS, LLE-TCP
+//! at the last hop. Figure 3.12: thirty moving stations, AODV, RTS/CTS, hosts initially three hops
+//! apart.
 
 use serde_json::json;
 
-use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, run_all};
+use super::experiment::{Acks, DATAGRAM, Experiment, Measured, run_all};
 use super::row::{Head, LLE, TCP};
+use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::RunError;
 
 pub(super) const FILE: &str = include_str!("../../../../scenarios/kliazovich/string.toml");
-/// Up to here the text has an improvement of 10 to 20%, beyond it about none.
+/// The text has an improvement of 10 to 20% up to this number of hops, and about none over more.
 const FEW_HOPS: u32 = 7;
 /// Octets of datagrams.
 const SIZES: [u32; 6] = [100, 300, 500, 750, 1000, 1500];
 
 const MOBILE: &str = include_str!("../../../../scenarios/kliazovich/mobile.toml");
-/// Octets of datagrams. Fewer than in other figures: a run of 1000 s among thirty stations takes
-/// seconds.
+/// Octets of datagrams. There are fewer sizes than in other figures: a run of 1000 s with thirty
+/// stations takes seconds.
 const SIZES_OF_MOBILE: [u32; 3] = [500, 1000, 1500];
 
 /// The rows of figures 3.10 and 3.11.
@@ -67,7 +68,7 @@ fn sizes(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> 
     ])
 }
 
-/// The rows of figure 3.12. The text has no number: LLE-TCP is above TCP.
+/// The rows of figure 3.12. The text has no number: it says that LLE-TCP is above TCP.
 pub fn mobile(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let experiments = SIZES_OF_MOBILE.map(|octets| Experiment::new(MOBILE).datagram(octets));
     let measured = run_all(&experiments, effort, progress)?;

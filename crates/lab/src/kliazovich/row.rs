@@ -8,15 +8,15 @@ use crate::stats::Estimate;
 /// The schemes' names in rows.
 pub(super) const TCP: &str = "tcp-reno";
 pub(super) const LLE: &str = "lle-tcp as published";
-/// Those that have no agent: flavors of TCP.
+/// The schemes without an agent: variants of TCP.
 const NO_AGENT: [&str; 4] = [TCP, "tcp", "westwood", "vegas"];
 
-/// How far a throughput, a time or an amount may lie from the dissertation's, as a part of it; and
-/// an improvement, in points.
+/// The tolerance around a throughput, a time or an amount of the dissertation, as a fraction of it.
 pub(super) const TOLERANCE: f64 = 0.05;
+/// The tolerance around an improvement, in percentage points.
 pub(super) const POINTS: f64 = 5.0;
 
-/// Where a row stands in the dissertation, and what it is about.
+/// The head of a row: its place in the dissertation, and its subject.
 pub(super) struct Head<'a> {
     pub(super) item: &'a str,
     pub(super) parameters: Value,
@@ -26,7 +26,7 @@ pub(super) struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// A number of the text's, ours, and how far apart they may be.
+    /// The row of a number of the text and ours, with a tolerance.
     pub(super) fn row(
         self,
         published: Reference,
@@ -50,19 +50,19 @@ impl Head<'_> {
             agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
             no_effect: None,
             no_effect_agrees: None,
-            // "figure 3.9, half as many ACKs".
+            // Such as "figure 3.9, half as many ACKs".
             alternative: self.item.contains(", "),
         };
         if is_of_no_agent { row.of_no_agent() } else { row }
     }
 
-    /// A throughput, a time, an amount.
+    /// The row of a throughput, a time or an amount.
     pub(super) fn amount(self, published: f64, measured: Option<Estimate>, runs: usize) -> Row {
         let tolerance = Reference::Range(published * (1.0 - TOLERANCE), published * (1.0 + TOLERANCE));
         self.row(Reference::Number(published), tolerance, measured, runs)
     }
 
-    /// A number of per cent by which a scheme has more than another.
+    /// The row of an improvement in percent.
     pub(super) fn per_cent(self, published: Reference, measured: Option<Estimate>, runs: usize) -> Row {
         let tolerance = match published {
             Reference::Number(number) => Reference::Range(number - POINTS, number + POINTS),
@@ -72,14 +72,15 @@ impl Head<'_> {
         self.row(published, tolerance, measured, runs).without_effect(Some(0.0))
     }
 
-    /// A gain of which no number is given: its whole confidence interval is above zero.
+    /// The row of a gain without a published number: the complete confidence interval must be above
+    /// zero.
     pub(super) fn above_zero(self, measured: Option<Estimate>, runs: usize) -> Row {
-        let least = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
+        let certain = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
         let row = self.row(Reference::None, Reference::None, measured, runs);
-        Row { agrees: least.is_some_and(|least| least > 0.0), ..row }.without_effect(Some(0.0))
+        Row { agrees: certain.is_some_and(|certain| certain > 0.0), ..row }.without_effect(Some(0.0))
     }
 
-    /// A claim without a number, and whether it would hold of no agent.
+    /// The row of a claim without a number: whether it holds, and whether it would without an agent.
     pub(super) fn claim(self, (holds, without): (bool, bool), runs: usize) -> Row {
         let row = self.row(Reference::None, Reference::None, None, runs);
         Row { agrees: holds, ..row }.claim_without_effect(without)

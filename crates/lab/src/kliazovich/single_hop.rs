@@ -1,19 +1,20 @@
 //! Figure 3.7: two stations of 802.11b, datagrams of 100 to 1500 octets.
 //!
-//! The text does not say how the receiver acknowledges. The throughputs are those of an ACK for
-//! every second segment, and so is the improvement at 1500 octets; those for small datagrams are
-//! those of an ACK for every segment.
+//! The text does not give the receiver's ACK policy. The throughputs, and the improvement at 1500
+//! octets, are those of an ACK for every second segment; the improvements for small datagrams are those
+//! of an ACK for every segment.
 
 use serde_json::json;
 
-use super::experiment::{Acks, Effort, Experiment, Measured, in_datagrams, run_all};
+use super::experiment::{Acks, Experiment, Measured, in_datagrams, run_all};
 use super::row::{Head, LLE, TCP};
+use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::RunError;
 
 pub(super) const FILE: &str = include_str!("../../../../scenarios/kliazovich/single-hop.toml");
-/// Above a TCP ACK with its MAC header and FCS, below the smallest datagram here that has data.
+/// An RTS threshold above a TCP ACK with MAC header and FCS, and below the smallest datagram with data.
 const RTS_BEFORE_DATA: &str = "wlans.adhoc.rts-threshold=400 B";
 
 /// With RTS/CTS or without: TCP's throughput and LLE-TCP's, in Mbit/s.
@@ -54,8 +55,8 @@ fn throughputs(delayed: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// 20% for the largest, 50 to 70% for smaller ones, towards 100% as datagrams come down to the size
-/// of an ACK: of that there is no number.
+/// The improvements: 20% for the largest datagrams, 50 to 70% for smaller ones. The text also has it
+/// approach 100% as datagrams shrink to the size of an ACK, without a number.
 fn improvements(delayed: &[Measured], by_size: &[Measured]) -> Vec<Row> {
     let of_size = |octets| SIZES.iter().position(|size| *size == octets).map(|index| &by_size[index]);
     let (every, second) =

@@ -1,4 +1,4 @@
-//! DDA (`scenarios/dda.toml`), before a sender of its time and before Linux.
+//! DDA (`scenarios/dda.toml`), with a sender of its time and with Linux.
 
 use crate::claim::{Claim, Effort, Runs, retransmits, timeouts};
 use crate::progress::Progress;
@@ -7,7 +7,7 @@ use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/dda.toml");
 
-/// A hop on which a frame takes longer than it takes to repair one.
+/// A hop so slow that the transmission of a frame takes longer than a repair.
 const SLOW: &str = "links.air.rate=200 kbit/s";
 /// A queue that overflows.
 const SHORT_QUEUE: &str = "links.air.queue=10 packets";
@@ -15,7 +15,7 @@ const LINUX: &str = "tcp={ preset = 'linux' }";
 
 const LIKE_SNOOP: &str = "section 2.4: equivalent to Snoop";
 
-/// Before a sender of its time.
+/// Claims with a sender of its time.
 const CLAIMS: [Claim; 4] = [
     Claim::more_goodput("table 2.2: local retransmissions at the link layer", ("dda", "none")),
     Claim::less(
@@ -29,24 +29,24 @@ const CLAIMS: [Claim; 4] = [
     Claim::more_goodput(LIKE_SNOOP, ("dda", "snoop")).by_about(0.0, 5.0),
 ];
 
-/// It gains next to nothing there.
+/// DDA's gain there is close to zero.
 const ON_A_SLOW_HOP: [Claim; 1] =
     [Claim::more_goodput("table 2.2: poor performance on slow links", ("none", "dda")).by(-1.0)];
 
-/// Where packets are lost that no link layer repairs.
+/// The queue loses packets, which no link layer repairs.
 const WITH_A_SHORT_QUEUE: [Claim; 2] = [
     Claim::more_goodput("table 2.2: d is difficult to choose", ("dda", "dda (d = 400 ms)")).by(10.0),
     Claim::less("table 2.2: can cause time-outs", ("none", "dda"), "fewer time-outs", timeouts).by(50.0),
 ];
 
-/// Which knows of segments that overtake each other.
+/// Linux adapts to reordering.
 const BEFORE_LINUX: [Claim; 3] = [
     Claim::more_goodput("table 2.2: local retransmissions at the link layer", ("dda", "none")),
     Claim::more_goodput(LIKE_SNOOP, ("dda", "snoop as published")).by_about(0.0, 5.0),
     Claim::more_goodput(LIKE_SNOOP, ("dda", "snoop")).by_about(0.0, 5.0),
 ];
 
-/// Its rows.
+/// The rows of DDA.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let parts: [(&'static str, &[Claim]); 4] =
         [("", &CLAIMS), (SLOW, &ON_A_SLOW_HOP), (SHORT_QUEUE, &WITH_A_SHORT_QUEUE), (LINUX, &BEFORE_LINUX)];

@@ -17,7 +17,7 @@ const CLAIMS: [Claim; 5] = [
     Claim::more_goodput("against Snoop", ("ebsn", "snoop")),
 ];
 
-/// Its rows.
+/// The rows of EBSN.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of("relatives", SCENARIO, "", effort, progress)?;
     Ok(CLAIMS.iter().map(|claim| runs.row(claim)).collect())

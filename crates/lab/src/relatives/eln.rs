@@ -1,4 +1,4 @@
-//! ELN (`scenarios/upload.toml`), with a sender that has its part, and with Linux as it is.
+//! ELN (`scenarios/upload.toml`), with a sender that implements ELN, and with an unmodified Linux.
 
 use crate::claim::{Claim, Effort, Runs, window_reductions};
 use crate::progress::Progress;
@@ -7,10 +7,10 @@ use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/upload.toml");
 
-/// NewReno with timestamps, by which the base station tells a loss from congestion, and no SACK.
+/// NewReno with timestamps, which the base station needs to tell a loss from congestion, and no SACK.
 const OF_ITS_TIME: &str = "tcp={ recovery = 'newreno', timestamps = true, window = '256 KiB' }";
 
-/// Before both senders.
+/// Claims with both senders.
 const CLAIMS: [Claim; 3] = [
     Claim::more_goodput("section 2.4: the sender learns which losses are the hop's", ("ELN", "none"))
         .by(50.0),
@@ -33,7 +33,7 @@ const BEFORE_LINUX: [Claim; 2] = [
     Claim::more_goodput("section 2.4: no local retransmission; Snoop asks for one", ("snoop: NACK", "ELN")),
 ];
 
-/// Its rows.
+/// The rows of ELN.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let linux = Runs::of("relatives", SCENARIO, "", effort, progress)?;
     let of_its_time = Runs::of("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;

@@ -1,5 +1,5 @@
-//! Snoop's uplink half (`scenarios/upload.toml`), before Linux and before a sender of its time, both
-//! with SACK; the negative acknowledgments are an option of their own.
+//! Snoop's uplink half (`scenarios/upload.toml`), with Linux and with a sender of its time, both
+//! with SACK; negative acknowledgments are an option of their own.
 
 use crate::claim::{Claim, Effort, Runs, window_reductions};
 use crate::progress::Progress;
@@ -18,7 +18,7 @@ const CLAIMS: [Claim; 3] = [
     Claim::less(RECOVERS, ("snoop: NACK", "none"), "fewer window reductions", window_reductions).by(50.0),
 ];
 
-/// Its rows.
+/// The rows of Snoop's uplink half.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = Vec::new();
     for setting in ["", OF_ITS_TIME] {

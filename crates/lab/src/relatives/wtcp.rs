@@ -1,5 +1,5 @@
-//! WTCP (`scenarios/wtcp.toml`), before Linux and before a sender of its time, which measures the
-//! round trip by timestamps.
+//! WTCP (`scenarios/wtcp.toml`), with Linux and with a sender of its time, which measures round-trip
+//! times by timestamps.
 
 use crate::claim::{Claim, Effort, Runs, round_trip};
 use crate::progress::Progress;
@@ -15,14 +15,14 @@ const LIKE_SNOOP: &str = "section 2.5: like Snoop, and more";
 const ROUND_TRIP_IS_TRUE: &str = "table 2.2: a more accurate round trip";
 const NOTHING_HIDDEN: &str = "wtcp (nothing hidden)";
 
-/// Before both senders.
+/// Claims with both senders.
 const GOODPUT: [Claim; 3] = [
     Claim::more_goodput("table 2.2: local retransmissions", ("wtcp", "none")),
     Claim::more_goodput(LIKE_SNOOP, ("wtcp", "snoop as published")),
     Claim::more_goodput(LIKE_SNOOP, ("wtcp", "snoop")).by(-5.0),
 ];
 
-/// Where the sender measures by timestamps.
+/// Claims with a sender that measures by timestamps.
 const ROUND_TRIP: [Claim; 2] = [
     Claim::less(
         ROUND_TRIP_IS_TRUE,
@@ -33,7 +33,7 @@ const ROUND_TRIP: [Claim; 2] = [
     Claim::less(ROUND_TRIP_IS_TRUE, ("wtcp", NOTHING_HIDDEN), "shorter mean round trip", round_trip),
 ];
 
-/// Its rows.
+/// The rows of WTCP.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let linux = Runs::of("relatives", SCENARIO, "", effort, progress)?;
     let of_its_time = Runs::of("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::{ExplainedRow, Row};
 
-/// The list, with 20 seeds per number.
+/// The list, for runs with 20 seeds.
 const LIST: &str = include_str!("explained.toml");
 
-/// Which rows disagree, and why.
+/// The reasons of the rows that disagree.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Explanations {
@@ -23,9 +23,9 @@ struct Disagreement {
     item: String,
     scheme: String,
     metric: String,
-    /// One sentence.
+    /// The reason, in one sentence.
     why: String,
-    /// Those of each row.
+    /// The parameters of each row.
     parameters: Vec<Map<String, Value>>,
 }
 
@@ -43,7 +43,7 @@ impl Explanations {
         toml::from_str(LIST).expect("the list is ours, and a test reads it")
     }
 
-    /// Why a row is expected to disagree, whether it does or not.
+    /// The reason why a row is expected to disagree, whether it does or not.
     fn of(&self, row: &Row) -> Option<&str> {
         self.disagreement.iter().find(|entry| entry.is_about(row)).map(|entry| entry.why.as_str())
     }
@@ -57,7 +57,7 @@ impl Explanations {
         rows.into_iter().map(explain).collect()
     }
 
-    /// Rows that the list has as disagreements, but that agree.
+    /// Rows that agree although the list says that they disagree.
     pub fn outdated<'a>(&self, rows: &'a [ExplainedRow]) -> Vec<&'a Row> {
         let rows = rows.iter().map(|row| &row.row);
         rows.filter(|row| row.agrees && self.of(row).is_some()).collect()
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_explained_if_all_of_it_is_on_the_list_and_it_disagrees() {
+    fn a_row_is_explained_if_it_is_on_the_list_and_disagrees() {
         let rows = list().explain(vec![row(5, false), row(10, true), row(20, false)]);
         let explained: Vec<bool> = rows.iter().map(|row| row.explained.is_some()).collect();
         assert_eq!(explained, [true, false, false]);

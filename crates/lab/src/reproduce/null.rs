@@ -1,44 +1,44 @@
-//! What a row would say of no effect, and of an effect's sign alone.
+//! The verdict that a row would have without an effect, and on the sign of an effect alone.
 
 use serde_json::Value;
 
 use super::{AT_LEAST, Reference, Row};
 
 impl Row {
-    /// The row beside the value that it would have without an agent, or with an effect of 0%.
+    /// The row with the value that it would have without an agent, or with an effect of 0%.
     #[must_use]
     pub fn without_effect(self, value: Option<f64>) -> Self {
         let agrees = value.map(|value| match self.tolerance {
-            Reference::None => value > self.least(),
+            Reference::None => value > self.at_least_percent(),
             tolerance => tolerance.contains(value),
         });
         Self { no_effect: value, no_effect_agrees: agrees, ..self }
     }
 
-    /// The row of a claim without a number, beside its verdict without an agent.
+    /// The row of a claim without a number, with its verdict without an agent.
     #[must_use]
     pub fn claim_without_effect(self, agrees: bool) -> Self {
         Self { no_effect: None, no_effect_agrees: Some(agrees), ..self }
     }
 
-    /// The row of what has no agent: its verdict says nothing about a scheme.
+    /// The row of a scheme without an agent: its verdict says nothing about an agent.
     #[must_use]
     pub fn of_no_agent(self) -> Self {
         Self { no_effect: self.measured, no_effect_agrees: Some(self.agrees), ..self }
     }
 
-    /// The row as one that repeats an experiment of the paper with another choice.
+    /// The row as that of an experiment with an alternative choice of what the paper leaves open.
     #[must_use]
     pub fn as_alternative(self) -> Self {
         Self { alternative: true, ..self }
     }
 
-    /// What the row's claim asks for at least, in per cent.
-    pub fn least(&self) -> f64 {
+    /// The minimum difference of the row's claim, in percent.
+    pub fn at_least_percent(&self) -> f64 {
         self.parameters.get(AT_LEAST).and_then(Value::as_f64).unwrap_or(0.0)
     }
 
-    /// That an effect has the published sign: a row of its own, which agrees if the whole confidence
+    /// The row of the claim that an effect has the published sign: it agrees if the complete confidence
     /// interval is on that side of 0. `None` if the paper has no number, or 0.
     pub fn sign(&self) -> Option<Self> {
         let is_gain = match self.published {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn no_effect_is_held_against_the_rows_own_tolerance() {
+    fn the_value_without_effect_is_compared_with_the_rows_tolerance() {
         let of = |from, to| {
             let row = row(Reference::Number(5.0), 5.0, 1.0, Reference::Range(from, to));
             row.without_effect(Some(0.0)).no_effect_agrees
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_agrees_if_the_whole_interval_is_on_its_side_and_no_effect_has_none() {
+    fn a_sign_agrees_if_the_complete_interval_is_on_its_side() {
         let of = |published, measured| {
             let row = row(Reference::Number(published), measured, 1.0, Reference::Range(-9.0, 9.0));
             row.sign().map(|sign| (sign.agrees, sign.no_effect_agrees))

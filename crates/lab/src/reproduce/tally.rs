@@ -1,4 +1,4 @@
-//! How many rows agree, and how many of these say something about a scheme.
+//! Counts of the rows that agree, and of those whose agreement says something about a scheme.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -9,13 +9,13 @@ use super::Row;
 pub struct Tally {
     /// Rows of the papers' own experiments.
     pub rows: usize,
-    /// Those of them that agree.
+    /// Rows of these that agree.
     pub agree: usize,
-    /// Those that agree and would without an agent, or with an effect of 0%, too.
+    /// Rows of these that agree, and would also agree without an agent, or with an effect of 0%.
     pub agree_without_effect: usize,
-    /// Rows that repeat an experiment with another choice.
+    /// Rows of experiments with an alternative choice.
     pub alternatives: usize,
-    /// Those of them that agree.
+    /// Rows of these that agree.
     pub alternatives_agree: usize,
 }
 

@@ -8,10 +8,10 @@ use lasthop_sim::DropCause;
 
 const IN_TRANSIT: &str = "packets_in_transit";
 const HELD_BY_AGENTS: &str = "packets_held_by_agents";
-/// Counters of the present state, not of what has happened since the start.
+/// Counters of the present state, not of events since the start.
 pub(super) const LEVELS: [&str; 2] = [IN_TRANSIT, HELD_BY_AGENTS];
 
-/// All counters of a world as it stands.
+/// All counters of a world.
 pub(super) fn counters(built: &Built) -> BTreeMap<String, u64> {
     let world = &built.world;
     let accounts = world.accounts();

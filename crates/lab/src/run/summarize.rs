@@ -9,7 +9,7 @@ use crate::agents::AgentLoad;
 use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::{jain_fairness, rate_bps};
 
-/// Seconds until a flow's sender was reset, or gave up otherwise.
+/// Seconds until a flow's sender was reset (`by_reset`), or gave up for another reason.
 fn ended(outcome: &FlowOutcome, by_reset: bool) -> Option<f64> {
     outcome.gave_up.filter(|_| outcome.was_reset == by_reset).map(|at| at.as_secs_f64())
 }
@@ -27,7 +27,7 @@ pub(super) fn summarize(
         .iter()
         .zip(&scenario.flows)
         .map(|(outcome, model)| {
-            // A wrong octet would be a broken simulator, and every number with it.
+            // A wrong octet is an error of the simulator: no number could be trusted.
             assert!(
                 outcome.intact,
                 "flow {:?}: the stream that arrived is not the stream that was sent",
@@ -104,11 +104,11 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
         .collect()
 }
 
-/// The goodput of all together.
+/// The goodput of all flows and sessions together.
 struct Goodputs {
-    /// The goodput of all.
+    /// The goodput over TCP, or over UDP if nothing goes over TCP.
     bps: f64,
-    /// How evenly it was shared.
+    /// Jain's fairness index of these goodputs.
     jain_fairness: Option<f64>,
     /// The goodput of the flows over UDP; `None` without any.
     udp_bps: Option<f64>,
@@ -128,7 +128,7 @@ fn goodputs(flows: &[FlowOutcome], sessions: &[SessionOutcome]) -> Goodputs {
     let [over_tcp, over_udp] = [false, true].map(|over_udp| -> Vec<(u64, Measured)> {
         of_flows(over_udp).chain(of_sessions(over_udp)).collect()
     });
-    // Datagrams beside TCP are what it has to live with, and no part of what it achieves.
+    // Datagrams beside TCP are background traffic, not part of its result.
     let headline = if over_tcp.is_empty() { over_udp } else { over_tcp };
     let each: Vec<f64> = headline.iter().map(|(octets, measured)| measured.rate_bps(*octets)).collect();
     Goodputs {

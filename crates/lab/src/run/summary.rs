@@ -1,4 +1,4 @@
-//! What came of a run, as it is printed.
+//! The results of a run, in the form of `lasthop run --json`.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// Those of one flow.
+    /// The datagrams of one flow.
     pub(super) fn of(outcome: &UdpOutcome) -> Self {
         let UdpOutcome { sent, received, lost, in_transit, duplicated, out_of_order, delay } = *outcome;
         Self {
@@ -119,7 +119,7 @@ impl Datagrams {
         }
     }
 
-    /// Those of two flows or more.
+    /// The datagrams of both together.
     pub(super) fn with(self, other: Self) -> Self {
         let received = self.received + other.received;
         let total = |of: Self| of.delay_mean_s.map_or(0.0, |mean| mean * of.received as f64);
@@ -140,8 +140,7 @@ impl Datagrams {
         }
     }
 
-    /// The share of those sent and no longer on their way that were lost, in percent; `None` if
-    /// there are none.
+    /// Lost datagrams in percent of all that arrived or were lost; `None` without any.
     pub fn lost_percent(&self) -> Option<f64> {
         let decided = self.received + self.lost;
         (decided > 0).then(|| self.lost as f64 / decided as f64 * 100.0)

@@ -13,7 +13,7 @@ use parquet::schema::types::Type;
 
 use super::columns::{Column, Kind};
 
-/// The lines of a row group: they are in memory together.
+/// Maximum number of lines in a row group, which is in memory as a unit.
 const GROUP: usize = 1 << 16;
 
 /// Writes results, CSV with its header, as Parquet: row groups of 65,536 lines, uncompressed.
@@ -34,7 +34,7 @@ pub fn write_parquet(columns: &[Column], lines: impl Read, out: impl Write + Sen
     Ok(())
 }
 
-/// A column of Parquet, under the name that it has everywhere.
+/// The Parquet type of a column.
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, repetition) = match column.kind {
         Kind::Text => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED),
@@ -72,7 +72,7 @@ fn write_group<W: Write + Send>(
                 let texts: Vec<ByteArray> = cells().map(ByteArray::from).collect();
                 typed.write_batch(&texts, None, None)?;
             }
-            // The schema above has no other types.
+            // The schema of `field` has no other types.
             _ => {}
         }
         open.close()?;
@@ -81,7 +81,7 @@ fn write_group<W: Write + Send>(
     Ok(())
 }
 
-/// The values of the cells that have one.
+/// The values of the cells that are not empty.
 fn present<'a, T>(
     cells: impl Iterator<Item = &'a str>,
     read: impl Fn(&str) -> Option<T>,

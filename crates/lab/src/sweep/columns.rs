@@ -1,5 +1,6 @@
-//! The columns of the results: the varied keys, then what a run has. A line is a flow, a session, or a
-//! direction of a call or a video, and has the columns of that part of `lasthop run --json`.
+//! The columns of the results: the varied keys, then the figures of a run. A line is about a flow, a
+//! session, or a direction of a call or a video, and has the columns of that part of
+//! `lasthop run --json`.
 
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
 use lasthop_scenario::Sweep;
@@ -19,8 +20,8 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// The kind of a column's values. A missing value is empty in CSV, and null in other formats; a text is
-/// empty everywhere.
+/// The kind of a column's values. A missing number is empty in CSV and null in other formats; a missing
+/// text is empty in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A text.
@@ -35,8 +36,8 @@ pub enum Kind {
 
 use Kind::{Count, Number, OptionalCount, Text};
 
-/// The columns behind those of what was varied: names of lines, and the figures of flows, of sessions, of
-/// directions, and of the whole run.
+/// The columns after those of the varied keys: names of lines, and the figures of flows, of sessions, of
+/// directions, and of the run.
 pub static COLUMNS: [(&str, Kind); 61] = [
     ("scheme", Text),
     ("seed", Count),
@@ -102,7 +103,7 @@ pub static COLUMNS: [(&str, Kind); 61] = [
 ];
 
 impl Column {
-    /// The column in which an object of JSON has this value.
+    /// The column of a varied key with this value.
     pub(super) fn of(name: &str, value: &Value) -> Self {
         let known = COLUMNS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
         let kind = known.unwrap_or(if value.is_string() { Text } else { Number });
@@ -125,7 +126,7 @@ pub fn header(columns: &[Column]) -> Vec<u8> {
     csv([columns.iter().map(|column| column.name.as_str()).collect()].into_iter())
 }
 
-/// The lines of CSV of a run at the point that has these values.
+/// The lines of CSV of a run at the point with these values of the varied keys.
 pub(super) fn lines(values: &[&str], run: &RunSummary) -> Vec<u8> {
     let lines: Vec<Line> = results(run).iter().map(Line::of).collect();
     csv(lines.iter().map(|line| {
@@ -134,21 +135,21 @@ pub(super) fn lines(values: &[&str], run: &RunSummary) -> Vec<u8> {
     }))
 }
 
-/// What tells the lines of a run apart, in their order: what a line is of, its flow, and its session.
+/// The names that identify a line of a run: the kind of its subject, its flow, and its session.
 pub(super) type Names = [String; 3];
 
-/// The name of a flow's line.
+/// The names of a flow's line.
 pub(super) fn of_flow(flow: &str) -> Names {
     ["flow", flow, ""].map(str::to_owned)
 }
 
-/// The names of a session's line, and of those of its directions.
+/// The names of a session's line and of the lines of its directions.
 pub(super) fn of_session(session: &str, directions: usize) -> Vec<Names> {
     let scopes = std::iter::once("session").chain(std::iter::repeat_n("direction", directions));
     scopes.map(|scope| [scope, "", session].map(str::to_owned)).collect()
 }
 
-/// The flows, sessions and directions of a run, each with what is known of the whole run.
+/// The flows, sessions and directions of a run, each with the figures of the run.
 fn results(run: &RunSummary) -> Vec<Value> {
     let count = |counter| run.count(counter);
     let known = json!({
@@ -176,7 +177,7 @@ fn results(run: &RunSummary) -> Vec<Value> {
     for session in &run.sessions {
         let names = json!({ "session": session.name, "kind": session.kind });
         let mut of_session = object(session);
-        // They have lines of their own.
+        // Streams have lines of their own.
         of_session.as_object_mut().and_then(|fields| fields.remove("streams"));
         results.push(result("session", of_session, Value::Null));
         for stream in &session.streams {
@@ -186,7 +187,7 @@ fn results(run: &RunSummary) -> Vec<Value> {
     results
 }
 
-/// A part of a summary as JSON has it.
+/// A part of a summary as JSON.
 fn object(part: &impl Serialize) -> Value {
     serde_json::to_value(part).expect("its keys are texts, and numbers that are not finite become null")
 }
@@ -210,7 +211,7 @@ mod tests {
     use crate::progress::Silent;
     use crate::run::run;
 
-    /// Each kind of line, with all that it can have.
+    /// A scenario with each kind of line and each of their figures.
     const ALL_KINDS: &str = r#"
 duration = "20 s"
 schemes = ["none"]
@@ -225,7 +226,7 @@ sessions.call = { kind = "voice", between = ["phone", "server"] }
 sessions.pages = { kind = "web", client = "phone", server = "server", load = "50 kbit/s" }
 "#;
 
-    /// A key that is renamed in a structure, or added to it, has its column, and no column is of nothing.
+    /// Each key of the structures has a column, and each column a key.
     #[test]
     fn columns_are_the_keys_of_flows_sessions_and_directions_as_json_has_them() {
         let scenario =
@@ -235,7 +236,7 @@ sessions.pages = { kind = "web", client = "phone", server = "server", load = "50
         let lines: Vec<Line> = results.iter().map(Line::of).collect();
         assert_eq!(lines.len(), 2 + 1 + 2 + 1);
         let names: BTreeSet<&str> = lines.iter().flat_map(Line::names).collect();
-        // Of a flow over TCP they are null together, and so in one cell.
+        // Where they are null, they are in one cell.
         let wholes = ["datagrams", "transactions"];
         let names: BTreeSet<&str> = names.into_iter().filter(|name| !wholes.contains(name)).collect();
         let columns: BTreeSet<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();

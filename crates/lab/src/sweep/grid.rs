@@ -22,7 +22,7 @@ pub struct Grid<'a, E> {
 /// Reads the scenario of a point.
 type Read<'a, E> = dyn Fn(usize) -> Result<Scenario, E> + Sync + 'a;
 
-/// What tells the lines of a point's runs apart: the same for most points.
+/// The names of the lines of a point's runs, which most points share.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     schemes: Vec<String>,
@@ -36,13 +36,13 @@ pub(super) struct Run<'a> {
     shape: &'a Shape,
     scheme: usize,
     seed: u64,
-    /// Shared by the runs of a point; read by the first of them.
+    /// Shared by the runs of a point; the first of them reads it.
     scenario: Arc<Mutex<Option<Arc<Scenario>>>>,
 }
 
 impl<'a, E: From<RunError> + Send> Grid<'a, E> {
-    /// The runs of a sweep whose points `read` reads. What cannot run is found before anything
-    /// does. Work for the threads of [`super::in_threads`].
+    /// The runs of a sweep whose points `read` reads. Errors of any point are found before the first
+    /// run. Call this from [`super::in_threads`].
     pub fn check(sweep: &'a Sweep, read: &'a Read<'a, E>, progress: &dyn Progress) -> Result<Self, E> {
         let known: Mutex<BTreeSet<Arc<Shape>>> = Mutex::default();
         let idle: Mutex<BTreeMap<String, usize>> = Mutex::default();
@@ -114,7 +114,7 @@ impl<E> Grid<'_, E> {
         columns(self.sweep)
     }
 
-    /// Every run in its order.
+    /// All runs, in order.
     pub(super) fn all(&self) -> impl Iterator<Item = Run<'_>> + Send {
         self.shapes.iter().enumerate().flat_map(|(point, shape)| {
             let scenario: Arc<Mutex<Option<Arc<Scenario>>>> = Arc::default();
@@ -128,7 +128,7 @@ impl<E> Grid<'_, E> {
         })
     }
 
-    /// The beginning of each line of a run.
+    /// The first cells of each line of a run.
     pub(super) fn keys(&self, run: &Run<'_>) -> Vec<Vec<String>> {
         let mut of_run: Vec<String> = self.sweep.values(run.point).into_iter().map(str::to_owned).collect();
         of_run.extend([run.shape.schemes[run.scheme].clone(), run.seed.to_string()]);

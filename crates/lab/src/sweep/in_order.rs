@@ -1,11 +1,10 @@
-//! Runs end in any order. What they give is written in theirs.
+//! Writes the results of runs, which end in any order, in the order of the runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// More than this does not wait in memory for a run before it, in octets: whoever brings more waits
-/// itself.
-const MOST_WAITING: usize = 64 << 20;
+/// Octets of texts in memory above which a thread waits with its text.
+const MAX_WAITING: usize = 64 << 20;
 
 /// Writes texts in the order of their indices.
 pub(super) struct InOrder<W, E> {
@@ -17,7 +16,7 @@ struct State<W, E> {
     /// The index of the text to write next.
     next: usize,
     waiting: BTreeMap<usize, Vec<u8>>,
-    /// The octets of those that wait.
+    /// The octets of `waiting`.
     octets: usize,
     write: W,
     error: Option<E>,
@@ -25,22 +24,22 @@ struct State<W, E> {
 }
 
 impl<W: FnMut(&[u8]) -> Result<(), E>, E> InOrder<W, E> {
-    /// Begins with the text of this index.
+    /// A writer whose first text has the index `next`.
     pub(super) fn new(next: usize, write: W) -> Self {
         let waiting = BTreeMap::new();
         let state = State { next, waiting, octets: 0, write, error: None, has_stopped: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Takes a text, and writes all that have their turn. An error, given or met in writing, stops
-    /// everything; `Err` says that this has happened.
+    /// Adds a text, and writes all texts whose predecessors are written. An error of the text or in
+    /// writing stops everything; `Err` says that everything has stopped.
     pub(super) fn put(&self, index: usize, text: Result<Vec<u8>, E>) -> Result<(), ()> {
         let mut state = self.lock();
-        // The one whose turn it is never waits, so there is always one that goes on.
-        while !state.has_stopped && index != state.next && state.octets > MOST_WAITING {
+        // The thread with the next text never waits: there is no deadlock.
+        while !state.has_stopped && index != state.next && state.octets > MAX_WAITING {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let written = text.and_then(|text| state.take(index, text));
+        let written = text.and_then(|text| state.add(index, text));
         self.changed.notify_all();
         if let Err(error) = written {
             state.error.get_or_insert(error);
@@ -57,7 +56,7 @@ impl<W: FnMut(&[u8]) -> Result<(), E>, E> InOrder<W, E> {
 }
 
 impl<W, E> InOrder<W, E> {
-    /// Stops everything if the thread that holds this panics: its text will never come.
+    /// Stops everything if the thread panics while it has the returned guard: its text would be missing.
     pub(super) fn stop_on_panic(&self) -> StopOnPanic<'_, W, E> {
         StopOnPanic(self)
     }
@@ -68,7 +67,7 @@ impl<W, E> InOrder<W, E> {
 }
 
 impl<W: FnMut(&[u8]) -> Result<(), E>, E> State<W, E> {
-    fn take(&mut self, index: usize, text: Vec<u8>) -> Result<(), E> {
+    fn add(&mut self, index: usize, text: Vec<u8>) -> Result<(), E> {
         if self.has_stopped {
             return Ok(());
         }
@@ -116,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_early_waits_once_the_buffer_is_full() {
+    fn a_later_text_waits_while_the_buffer_is_full() {
         let (written, order) = mpsc::channel();
         let lines =
             InOrder::new(0, |text: &[u8]| -> Result<(), ()> { written.send(text.len()).map_err(|_| ()) });
         let lines = &lines;
-        lines.put(1, Ok(vec![0; MOST_WAITING + 1])).expect("the first that is too much is taken");
+        lines.put(1, Ok(vec![0; MAX_WAITING + 1])).expect("the first that is too much is taken");
         std::thread::scope(|scope| {
             let [(begun, begins), (returned, returns)] = [mpsc::channel(), mpsc::channel()];
             let late = scope.spawn(move || {
@@ -138,13 +137,13 @@ mod tests {
             lines.put(0, Ok(vec![0; 1])).expect("its turn");
             late.join().expect("no panic").expect("its turn has come");
         });
-        assert_eq!(order.try_iter().collect::<Vec<_>>(), [1, MOST_WAITING + 1, 2]);
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), [1, MAX_WAITING + 1, 2]);
     }
 
     #[test]
-    fn a_panic_lets_nobody_wait_for_ever() {
+    fn a_panic_ends_the_waiting_of_other_threads() {
         let lines = InOrder::new(0, |_: &[u8]| -> Result<(), ()> { Ok(()) });
-        lines.put(1, Ok(vec![0; MOST_WAITING + 1])).expect("the first that is too much is taken");
+        lines.put(1, Ok(vec![0; MAX_WAITING + 1])).expect("the first that is too much is taken");
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| lines.put(2, Ok(vec![0])));
             let panics = scope.spawn(|| {

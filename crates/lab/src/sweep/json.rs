@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::columns::{Column, Kind};
 use crate::rectangle::Table;
 
-/// Writes results as one array of objects, an object a line, while they come.
+/// Writes results, one by one, as an array of objects with an object per line.
 pub struct JsonArray<'a, W> {
     columns: &'a [Column],
     out: W,
@@ -19,7 +19,7 @@ pub struct JsonArray<'a, W> {
 }
 
 impl<'a, W: Write> JsonArray<'a, W> {
-    /// Writes results, CSV with its header, as a whole array.
+    /// Writes results, CSV with its header, as a complete array.
     pub fn of(columns: &'a [Column], lines: impl Read, out: W) -> io::Result<()> {
         let mut array = Self::begin(columns, out)?;
         array.add(csv::Reader::from_reader(lines))?;
@@ -56,7 +56,7 @@ impl<'a, W: Write> JsonArray<'a, W> {
     }
 }
 
-/// Reads a whole array that was written: its columns, and its lines as they are in CSV.
+/// Parses a complete array: its columns, and its lines as they are in CSV.
 pub fn read_array(text: &str) -> serde_json::Result<(Vec<Column>, Table)> {
     let objects: Vec<Object> = serde_json::from_str(text)?;
     let first = objects.first().map_or(&[][..], |Object(cells)| cells);
@@ -112,7 +112,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The number, read as exactly as it was written; null for none.
+/// The number, with all digits of the text; null for an empty text.
 fn number(text: &str) -> Value {
     let whole = text.parse::<u64>().map(Value::from);
     whole.unwrap_or_else(|_| text.parse::<f64>().map_or(Value::Null, Value::from))

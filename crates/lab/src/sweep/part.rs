@@ -1,8 +1,8 @@
-//! The results of a sweep that is under way, in a file beside the one that they are for. Whatever
-//! ends the sweep, the runs in it are not lost.
+//! The results of a sweep in progress, in a file beside that of the final results. However the sweep
+//! ends, the runs in this file are not lost.
 //!
-//! The first line says what the results depend on, as JSON. The rest is CSV, always: a file of
-//! another format is made from it at the end.
+//! The first line has the inputs of the sweep as JSON. The rest is always CSV; files of other formats
+//! are made from it at the end.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::header;
 use super::grid::Grid;
 
-/// What results depend on. Results of equal origins are equal.
+/// The inputs of a sweep. Sweeps of equal origins have equal results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -44,23 +44,23 @@ impl Origin {
     }
 }
 
-/// The results so far. The file stays when this is dropped.
+/// The file of the results so far. Dropping it does not remove the file.
 #[derive(Debug)]
 pub struct Part {
     path: PathBuf,
     file: File,
-    /// The octets before the CSV.
+    /// Offset of the CSV in the file.
     start: u64,
-    /// The octets up to the end of the last whole run.
+    /// Offset of the end of the last complete run.
     end: u64,
     runs: usize,
 }
 
 impl Part {
-    /// Begins a file. All errors name it; one that is there already is not touched.
+    /// Creates a file. All errors name it; an existing file is not changed.
     pub fn begin<E>(path: &Path, origin: &Origin, grid: &Grid<'_, E>) -> io::Result<Self> {
         let failed = |error: io::Error| cannot("write", path, &error);
-        // A start that failed at its first line has left nothing to lose.
+        // A start that failed before its first line leaves an empty file, which has no results.
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -88,8 +88,8 @@ impl Part {
         Ok(Self { path: path.to_owned(), file, start, end: first.len() as u64, runs: 0 })
     }
 
-    /// Opens the file of a sweep of the same origin, and cuts off what is not a whole run; `None`
-    /// if there is no file. All errors name the file, which they leave as it is.
+    /// Opens the file of a sweep of the same origin, and truncates an incomplete run; `None` if the file
+    /// does not exist. All errors name the file, and leave it unchanged.
     pub fn resume<E>(path: &Path, origin: &Origin, grid: &Grid<'_, E>) -> io::Result<Option<Self>> {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -104,7 +104,7 @@ impl Part {
         };
         let mut reader = BufReader::new(&file);
         let mut first = Vec::new();
-        // A first line has a few kilobytes; another file may be one line of gigabytes.
+        // A first line has a few kilobytes; a wrong file may be one line of gigabytes.
         reader.by_ref().take(1 << 24).read_until(b'\n', &mut first)?;
         let theirs: Origin = serde_json::from_slice(&first)
             .map_err(|_| refuse("not the results of a sweep; remove or rename this file".to_owned()))?;
@@ -140,30 +140,30 @@ impl Part {
         Ok(())
     }
 
-    /// The number of whole runs.
+    /// The number of complete runs.
     pub fn runs(&self) -> usize {
         self.runs
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The results as CSV, with a header.
     pub fn rows(&self) -> io::Result<impl Read + use<>> {
-        // The same file, whatever is at the path now; nothing more is appended to it.
+        // The same file, even if the path now names another one; nothing more is appended to it.
         let mut file = self.file.try_clone().map_err(|error| cannot("read", &self.path, &error))?;
         file.seek(SeekFrom::Start(self.start))?;
         Ok(BufReader::new(file.take(self.end - self.start)))
     }
 
-    /// The sweep ends before its time: keeps whole runs, and no file without any.
+    /// Keeps the file after an interrupted sweep, but removes it if it has no complete run.
     pub fn keep(&self) {
         let _ = if self.runs == 0 { fs::remove_file(&self.path) } else { self.file.set_len(self.end) };
     }
 
-    /// Its results are elsewhere.
+    /// Removes the file after its results have been written elsewhere.
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path).map_err(|error| cannot("remove", &self.path, &error))
     }
@@ -177,7 +177,7 @@ fn cannot(what: &str, path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {what} {}: {error}", path.display()))
 }
 
-/// Two processes that write one file would mix their lines.
+/// Locks the file: two processes that write one file would mix their lines.
 fn lock(file: &File, path: &Path) -> io::Result<()> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => {
@@ -189,8 +189,8 @@ fn lock(file: &File, path: &Path) -> io::Result<()> {
     }
 }
 
-/// How many runs of the grid are in the lines, which are so many octets, and where the last of them
-/// ends. Only the last line may be half.
+/// The number of complete runs of the grid in the lines, which have this many octets, and the offset of
+/// the end of the last one. Only the last line may be incomplete.
 fn whole_runs<E>(lines: impl Read, octets: u64, grid: &Grid<'_, E>) -> Result<(usize, u64), String> {
     let width = grid.columns().len();
     let mut ends_line = EndsLine { lines, has_line_end: true };
@@ -209,7 +209,7 @@ fn whole_runs<E>(lines: impl Read, octets: u64, grid: &Grid<'_, E>) -> Result<(u
                 Ok(false) => break 'runs,
                 Ok(true)
                     if record.len() == width && record.iter().zip(&key).all(|(ours, key)| ours == key) => {}
-                // The tail of a line, of zeros after a loss of power, of half a letter.
+                // An incomplete line, zeros after a loss of power, or half a character.
                 Ok(true) | Err(_) if at_end && record.len() != width => break 'runs,
                 Ok(true) | Err(_) => {
                     return Err(format!(
@@ -231,11 +231,11 @@ fn whole_runs<E>(lines: impl Read, octets: u64, grid: &Grid<'_, E>) -> Result<(u
         ));
     }
     drop(reader);
-    // A line without its end may lack more than that.
+    // A last line without a line end may lack more octets.
     Ok(if whole.1 == octets && !ends_line.has_line_end { whole_before_last } else { whole })
 }
 
-/// Whether what was read so far ends with the end of a line.
+/// A reader that knows whether the octets so far end with a line end.
 struct EndsLine<R> {
     lines: R,
     has_line_end: bool,

@@ -34,8 +34,7 @@ pub(super) fn plus_minus(estimate: &Estimate, decimals: usize) -> String {
     }
 }
 
-/// A variance, given in seconds squared, in milliseconds squared: delays stand beside it in
-/// milliseconds.
+/// A variance in seconds squared as milliseconds squared, since tables have delays in milliseconds.
 pub fn millis_squared(variance_s2: f64) -> String {
     number(variance_s2 * 1e6, 1)
 }
@@ -50,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers of every size, and many that a table rounds to zero.
+    /// Numbers of all magnitudes, and many that a table rounds to zero.
     fn numbers() -> impl Strategy<Value = f64> {
         prop_oneof![-1e-3..1e-3, -1.0..1.0, -1e9..1e9, Just(-0.0), Just(0.0)]
     }
@@ -78,7 +77,7 @@ mod tests {
         }
 
         #[test]
-        fn a_number_is_rounded_and_nothing_else(value in numbers(), decimals in 0..5usize) {
+        fn a_number_is_only_rounded(value in numbers(), decimals in 0..5usize) {
             let shown: f64 = number(value, decimals).parse().expect("a number");
             prop_assert!((shown - value).abs() <= 0.500_001 * libm::pow(10.0, -(decimals as f64)));
         }

@@ -7,11 +7,10 @@ use super::sessions;
 use super::width::paragraph;
 use crate::compare::{Comparison, ComparisonRow, DatagramEstimates, WorstFlow};
 
-/// More flows than this have no columns of their own.
-const MOST_FLOW_COLUMNS: usize = 4;
+/// Maximum number of flows with columns of their own.
+const MAX_FLOW_COLUMNS: usize = 4;
 
-/// A column: its name, what it shows of a row, whether that tells anything, and what a reader has to
-/// know of it.
+/// A column: its name, its cell of a row, whether this cell is of interest, and an explanation.
 struct Column {
     name: &'static str,
     show: fn(&ComparisonRow) -> String,
@@ -44,7 +43,7 @@ const HEADLINE: [Column; 3] = [
     ),
 ];
 
-/// How evenly flows share what they have.
+/// The fairness of the goodputs.
 const FAIRNESS: Column = Column::new(
     "Jain's index",
     |row| or_dash(row.jain_fairness.map(|index| number(index.mean, 3))),
@@ -52,8 +51,8 @@ const FAIRNESS: Column = Column::new(
 )
 .with_legend("Jain's index: fairness of the goodputs (those over TCP, if there are any), 1 if all are equal");
 
-/// Which flow pays. Its name and its numbers are in one cell, so that they are never in two parts of
-/// a table.
+/// The flow with the largest loss. Its name and its numbers are in one cell, so that they are never in
+/// two parts of a table.
 const WORST_FLOW: Column = Column::new(
     "worst flow Mbit/s",
     |row| {
@@ -62,7 +61,7 @@ const WORST_FLOW: Column = Column::new(
             format!("{}: {goodput} ({})", flow.name, change(flow.change_percent.mean))
         }))
     },
-    |row| row.worst_flow.as_ref().is_some_and(WorstFlow::lost_surely),
+    |row| row.worst_flow.as_ref().is_some_and(WorstFlow::is_significant_loss),
 )
 .with_legend("worst flow: the flow whose goodput fell the most, or rose the least, against the baseline");
 
@@ -131,17 +130,17 @@ const DETAILS: [Column; 13] = [
     .with_legend("agent buffer: peak memory of the agents, for packets and tables"),
 ];
 
-/// The table of a comparison, those of its flows and of its sessions, and what their columns mean. A
-/// column that tells nothing in any row (no completion, no local retransmission, equal shares) is
-/// left out.
+/// The table of a comparison, the tables of its flows and of its sessions, and explanations of their
+/// columns. A column of no interest in any row (no completion, no local retransmission, equal shares)
+/// is omitted.
 pub fn comparison(comparison: &Comparison, shown: FlowsShown) -> String {
     let rows = &comparison.rows;
     let flows = rows.first().map_or(0, |row| row.single_flows.len());
-    let in_columns = (2..=MOST_FLOW_COLUMNS).contains(&flows) && shown == FlowsShown::Screenful;
+    let in_columns = (2..=MAX_FLOW_COLUMNS).contains(&flows) && shown == FlowsShown::Screenful;
     let in_table = flows > 1 && !in_columns;
     let matters = |column: &&Column| rows.iter().any(column.matters);
     let fairness = (in_table || matters(&&FAIRNESS)).then_some(&FAIRNESS);
-    // Columns of flows show what each has, but not that one lost more than chance explains.
+    // Columns of flows show the goodput of each, but not whether a loss is significant.
     let worst_flow = (rows.len() > 1 && (in_table || matters(&&WORST_FLOW))).then_some(&WORST_FLOW);
     let shares = fairness.into_iter().chain(worst_flow);
     let headline: Vec<&Column> = HEADLINE.iter().filter(matters).chain(shares).collect();
@@ -199,7 +198,7 @@ mod tests {
     use crate::compare::compare;
     use crate::progress::Silent;
 
-    /// A lossy hop between a server and a phone; the flows are given.
+    /// A lossy hop between a server and a phone, without flows.
     const NETWORK: &str = r#"
 name = "shares"
 duration = "4 s"
@@ -238,7 +237,7 @@ loss = "2%"
     }
 
     #[test]
-    fn no_number_of_flows_leaves_only_the_sum() {
+    fn any_number_of_flows_is_shown_with_more_than_the_sum() {
         assert!(!compared(&downloads(1), FlowsShown::Screenful).contains("flow0"), "one flow is the sum");
         let columns = compared(&downloads(4), FlowsShown::Screenful);
         assert!(columns.contains("flow3 Mbit/s") && columns.contains("Jain's index"), "{columns}");
@@ -247,13 +246,13 @@ loss = "2%"
     }
 
     #[test]
-    fn flows_beyond_a_screenful_are_counted_and_shown_when_asked_for() {
+    fn flows_after_a_screenful_are_counted_and_shown_on_request() {
         let listed = |text: &str| text.lines().filter(|line| line.starts_with("│ flow")).count();
         let some = compared(&downloads(20), FlowsShown::Screenful);
         assert!(some.contains("--all-flows lists 4 more, which changed by"), "{some}");
         let all = compared(&downloads(20), FlowsShown::All);
         assert!(!all.contains("--all-flows"), "{all}");
-        // The header begins like the flows.
+        // The header counts as a line of a flow.
         assert_eq!([listed(&some), listed(&all)], [17, 21], "{some}{all}");
     }
 
@@ -272,7 +271,7 @@ loss = "2%"
     }
 
     #[test]
-    fn what_only_tcp_has_is_shown_only_where_there_is_tcp() {
+    fn columns_about_tcp_are_shown_only_with_tcp() {
         let udp = "voice = { from = \"server\", to = \"phone\", transport = \"udp\", \
                    application = { kind = \"cbr\", rate = \"100 kbit/s\", message = \"200 B\" } }\n";
         let page = "[sessions.page]\nkind = \"web\"\nclient = \"phone\"\nserver = \"server\"\n";

@@ -8,19 +8,19 @@ use crate::compare::{Comparison, ComparisonRow, FlowRow, SingleFlow};
 /// How many flows a comparison shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowsShown {
-    /// As many as fit on a screen, those first that lost the most.
+    /// As many as fit on a screen, in order of their losses.
     Screenful,
-    /// All, in a table.
+    /// All flows.
     All,
 }
 
-/// With its header and the table above it, a table of this many rows fits on a usual screen.
+/// Rows of a table that fits on a usual screen, with its header and the table above it.
 const SCREENFUL: usize = 16;
-/// Groups of flows have rows for their means if there are not more than these.
-const MOST_GROUPS: usize = 4;
+/// Maximum number of groups of flows with rows for their means.
+const MAX_GROUPS: usize = 4;
 
-/// The goodput of each flow under each scheme, with its change against the baseline. Flows that
-/// lost the most under a scheme come first; above all, the means of groups.
+/// The goodput of each flow under each scheme, with its change from the baseline. The means of groups
+/// come first, then flows in order of their largest loss under a scheme.
 pub(super) fn goodputs(comparison: &Comparison, shown: FlowsShown) -> String {
     let rows = &comparison.rows;
     let header: Vec<&str> = ["flow"].into_iter().chain(rows.iter().map(|row| row.scheme.as_str())).collect();
@@ -52,20 +52,19 @@ fn goodput(flow: &SingleFlow) -> String {
     flow.change_percent.map_or_else(|| goodput.clone(), |by| format!("{goodput} ({})", change(by.mean)))
 }
 
-/// How many flows are not listed, and between what their changes lie.
+/// The number of flows that are not listed, and the range of their changes.
 fn about_the_rest(rows: &[ComparisonRow], rest: &[usize]) -> String {
     let changes = || {
         let flows = rest.iter().flat_map(|place| rows.iter().filter_map(|row| row.single_flows.get(*place)));
         flows.filter_map(|flow| flow.change_percent.map(|change| change.mean))
     };
-    let (least, most) = (changes().reduce(f64::min), changes().reduce(f64::max));
-    let range = least
-        .zip(most)
-        .map(|(least, most)| format!(", which changed by {} to {}", change(least), change(most)));
+    let (min, max) = (changes().reduce(f64::min), changes().reduce(f64::max));
+    let range =
+        min.zip(max).map(|(min, max)| format!(", which changed by {} to {}", change(min), change(max)));
     format!("--all-flows lists {} more{}", rest.len(), range.unwrap_or_default())
 }
 
-/// The places of all flows: those first that lost the most under a scheme.
+/// The places of all flows, in order of their largest loss under a scheme.
 fn order(rows: &[ComparisonRow]) -> Vec<usize> {
     let worst = |place: usize| {
         let changes = rows.iter().filter_map(|row| row.single_flows.get(place)?.change_percent);
@@ -78,15 +77,15 @@ fn order(rows: &[ComparisonRow]) -> Vec<usize> {
     places.into_iter().map(|(_, place)| place).collect()
 }
 
-/// Groups of several flows, with their places; none where one group is all there is.
+/// Groups of several flows, with their places; none if all flows are one group.
 fn groups(rows: &[ComparisonRow]) -> Vec<(usize, &FlowRow)> {
     let all = rows.first().map_or(&[][..], |row| &row.flows);
     let groups = all.iter().enumerate().filter(|(_, group)| group.flows > 1);
-    groups.filter(|_| (2..=MOST_GROUPS).contains(&all.len())).collect()
+    groups.filter(|_| (2..=MAX_GROUPS).contains(&all.len())).collect()
 }
 
-/// What became of the datagrams of each flow over UDP, where there are several: one alone has its
-/// columns in the main table.
+/// The fate of the datagrams of each flow over UDP; `None` for a single one, which has columns in the
+/// main table.
 pub(super) fn datagrams(rows: &[ComparisonRow], shown: FlowsShown) -> Option<String> {
     let order: Vec<usize> =
         order(rows).into_iter().filter(|place| rows[0].single_flows[*place].datagrams.is_some()).collect();
@@ -131,7 +130,7 @@ pub(super) fn datagrams(rows: &[ComparisonRow], shown: FlowsShown) -> Option<Str
 }
 
 impl FlowsShown {
-    /// How many of so many flows.
+    /// The number of flows to list.
     fn of(self, flows: usize) -> usize {
         match self {
             Self::All => flows,

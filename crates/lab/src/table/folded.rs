@@ -1,5 +1,5 @@
-//! Tables that keep words and numbers whole however narrow the terminal is: columns that do not fit
-//! go on below, beside the same labels, or become rows.
+//! Tables that never break words and numbers, however narrow the terminal is: columns that do not fit
+//! continue below, beside the same labels, or become rows.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,27 +9,27 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
 
 use super::width::width;
 
-/// A table with a header. Where it is wider than the terminal, texts are broken between words, and
-/// further columns go on below. Numbers that would be in more than two parts are transposed if they
-/// are then in one.
+/// A table with a header. If it is wider than the terminal, texts are broken between words, and columns
+/// that do not fit continue below. A table of numbers with more than two parts is transposed if it then
+/// has one part.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The header first.
+    /// The header, then the lines.
     rows: Vec<Vec<String>>,
-    /// Columns at the left that say what a line is: they are there in each part.
+    /// Number of label columns at the left, which are repeated in each part.
     labels: usize,
-    /// How all columns but the first are aligned.
+    /// The alignment of all columns but the first.
     alignment: CellAlignment,
 }
 
-/// A reader can follow the rows of this many parts; beyond, rows and columns trade places.
-const MOST_PARTS: usize = 2;
+/// Maximum number of parts; a reader cannot follow the rows of more. A wider table is transposed.
+const MAX_PARTS: usize = 2;
 
-/// A column takes this beside what is in it, in characters: a border, and a space on each side.
+/// Width of a column without its contents, in characters: a border, and a space on each side.
 const BESIDE: usize = 3;
 
 impl Table {
-    /// A table of numbers, which stand to the right, but for the first column.
+    /// A table of numbers, which are aligned to the right except in the first column.
     pub fn of_numbers(header: &[&str]) -> Self {
         Self::new(header, CellAlignment::Right)
     }
@@ -43,23 +43,22 @@ impl Table {
         Self { rows: vec![header.iter().map(|name| (*name).to_owned()).collect()], labels: 1, alignment }
     }
 
-    /// The same table, whose first `labels` columns say what a line is; without this only the first
-    /// one does.
+    /// The table with `labels` label columns instead of one.
     #[must_use]
     pub fn with_labels(self, labels: usize) -> Self {
         Self { labels, ..self }
     }
 
-    /// Adds a line; it has a cell for each column.
+    /// Adds a line with a cell for each column.
     pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The table in lines of at most `width` characters, transposed or in several parts one below the
-    /// other if it is wider; without a width in one part.
+    /// The table in lines of at most `width` characters: transposed, or in several parts one below the
+    /// other, if it is wider. Without a width it has one part.
     pub fn within(&self, width: Option<u16>) -> String {
         let parts = self.parts(width);
-        if parts.len() > MOST_PARTS && self.alignment == CellAlignment::Right {
+        if parts.len() > MAX_PARTS && self.alignment == CellAlignment::Right {
             let transposed = self.transposed();
             if let [all] = &transposed.parts(width)[..] {
                 return transposed.part(all.clone(), width);
@@ -77,26 +76,26 @@ impl Table {
         Self { rows: [names].into_iter().chain(rows).collect(), labels: 1, alignment: self.alignment }
     }
 
-    /// The columns beside the labels in each part.
+    /// The columns of each part, without the labels.
     fn parts(&self, width: Option<u16>) -> Vec<Range<usize>> {
         let width = width.map_or(usize::MAX, usize::from);
         let mut parts: Vec<Range<usize>> = Vec::new();
-        let labels = 1 + (0..self.labels).map(|column| self.least_width(column) + BESIDE).sum::<usize>();
+        let labels = 1 + (0..self.labels).map(|column| self.min_width(column) + BESIDE).sum::<usize>();
         let mut taken = labels;
         for column in self.labels..self.rows[0].len() {
-            taken += self.least_width(column) + BESIDE;
+            taken += self.min_width(column) + BESIDE;
             match parts.last_mut() {
                 Some(part) if taken <= width => part.end = column + 1,
                 _ => {
                     parts.push(column..column + 1);
-                    taken = labels + self.least_width(column) + BESIDE;
+                    taken = labels + self.min_width(column) + BESIDE;
                 }
             }
         }
         parts
     }
 
-    /// The labels and these columns.
+    /// The part with the labels and these columns.
     fn part(&self, columns: Range<usize>, width: Option<u16>) -> String {
         let of_part = |row: &[String]| [&row[..self.labels], &row[columns.clone()]].concat();
         let mut table = comfy_table::Table::new();
@@ -108,8 +107,8 @@ impl Table {
             table.add_row(of_part(row));
         }
         for (column, place) in table.column_iter_mut().zip((0..self.labels).chain(columns.clone())) {
-            let least = self.least_width(place) + BESIDE - 1;
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least as u16)));
+            let min = self.min_width(place) + BESIDE - 1;
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(min as u16)));
             if place > 0 {
                 column.set_cell_alignment(self.alignment);
             }
@@ -117,16 +116,16 @@ impl Table {
         table.to_string()
     }
 
-    /// The longest of a column that is not to be broken.
-    fn least_width(&self, column: usize) -> usize {
+    /// The width of the longest unbreakable text in a column.
+    fn min_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
-        cells.flat_map(|cell| whole(cell)).map(|part| part.chars().count()).max().unwrap_or(0)
+        cells.flat_map(|cell| unbreakable(cell)).map(|part| part.chars().count()).max().unwrap_or(0)
     }
 }
 
-/// What of a cell is not to be broken: each word of a text, a number with all that belongs to it. A text
+/// The unbreakable parts of a cell: each word of a text, or a number with its interval or unit. A text
 /// starts with a letter, a quotation mark or a parenthesis.
-fn whole(cell: &str) -> Vec<&str> {
+fn unbreakable(cell: &str) -> Vec<&str> {
     if cell.starts_with(|first: char| first.is_alphabetic() || "\"'(`".contains(first)) {
         cell.split_whitespace().collect()
     } else {
@@ -135,7 +134,7 @@ fn whole(cell: &str) -> Vec<&str> {
 }
 
 impl fmt::Display for Table {
-    /// As wide as the terminal, if standard output is one.
+    /// Writes the table as wide as the terminal, if standard output is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.within(width()))
     }
@@ -158,7 +157,7 @@ mod tests {
         table
     }
 
-    /// The cells of a table's columns, whatever lines they are on.
+    /// The cells of a table's columns, without their distribution over lines.
     fn cells(text: &str) -> String {
         text.replace(['│', '┆', '\n'], " ")
     }
@@ -170,7 +169,7 @@ mod tests {
                 let text = table.within(Some(width));
                 assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{width}:\n{text}");
                 let cells = cells(&text);
-                for whole in table.rows.iter().flatten().flat_map(|cell| whole(cell)) {
+                for whole in table.rows.iter().flatten().flat_map(|cell| unbreakable(cell)) {
                     assert!(cells.contains(&format!(" {whole} ")), "{whole:?} at {width}:\n{text}");
                 }
             }
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_goes_on_below_beside_the_same_labels() {
+    fn columns_that_do_not_fit_continue_below_beside_the_same_labels() {
         let headers = |width| {
             let text = numbers().within(width);
             text.lines().filter(|line| line.contains("scheme")).count()

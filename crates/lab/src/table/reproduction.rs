@@ -1,5 +1,5 @@
-//! Reproductions in tables: one for each item of a paper, so that what its rows share is said once and the rest
-//! fits into a terminal of 80 columns.
+//! Reproductions in tables: one for each item of a paper, so that its rows fit into a terminal of 80 columns.
+//! A heading has the values that all rows of an item share.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,7 @@ use super::width::{filled, width};
 use crate::reproduce::{AT_LEAST, ExplainedRow, Reference, Row};
 use crate::stats::Estimate;
 
-/// A column of numbers: its name, and what it shows of a row. Where it shows nothing of any, it is
-/// left out.
+/// A column of numbers: its name, and its cell of a row. A column without cells is omitted.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
 const COLUMNS: [Column; 4] = [
@@ -22,12 +21,12 @@ const COLUMNS: [Column; 4] = [
     ("no effect", |row| Reference::Number(row.no_effect?).shown()),
 ];
 
-/// Marks a row that would agree with no effect, too.
+/// The verdict on a row that would also agree without an effect.
 const MARK: &str = "yes*";
 const FOOTNOTE: &str = "* It would agree without an agent, or with an effect of 0%, too.";
 
-/// The rows as people read them, as wide as the terminal, if standard output is one. The reason of a
-/// disagreement that is explained stands below its table.
+/// The rows in tables as wide as the terminal, if standard output is one. The reason of an explained
+/// disagreement is below its table.
 pub fn reproduction(rows: &[ExplainedRow]) -> String {
     within(rows, width())
 }
@@ -47,7 +46,7 @@ fn within(rows: &[ExplainedRow], width: Option<u16>) -> String {
     items.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The item's name with what all of its rows share, above their table, and below it why rows disagree.
+/// The item's heading, with the values that all rows share, its table, and the reasons of disagreements.
 fn of_item(name: &str, rows: &[&ExplainedRow], width: Option<u16>) -> String {
     let said: Vec<Vec<String>> = rows.iter().map(|row| details(&row.row)).collect();
     let shared: Vec<&String> =
@@ -78,7 +77,7 @@ fn of_item(name: &str, rows: &[&ExplainedRow], width: Option<u16>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a row agrees; a disagreement that is explained has the number of its reason.
+/// The verdict on a row; an explained disagreement has the number of its reason.
 fn verdict<'a>(row: &'a ExplainedRow, reasons: &mut Vec<&'a str>) -> String {
     match &row.explained {
         _ if is_marked(&row.row) => MARK.to_owned(),
@@ -94,12 +93,12 @@ fn verdict<'a>(row: &'a ExplainedRow, reasons: &mut Vec<&'a str>) -> String {
     }
 }
 
-/// Whether a row agrees, and would with no effect, too.
+/// Whether a row agrees, and would also agree without an effect.
 fn is_marked(row: &Row) -> bool {
     row.agrees && row.no_effect_agrees == Some(true)
 }
 
-/// What a row is about beside its item and its scheme.
+/// The parameters and the metric of a row, as texts.
 fn details(row: &Row) -> Vec<String> {
     let unit = if row.unit.chars().any(|c| c != '-') { format!(" [{}]", row.unit) } else { String::new() };
     let set = row.parameters.iter().filter(|(name, _)| *name != AT_LEAST);
@@ -124,7 +123,7 @@ fn measured(row: &Row) -> Option<String> {
     row.measured.map(|mean| plus_minus(&Estimate { mean, ci95: row.ci95 }, 2))
 }
 
-/// The range that ours must lie in, or what its confidence interval must lie above.
+/// The range for our value, or the number above which its confidence interval must lie.
 fn tolerance(row: &Row) -> Option<String> {
     let least = row.parameters.get(AT_LEAST).and_then(Value::as_f64);
     row.tolerance.shown().or_else(|| Some(format!("above {}", Reference::Number(least?).shown()?)))
@@ -163,7 +162,7 @@ mod tests {
         rows.into_iter().map(|row| ExplainedRow { row, explained: None }).collect()
     }
 
-    /// The longest that there are.
+    /// The rows with the longest texts.
     fn rows() -> Vec<Row> {
         let (few, many) = (json!({ "hosts": 5, "set": CELL }), json!({ "hosts": 80, "set": CELL }));
         let ranges = json!({ "set": RANGES, "than": "vegas" });
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rows_of_an_item_share_is_said_once_and_an_empty_column_is_left_out() {
+    fn values_that_all_rows_share_are_in_the_heading_and_empty_columns_are_omitted() {
         let text = within(&unexplained(rows()[..2].to_vec()), None);
         assert_eq!(text.matches("more goodput [percent]").count(), 1, "{text}");
         assert_eq!((text.matches(CELL).count(), text.matches("┆ published").count()), (1, 0), "{text}");
@@ -197,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_shows_what_its_interval_must_lie_above() {
+    fn a_claim_shows_the_minimum_of_its_interval() {
         let claim = row("a", "b", &json!({ "at_least_percent": 5.0, "than": "none" }), Reference::None);
         let text = within(&unexplained(vec![claim]), None);
         assert!(text.contains(" above 5 ┆") && !text.contains("at_least_percent"), "{text}");
     }
 
     #[test]
-    fn an_explained_disagreement_has_its_reason_below_the_table_once() {
+    fn the_reason_of_explained_disagreements_is_below_the_table_once() {
         let why = Some("The paper's channel loses more.".to_owned());
         let rows = rows().into_iter().take(2).map(|row| ExplainedRow { row, explained: why.clone() });
         let text = within(&rows.collect::<Vec<_>>(), None);
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_would_agree_with_no_effect_is_marked_and_the_mark_is_explained_once() {
+    fn a_row_that_would_agree_without_an_effect_is_marked_and_the_mark_explained_once() {
         let tolerance = Reference::Range(-10.0, 2000.0);
         let of = |agrees, effect| {
             let row = row("a", "b", &json!({}), tolerance).without_effect(Some(effect));
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_several_papers_say_which() {
+    fn rows_of_several_papers_have_the_papers_names() {
         let other = Row { paper: "c3tcp".to_owned(), ..rows()[2].clone() };
         let text = within(&unexplained(vec![rows()[2].clone(), other]), None);
         assert!(text.contains("as-tcp, figure 4.16") && text.contains("c3tcp, figure 4.16"), "{text}");

@@ -7,10 +7,10 @@ use crate::compare::ComparisonRow;
 use crate::sessions::{DialogueEstimates, SessionEstimates, SessionSummary, StreamEstimates};
 use crate::stats::Estimate;
 
-/// A column of a comparison: its name, what it shows of a row, and whether that tells anything.
+/// A column of a comparison: its name, its cell of a row, and whether this cell is of interest.
 type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
 
-/// Pages, messages and files: how many are complete, and how long each takes.
+/// Pages, messages and files: the number of complete ones, and their times.
 const DIALOGUES: [Column; 10] = [
     ("web Mbit/s", |row| goodput(row, |all| all.web), |row| has(row, |all| all.web)),
     ("pages", |row| completed(row, |all| all.web), |row| has(row, |all| all.web)),
@@ -24,7 +24,7 @@ const DIALOGUES: [Column; 10] = [
     ("mean file s", |row| time(row, |all| all.ftp?.time_mean_s), |row| has(row, |all| all.ftp)),
 ];
 
-/// Calls and videos: delays, losses, and what calls are worth.
+/// Calls and videos: delays, losses, and opinion scores.
 const STREAMS: [Column; 9] = [
     ("voice delay ms", |row| of_voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
     (
@@ -43,8 +43,7 @@ const STREAMS: [Column; 9] = [
 
 const MOS_WORST: &str = "MOS worst";
 
-/// The tables of a comparison's sessions, each only where there are such, and what is to be said of
-/// their columns.
+/// The tables of a comparison's sessions, without empty ones, and explanations of their columns.
 pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = String> {
     let tables = [&DIALOGUES[..], &STREAMS[..]].map(|columns| {
         let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| rows.iter().any(matters)).collect();
@@ -59,7 +58,7 @@ pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = Stri
     tables.into_iter().flatten().chain(about_mos(rows))
 }
 
-/// What the columns with opinion scores are.
+/// The explanation of the columns with opinion scores.
 fn about_mos(rows: &[ComparisonRow]) -> Option<String> {
     let worst = if rows.iter().any(has_a_worse_mos) {
         format!("; {MOS_WORST}: of the worst direction")
@@ -70,7 +69,7 @@ fn about_mos(rows: &[ComparisonRow]) -> Option<String> {
     rows.iter().any(has_voice).then(|| paragraph(&format!("{mos}{worst}")))
 }
 
-/// Whether one direction of a call is worse than the mean of all, as far as the table shows it.
+/// Whether the table shows a direction of a call as worse than the mean of all.
 fn has_a_worse_mos(row: &ComparisonRow) -> bool {
     let voice = row.sessions.as_ref().and_then(|all| all.voice);
     voice
@@ -118,8 +117,8 @@ fn millis(seconds: Estimate, decimals: usize) -> Option<String> {
     Some(plus_minus(&scaled(seconds, 1e3), decimals))
 }
 
-/// The tables of a run's sessions: those with pages, messages or files in the one, the directions of
-/// calls and videos in the other.
+/// The tables of a run's sessions: one of sessions with pages, messages or files, and one of the
+/// directions of calls and videos.
 pub(super) fn of_run(sessions: &[SessionSummary]) -> impl Iterator<Item = String> {
     let dialogues = sessions.iter().any(|session| session.transactions.is_some());
     let streams = sessions.iter().any(|session| !session.streams.is_empty());

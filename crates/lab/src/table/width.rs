@@ -1,13 +1,13 @@
-//! How wide a result may be.
+//! The width of the output.
 
-/// The width of what is printed on standard output, in columns: what the environment variable
-/// `COLUMNS` says, as POSIX has it and as git does; else the width of the terminal. `None` where
-/// standard output is none: a file has no width, and a table in it is in one part.
+/// The width of standard output, in columns: the value of the environment variable `COLUMNS` (POSIX; git
+/// uses it, too), else the width of the terminal. `None` if standard output is not a terminal: a file
+/// has no width, and a table in it has one part.
 pub fn width() -> Option<u16> {
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let configured = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let is_known = |columns: &u16| *columns > 0;
-    // A terminal that does not know its size says 0.
-    said.filter(is_known).or_else(|| comfy_table::Table::new().width().filter(is_known))
+    // A terminal that does not know its size reports 0.
+    configured.filter(is_known).or_else(|| comfy_table::Table::new().width().filter(is_known))
 }
 
 /// A text as wide as the terminal, broken between words.

@@ -1,18 +1,18 @@
-//! What a path of stations that share a medium carries, by arithmetic: no back-off, no collisions.
+//! The calculated capacity of a path of stations that share a medium, without back-off and collisions.
 
 use std::time::Duration;
 
 use lasthop_wifi::{DataOverhead, PhyConfig, Rate, Standard};
 
-/// Octets of TCP's payload, and of the headers of IPv4 and TCP.
+/// Octets of the payload of a segment, and of the headers of IPv4 and TCP.
 const PAYLOAD: u32 = 1000;
 const HEADERS: u32 = 40;
-/// Octets of the options of data and of ACKs.
+/// Octets of the TCP options of data segments and of ACKs.
 const OF_DATA: u32 = 12;
 const OF_ACKS: u32 = 16;
 const HOPS: u32 = 3;
 
-/// The air that a packet takes over one hop: RTS and CTS, the frame, its ACK, and the spaces.
+/// The air time of a packet over one hop: RTS, CTS, the frame, its ACK, and the interframe spaces.
 fn exchange(phy: &PhyConfig, octets: u32) -> Duration {
     let control = phy.initial_control_rate(phy.rate, false);
     let frames = phy.air_time(control, 20)
@@ -22,8 +22,8 @@ fn exchange(phy: &PhyConfig, octets: u32) -> Duration {
     frames + 3 * phy.sifs + phy.difs()
 }
 
-/// Mbit/s of payload over the string, where only one of its hops is busy at a time, beside datagrams of
-/// What 1000 octets take at this rate in bit/s.
+/// The capacity of the string in Mbit/s of payload, if only one of its hops is busy at a time, beside
+/// datagrams of 1000 octets at this rate in bit/s.
 pub(super) fn of_string(datagrams_bps: f64) -> f64 {
     let mut phy = PhyConfig::new(Standard::HrDsss);
     phy.basic_rates = vec![Rate::DSSS_1];

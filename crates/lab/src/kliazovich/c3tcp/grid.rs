@@ -1,5 +1,5 @@
-//! Figure 4.21: twenty stations in a grid, a flow over four hops and one over two, and datagrams beside the long
-//! one from 30 s to 70 s.
+//! Figure 4.21: twenty stations in a grid, a flow over four hops and one over two, and datagrams on the
+//! path of the long one from 30 s to 70 s.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ const SHORT: usize = 1;
 const ALL: &[usize] = &[0, 1, 2];
 const ALONE: &[usize] = &[0, 2];
 
-/// All rows, with further settings of the scenario.
+/// All rows.
 pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of(FILE, &[], &CUTS, "n11", seeds, progress)?;
     let parameters = |flow: &str, periods: &str| -> Value { json!({ "flow": flow, "periods": periods }) };
@@ -49,7 +49,7 @@ pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     ])
 }
 
-/// Mbit/s over several periods.
+/// The mean throughput over several periods, in Mbit/s.
 fn mean(run: &[Period], flow: usize, periods: &[usize]) -> f64 {
     let seconds = |at: usize| (CUTS[at] - if at == 0 { 0 } else { CUTS[at - 1] }) as f64;
     let carried: f64 = periods.iter().map(|at| run[*at].throughput[flow] * seconds(*at)).sum();

@@ -1,5 +1,5 @@
-//! Runs cut into periods: what flows carried in each, what waited at a station, what the stations
-//! measured.
+//! Runs divided into periods: in each, the throughput of flows, the queue of a station, and the stations'
+//! measurements.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,32 +19,32 @@ const DATAGRAM: f64 = 1040.0 / 1000.0;
 /// The results of a run in one period.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Period {
-    /// Mbit/s of each flow.
+    /// The throughput of each flow, in Mbit/s.
     pub(super) throughput: Vec<f64>,
-    /// The most packets that waited at the watched station.
+    /// The maximum length of the watched station's queue, in packets.
     pub(super) longest_queue: usize,
-    /// Packets dropped there for want of room.
+    /// Packets dropped because this queue was full.
     pub(super) overflows: u64,
-    /// What came to the receiver in options: octets per second, added up.
+    /// The bandwidths in the options that the receiver got: their sum in octets per second, and their number.
     bandwidths: (f64, u64),
-    /// Round trips that came to the sender in options, in seconds, added up.
+    /// The round-trip times in the options that the sender got: their sum in seconds, and their number.
     link_round_trips: (f64, u64),
-    /// Round trips that the sender's TCP has measured, in seconds, added up over ACKs.
+    /// The round-trip times that the sender's TCP measured: their sum in seconds, and their number.
     round_trips: (f64, u64),
 }
 
 impl Period {
-    /// The mean bandwidth that a path had by the stations' measurements, in Mbit/s.
+    /// The mean bandwidth of the path by the stations' measurements, in Mbit/s.
     pub(super) fn bandwidth(&self) -> f64 {
         self.bandwidths.0 / self.bandwidths.1 as f64 * 8.0 / 1e6
     }
 
-    /// The mean round trip by the stations' measurements, in seconds.
+    /// The mean round-trip time by the stations' measurements, in seconds.
     pub(super) fn link_round_trip(&self) -> f64 {
         self.link_round_trips.0 / self.link_round_trips.1 as f64
     }
 
-    /// The mean round trip by TCP's, in seconds.
+    /// The mean round-trip time by TCP's measurements, in seconds.
     pub(super) fn round_trip(&self) -> f64 {
         self.round_trips.0 / self.round_trips.1 as f64
     }
@@ -57,8 +57,8 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Runs a scenario of ours with these settings, cut at these seconds; `watched` is the station whose
-    /// queue is looked at.
+    /// Runs a scenario of this repository with these settings, divided at `cuts`, in seconds; `watched` is
+    /// the station whose queue is recorded.
     pub(super) fn of(
         text: &str,
         settings: &[&str],
@@ -85,7 +85,7 @@ impl Runs {
         Ok(Self { schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, RunError>>()? })
     }
 
-    /// Something of each run under a scheme.
+    /// A quantity of each run under a scheme.
     pub(super) fn samples(&self, label: &str, of: impl Fn(&[Period]) -> f64) -> Vec<f64> {
         let found = self.schemes.iter().find(|(known, _)| known == label);
         found.map_or(Vec::new(), |(_, runs)| runs.iter().map(|periods| of(periods)).collect())
@@ -100,8 +100,8 @@ fn run(
     progress: &dyn Progress,
 ) -> Result<Vec<Period>, RunError> {
     let mut built = scenario.build(choice, seed)?;
-    let asks = watch(progress);
-    let mut run = Pieces::begin(scenario, choice, seed, &mut built, &asks)?;
+    let stop = watch(progress);
+    let mut run = Pieces::begin(scenario, choice, seed, &mut built, &stop)?;
     let node = |name: &str| {
         let index = scenario.nodes.iter().position(|node| node.name == name);
         built.nodes[index.expect("a node of the file")]
@@ -130,7 +130,7 @@ fn run(
     Ok(periods)
 }
 
-/// Looks at one station's queue, and at both ends of the first flow.
+/// Observes one station's queue, and both ends of the first flow.
 struct Watch {
     seen: Arc<Mutex<Period>>,
     queue: NodeId,
@@ -139,16 +139,16 @@ struct Watch {
 }
 
 impl Watch {
-    fn note_options(seen: &mut Period, is_sender: bool, packet: &Packet) {
+    fn record_options(seen: &mut Period, is_sender: bool, packet: &Packet) {
         let Some(options) = packet.link_options() else { return };
         if is_sender {
-            if let Ok(Some(told)) = Backward::of(options) {
-                let micros = f64::from(told.echo.delay) + f64::from(told.delay);
+            if let Ok(Some(backward)) = Backward::of(options) {
+                let micros = f64::from(backward.echo.delay) + f64::from(backward.delay);
                 seen.link_round_trips.0 += micros / 1e6;
                 seen.link_round_trips.1 += 1;
             }
-        } else if let Ok(Some(found)) = Forward::of(options) {
-            seen.bandwidths.0 += f64::from(found.bandwidth);
+        } else if let Ok(Some(forward)) = Forward::of(options) {
+            seen.bandwidths.0 += f64::from(forward.bandwidth);
             seen.bandwidths.1 += 1;
         }
     }
@@ -169,7 +169,7 @@ impl Observer for Watch {
                 seen.overflows += 1;
             }
             TraceEvent::InterfaceIn { node, packet, .. } if self.ends.contains(node) => {
-                Self::note_options(&mut seen, *node == self.ends[0], packet);
+                Self::record_options(&mut seen, *node == self.ends[0], packet);
             }
             TraceEvent::Window { flow, sender } if *flow == self.flow => {
                 if let Some(latest) = sender.rtt().latest() {

@@ -1,4 +1,4 @@
-//! A number of the text's beside ours.
+//! A number of the text beside ours.
 
 use serde_json::Value;
 
@@ -8,11 +8,12 @@ use crate::stats::Estimate;
 
 /// The short name of the paper.
 const PAPER: &str = "c3tcp";
-/// How far a throughput may lie from the dissertation's, as a part of it; and an improvement, in points.
-const PART: f64 = 0.1;
+/// The tolerance around a throughput of the dissertation, as a fraction of it.
+const TOLERANCE: f64 = 0.1;
+/// The tolerance around an improvement, in percentage points.
 pub(super) const POINTS: f64 = 5.0;
 
-/// Where a row stands, and what it is about.
+/// The head of a row.
 pub(super) fn head<'a>(
     item: &'a str,
     parameters: Value,
@@ -23,19 +24,19 @@ pub(super) fn head<'a>(
     Head { item, parameters, scheme, metric, unit }
 }
 
-/// A number of the text's within a tolerance, and ours.
+/// The row of a number of the text and ours, with a tolerance.
 pub(super) fn within(head: Head<'_>, published: Reference, tolerance: Reference, samples: &[f64]) -> Row {
     let measured = Estimate::of(samples);
     Row { paper: PAPER.to_owned(), ..head.row(published, tolerance, measured, samples.len()) }
 }
 
-/// A throughput in Mbit/s.
+/// The row of a throughput in Mbit/s.
 pub(super) fn throughput(head: Head<'_>, published: f64, samples: &[f64]) -> Row {
-    let tolerance = Reference::Range(published * (1.0 - PART), published * (1.0 + PART));
+    let tolerance = Reference::Range(published * (1.0 - TOLERANCE), published * (1.0 + TOLERANCE));
     within(head, Reference::Number(published), tolerance, samples)
 }
 
-/// By how many per cent one has more than another.
+/// The row of an improvement in percent: `ours` over `theirs`.
 pub(super) fn improvement(
     head: Head<'_>,
     published: Reference,

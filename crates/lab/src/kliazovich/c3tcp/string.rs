@@ -1,5 +1,4 @@
-//! Figures 4.11 to 4.19: a string of four stations, and datagrams beside its middle from 15 s to
-//! 30 s.
+//! Figures 4.11 to 4.19: a string of four stations, with datagrams over its middle from 15 s to 30 s.
 
 use serde_json::{Value, json};
 
@@ -12,16 +11,18 @@ use crate::run::RunError;
 use crate::stats::Estimate;
 
 pub(super) const FILE: &str = include_str!("../../../../../scenarios/multi-hop.toml");
-/// Where a run is cut. The first slow start and what the datagrams leave behind count to neither side.
+/// The ends of the periods of a run, in seconds. The first slow start, and the second after the last
+/// datagram, belong to none of the three below.
 const CUTS: [u64; 5] = [5, 15, 30, 31, 45];
-/// The periods between: alone, with cross traffic, and alone again.
+/// The periods: alone, with cross traffic, and alone again.
 const BEFORE: usize = 1;
 const CROSS: usize = 2;
 const AFTER: usize = 4;
 /// As published, and with a smoothed window.
 const C3TCP: &str = "c3tcp as published";
 const SMOOTHED: &str = "c3tcp";
-/// Whom the text compares it with, where, and by how many per cent it has more.
+/// The schemes that the text compares C3TCP with: the figure, the scheme, and C3TCP's improvement in
+/// percent.
 const OTHERS: [(&str, &str, f64); 3] =
     [("figure 4.13", "tcp", 27.0), ("figure 4.17", "westwood", 18.0), ("figure 4.16", "vegas", 7.0)];
 
@@ -36,7 +37,7 @@ pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     Ok(rows)
 }
 
-/// The improvements once more with something else in the scenario, which `what` says.
+/// The improvements with other settings of the scenario, which `what` names.
 pub(super) fn experiment(
     what: &str,
     settings: &[&str],
@@ -47,7 +48,7 @@ pub(super) fn experiment(
     Ok(improvements(&runs, C3TCP, &format!(", {what}"), settings))
 }
 
-/// Mbit/s without cross traffic.
+/// The throughput without cross traffic, in Mbit/s.
 fn alone(periods: &[Period]) -> f64 {
     let [first, last] = [BEFORE, AFTER].map(|at| (CUTS[at] - CUTS[at - 1]) as f64);
     (periods[BEFORE].throughput[0] * first + periods[AFTER].throughput[0] * last) / (first + last)
@@ -57,7 +58,7 @@ fn cross(periods: &[Period]) -> f64 {
     periods[CROSS].throughput[0]
 }
 
-/// Figures 4.13, 4.16 and 4.17: what C3TCP has more than others.
+/// Figures 4.13, 4.16 and 4.17: C3TCP's improvement over other schemes.
 fn improvements(runs: &Runs, scheme: &str, what: &str, settings: &[&str]) -> Vec<Row> {
     let row = |(item, than, percent): (&str, &str, f64), with_cross: bool| {
         let item = format!("{item}{what}");
@@ -87,7 +88,7 @@ fn improvements(runs: &Runs, scheme: &str, what: &str, settings: &[&str]) -> Vec
 /// Figures 4.14 and 4.15: the buffer of N2.
 fn queues(runs: &Runs) -> Vec<Row> {
     let full = (Reference::Number(20.0), Reference::Range(19.5, 20.5));
-    // The text says that it overflows, not how often.
+    // The text says that the buffer overflows, not how often.
     let some = (Reference::None, Reference::Range(1.0, f64::INFINITY));
     let of_tcp =
         |metric, range, of: &dyn Fn(&[Period]) -> f64| queue(runs, "figure 4.14", "tcp", metric, range, of);
@@ -100,7 +101,7 @@ fn queues(runs: &Runs) -> Vec<Row> {
     rows
 }
 
-/// Figure 4.15: with a form of C3TCP.
+/// Figure 4.15: the buffer of N2 with a form of C3TCP.
 fn own_queues(runs: &Runs, scheme: &str, item: &str) -> [Row; 2] {
     [
         queue(runs, item, scheme, BESIDE, at_most(10.0), &longest(&[CROSS])),
@@ -132,8 +133,8 @@ fn queue(
     within(head, published, tolerance, &runs.samples(scheme, of)).without_effect(of_tcp)
 }
 
-/// Figures 4.11 and 4.12: what the stations measure. The text has no numbers: it calls the bandwidth a good
-/// approximation, and the link's round trips shorter. The bounds are ours.
+/// Figures 4.11 and 4.12: the stations' measurements. The text has no numbers: it calls the bandwidth a
+/// good approximation, and the link's round trips shorter. The bounds are ours.
 fn measurements(runs: &Runs) -> Vec<Row> {
     let row = |item, metric, range, of: &dyn Fn(&Period) -> f64, at: usize| {
         let parameters: Value = json!({ "cross_traffic": at == CROSS });
@@ -162,7 +163,7 @@ fn measurements(runs: &Runs) -> Vec<Row> {
     ]
 }
 
-/// A share below 1. Only C3TCP's stations measure; without an effect it is 1, which is no less.
+/// The row of a share below 1. Only C3TCP's stations measure; without an effect the share is 1.
 fn shorter(row: Row) -> Row {
     Row { no_effect: Some(1.0), no_effect_agrees: Some(false), ..row }
 }
