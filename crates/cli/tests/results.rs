@@ -45,8 +45,7 @@ const DOCUMENTS: &[(&str, Sources)] = &[
         "`lasthop compare --json`",
         &[
             ("lab/src/compare.rs", &["Comparison", "ComparisonRow", "FlowRow"]),
-            ("lab/src/compare/flows.rs", &["SingleFlow", "WorstFlow"]),
-            ("lab/src/compare/datagrams.rs", &["DatagramEstimates"]),
+            ("lab/src/compare/flows.rs", &["SingleFlow", "WorstFlow", "DatagramEstimates"]),
             ("lab/src/agents.rs", &["AgentLoads"]),
             ("lab/src/sessions/estimates.rs", &["SessionEstimates", "DialogueEstimates", "StreamEstimates"]),
             ("lab/src/stats.rs", &["Estimate"]),

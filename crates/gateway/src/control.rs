@@ -22,7 +22,7 @@ use super::packet_loop::LoopReport;
 use crate::io::Port;
 
 pub use ask::{AskError, ask};
-pub use lasthop_linux::answer::Answer;
+pub use lasthop_linux::control::Answer;
 
 /// The maximum length of a request, in octets.
 const LONGEST_QUESTION: usize = 4096;

@@ -1,6 +1,5 @@
 //! Every scheme of a scenario over all its seeds.
 
-mod datagrams;
 mod flows;
 
 use lasthop_agent::Counter;
@@ -14,8 +13,7 @@ use crate::progress::Progress;
 use crate::run::{RunError, RunSummary, run};
 use crate::sessions::{SessionEstimates, SessionTotals};
 use crate::stats::Estimate;
-pub use datagrams::DatagramEstimates;
-pub use flows::{SingleFlow, WorstFlow};
+pub use flows::{DatagramEstimates, SingleFlow, WorstFlow};
 
 /// A scenario's schemes side by side; `lasthop compare --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

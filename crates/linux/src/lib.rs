@@ -6,7 +6,7 @@
 //! | [`device`] | TUN and TAP devices, and network interfaces by name |
 //! | [`namespace`] | private hosts: network namespaces that vanish with this process |
 //! | [`unprivileged`] | the same without root, in a user namespace |
-//! | [`control`], [`answer`] | control sockets: the server's end, and the form of responses |
+//! | [`control`] | control sockets: the server's end, and the form of responses |
 //! | [`peer`] | the process at the other end of a Unix socket |
 //! | [`listening`] | listening TCP sockets |
 //! | [`netlink`] | requests to the kernel over netlink(7) |
@@ -19,7 +19,6 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-linux speaks to a Linux kernel");
 
-pub mod answer;
 pub mod clock;
 pub mod control;
 pub mod device;

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::message::{Command, Status};
 use crate::directory::Directory;
-use lasthop_linux::answer::Answer;
+use lasthop_linux::control::Answer;
 
 /// The maximum length of an answer, in octets: more than any emulation sends.
 const LONGEST_ANSWER: u64 = 16 << 20;

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::Command;
-use lasthop_linux::answer::Answer;
+use lasthop_linux::control::Answer;
 use lasthop_linux::control::client::PATIENCE;
 
 /// Why there is no answer.
