@@ -19,7 +19,7 @@ const SERVER: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80);
 const PHONE: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7)), 50_000);
 const ACCESS_POINT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 /// Frames of a MAC's queue, and packets on a wire; what comes beyond is lost, as in any queue.
-const MOST_UNDER_WAY: usize = 64;
+const MAX_UNDER_WAY: usize = 64;
 /// What passes in all before everything is good: no end, leg or half has given up by then.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Steps after which everything has arrived.
@@ -448,7 +448,7 @@ fn assert_closes_last(from: &End, to: &mut End) {
 }
 
 fn queue(under_way: &mut VecDeque<Packet>, packet: Packet) {
-    if under_way.len() < MOST_UNDER_WAY {
+    if under_way.len() < MAX_UNDER_WAY {
         under_way.push_back(packet);
     }
 }

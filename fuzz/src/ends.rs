@@ -8,7 +8,7 @@ use lasthop_tcp::{Config, Connection, State};
 use crate::octets::Octets;
 
 /// What each of them writes at most.
-const MOST_OCTETS: u64 = 60_000;
+const MAX_OCTETS: u64 = 60_000;
 
 /// A host, its stream and what has come of the other one's.
 pub struct End {
@@ -58,7 +58,7 @@ pub fn is_closed(end: &End) -> bool {
 
 impl End {
     pub fn write(&mut self, octets: u64) {
-        let octets = if self.has_closed { 0 } else { octets.min(MOST_OCTETS - self.written) };
+        let octets = if self.has_closed { 0 } else { octets.min(MAX_OCTETS - self.written) };
         self.connection.write_stream(self.stream, self.written, octets);
         self.written += octets;
     }

@@ -1,7 +1,7 @@
 //! Targets of the crate `lasthop-packet`.
 
 use bytes::Bytes;
-use lasthop_packet::link_options::{LinkOptions, LinkOptionsError, MOST_OCTETS};
+use lasthop_packet::link_options::{LinkOptions, LinkOptionsError, MAX_OCTETS};
 use lasthop_packet::quote::error_about;
 use lasthop_packet::rtp::{Compound, Control, ReportBlock, Reports, RtpPacket};
 use lasthop_packet::wire::{checksums_are_right, emit, parse};
@@ -105,7 +105,7 @@ pub fn rtp(data: &[u8]) {
 /// Options of a frame lie within their header length, are bounded, and are written as they were read.
 pub fn link_options(data: &[u8]) {
     let Ok((options, length)) = LinkOptions::parse(data) else { return };
-    assert!(length <= data.len() && length <= 1 + MOST_OCTETS);
+    assert!(length <= data.len() && length <= 1 + MAX_OCTETS);
     let octets: usize = options.iter().map(|option| 2 + option.data.len()).sum();
     assert_eq!(octets + 1, length);
     if options.is_empty() {
@@ -121,10 +121,10 @@ pub fn link_options(data: &[u8]) {
         again = again.with(option.kind, option.data).expect("there was room for it");
     }
     assert_eq!(again, options);
-    let room = MOST_OCTETS - octets;
+    let room = MAX_OCTETS - octets;
     assert_eq!(again.with(1, &vec![0; room.saturating_sub(1)]), Err(LinkOptionsError::TooLong));
     if let Some(rest) = room.checked_sub(2) {
         let full = again.with(1, &vec![0; rest]).expect("it fits exactly");
-        assert_eq!(LinkOptions::parse(&full.emit()), Ok((full, 1 + MOST_OCTETS)));
+        assert_eq!(LinkOptions::parse(&full.emit()), Ok((full, 1 + MAX_OCTETS)));
     }
 }

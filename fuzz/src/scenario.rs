@@ -43,7 +43,7 @@ pub fn sweep(data: &[u8]) {
             assert!((1..=100_000).contains(&sweep.len()));
             assert!(sweep.point(sweep.len()).is_none());
             // The first ones, and the last one.
-            for index in (0..sweep.len().min(MOST_POINTS)).chain([sweep.len() - 1]) {
+            for index in (0..sweep.len().min(MAX_POINTS)).chain([sweep.len() - 1]) {
                 assert_eq!(sweep.values(index).len(), sweep.parameters().count());
                 match sweep.point(index).expect("the sweep has this point") {
                     Ok(scenario) => {
@@ -57,7 +57,7 @@ pub fn sweep(data: &[u8]) {
 }
 
 /// Points of a sweep that are built.
-const MOST_POINTS: usize = 8;
+const MAX_POINTS: usize = 8;
 
 /// A message is one line of a terminal: what a file says cannot put control characters there.
 fn assert_is_a_line(message: &str) {

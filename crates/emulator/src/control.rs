@@ -43,7 +43,7 @@ pub use message::{About, Status};
 const LONGEST_REQUEST: usize = 1 << 20;
 /// The maximum number of clients. A further one replaces the first that has not sent a request yet;
 /// if all have, it waits in the kernel's backlog.
-const MOST_CLIENTS: usize = 16;
+const MAX_CLIENTS: usize = 16;
 /// The time without further accepts after an accept failed, for example for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The maximum wait for the end of the thread; a thread that waits for a file ends with the
@@ -109,7 +109,7 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
     loop {
         // A client without a request can be replaced.
         let silent = clients.iter().position(|(client, _)| client.is_silent());
-        let is_full = clients.len() >= MOST_CLIENTS;
+        let is_full = clients.len() >= MAX_CLIENTS;
         let accepts = paused_until.is_none() && (!is_full || silent.is_some());
         let events = if accepts { PollFlags::IN } else { PollFlags::empty() };
         let own = [(stop.as_fd(), PollFlags::IN), (listener.as_fd(), events)];

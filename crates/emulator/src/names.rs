@@ -22,7 +22,7 @@ use super::machine::Machine;
 const HOSTS: &CStr = c"/etc/hosts";
 const RESOLVERS: &CStr = c"/etc/resolv.conf";
 /// The number of resolvers that the C library queries (`MAXNS`).
-const MOST_RESOLVERS: usize = 3;
+const MAX_RESOLVERS: usize = 3;
 
 /// Files that replace those of this machine. They are removed when this value is dropped. A command
 /// that is still running keeps them, but cannot start an emulation any more: nothing can be mounted
@@ -133,7 +133,7 @@ fn all_are_on_this_machine(text: &str) -> bool {
 fn addresses_of_resolvers(text: &str) -> Vec<SocketAddr> {
     let addresses = resolvers(text).filter_map(|resolver| resolver.parse().ok());
     let mut all: Vec<SocketAddr> =
-        addresses.map(|address: IpAddr| SocketAddr::new(address, 53)).take(MOST_RESOLVERS).collect();
+        addresses.map(|address: IpAddr| SocketAddr::new(address, 53)).take(MAX_RESOLVERS).collect();
     if all.is_empty() {
         all.push((std::net::Ipv4Addr::LOCALHOST, 53).into());
     }

@@ -31,7 +31,7 @@ pub struct Upcoming<T: Due> {
 }
 
 /// At most this many are in the sorted list.
-const MOST_SOON: usize = 32;
+const MAX_SOON: usize = 32;
 
 impl<T: Due> Default for Upcoming<T> {
     fn default() -> Self {
@@ -58,7 +58,7 @@ impl<T: Due> Upcoming<T> {
             place = before;
         }
         *place = new;
-        if self.soon.len() > MOST_SOON {
+        if self.soon.len() > MAX_SOON {
             self.defer();
         }
     }
@@ -86,12 +86,12 @@ impl<T: Due> Upcoming<T> {
 
     #[cold]
     fn defer(&mut self) {
-        self.later.extend(self.soon.drain(..MOST_SOON / 2).map(Later));
+        self.later.extend(self.soon.drain(..MAX_SOON / 2).map(Later));
     }
 
     #[cold]
     fn fetch(&mut self) {
-        let next = std::iter::from_fn(|| self.later.pop()).take(MOST_SOON / 2);
+        let next = std::iter::from_fn(|| self.later.pop()).take(MAX_SOON / 2);
         self.soon.extend(next.map(|Later(next)| next));
         self.soon.reverse();
     }

@@ -139,9 +139,9 @@ impl ResultPath {
 /// Where a file of this name will be that does not exist yet: a link leads to where it says.
 fn new_file(name: &Path) -> io::Result<PathBuf> {
     /// As many as the kernel follows.
-    const MOST_LINKS: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut name = name.to_owned();
-    for _ in 0..=MOST_LINKS {
+    for _ in 0..=MAX_LINKS {
         let directory = fs::canonicalize(directory_of(&name))?;
         name = directory.join(name.file_name().unwrap_or_default());
         match fs::read_link(&name) {

@@ -10,7 +10,7 @@
 use thiserror::Error;
 
 /// Maximum octets of all options of a frame, as with TCP's.
-pub const MOST_OCTETS: usize = 40;
+pub const MAX_OCTETS: usize = 40;
 /// Octets of the header length.
 const HEADER_LENGTH: usize = 1;
 /// Octets of type and length.
@@ -20,7 +20,7 @@ const TYPE_AND_LENGTH: usize = 2;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LinkOptions {
     len: u8,
-    octets: [u8; MOST_OCTETS],
+    octets: [u8; MAX_OCTETS],
 }
 
 /// An option.
@@ -38,21 +38,21 @@ pub enum LinkOptionsError {
     /// They end before their stated length.
     #[error("the options end before their length")]
     Truncated,
-    /// There are more than [`MOST_OCTETS`].
-    #[error("more than {MOST_OCTETS} octets of options")]
+    /// There are more than [`MAX_OCTETS`].
+    #[error("more than {MAX_OCTETS} octets of options")]
     TooLong,
 }
 
 impl LinkOptions {
     /// No options: such a frame is a standard one.
-    pub const NONE: Self = Self { len: 0, octets: [0; MOST_OCTETS] };
+    pub const NONE: Self = Self { len: 0, octets: [0; MAX_OCTETS] };
 
     /// Appends an option.
     pub fn with(mut self, kind: u8, data: &[u8]) -> Result<Self, LinkOptionsError> {
         let at = usize::from(self.len);
         let end = at + TYPE_AND_LENGTH + data.len();
         let place = self.octets.get_mut(at..end).ok_or(LinkOptionsError::TooLong)?;
-        // Both fit into an octet: the place has at most `MOST_OCTETS`.
+        // Both fit into an octet: the place has at most `MAX_OCTETS`.
         (place[0], place[1]) = (kind, data.len() as u8);
         place[TYPE_AND_LENGTH..].copy_from_slice(data);
         self.len = end as u8;
@@ -152,7 +152,7 @@ mod tests {
     fn an_option_that_does_not_fit_is_refused_and_the_others_stay() {
         let options = LinkOptions::NONE.with(1, &[0; 30]).expect("it fits");
         assert_eq!(options.with(2, &[0; 7]), Err(LinkOptionsError::TooLong));
-        assert!(options.with(2, &[0; 6]).is_ok_and(|full| full.air_octets() == 1 + MOST_OCTETS));
+        assert!(options.with(2, &[0; 6]).is_ok_and(|full| full.air_octets() == 1 + MAX_OCTETS));
     }
 
     #[test]

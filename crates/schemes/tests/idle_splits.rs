@@ -16,7 +16,7 @@ const CONNECTIONS: u32 = 20_000;
 const MOST: u64 = 2048;
 /// The connection that becomes active again.
 const WOKEN: u32 = 7;
-const MOST_AWAKE: u64 = 7168;
+const MAX_AWAKE: u64 = 7168;
 
 struct Bench {
     agent: Box<dyn Agent>,
@@ -125,7 +125,7 @@ fn an_idle_connection_goes_on(scheme: &str) {
     });
     let each = allocated.bytes_current as u64 / u64::from(CONNECTIONS);
     println!("{}: {each} octets for each idle connection, {awake} for one in use", scheme.name);
-    assert!(awake <= MOST_AWAKE, "{}: {awake} octets", scheme.name);
+    assert!(awake <= MAX_AWAKE, "{}: {awake} octets", scheme.name);
     assert!(each <= MOST, "{}: {each} octets", scheme.name);
 
     let mut bench = kept.expect("it was made");

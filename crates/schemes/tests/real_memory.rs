@@ -28,8 +28,8 @@ const PER_HOST: usize = 4;
 /// The first octets of each end.
 const OCTETS: u64 = 6_000;
 const STEP: Duration = Duration::from_millis(5);
-const MOST_ABOVE: (i64, i64) = (5, 16 << 10);
-const MOST_BELOW: (i64, i64) = (50, 16 << 10);
+const MAX_ABOVE: (i64, i64) = (5, 16 << 10);
+const MAX_BELOW: (i64, i64) = (50, 16 << 10);
 
 struct World {
     name: String,
@@ -304,8 +304,8 @@ impl World {
 
     fn check(&mut self, when: &str) {
         let (allocated, reported) = (self.allocated, signed(self.agent.octets()));
-        let least = allocated - allocated / MOST_BELOW.0 - MOST_BELOW.1;
-        let most = allocated + allocated / MOST_ABOVE.0 + MOST_ABOVE.1;
+        let least = allocated - allocated / MAX_BELOW.0 - MAX_BELOW.1;
+        let most = allocated + allocated / MAX_ABOVE.0 + MAX_ABOVE.1;
         let is_right = (least..=most).contains(&reported);
         if !is_right || reported > signed(self.budget.octets_in_all) {
             self.wrong

@@ -16,7 +16,7 @@ use crate::transit::Transit;
 
 /// The most standing connections that a link follows, and the most ended ones that it remembers. The one that
 /// has been silent for longest is forgotten first; its next segment is taken for a connection's first.
-pub(crate) const MOST_CONNECTIONS: usize = 16_384;
+pub(crate) const MAX_CONNECTIONS: usize = 16_384;
 
 /// All links whose connections are followed.
 #[derive(Default)]
@@ -226,13 +226,13 @@ impl CutLink {
 
 /// Adds a connection, if need be in place of the one that was silent for longest.
 fn keep(table: &mut FlowTable<Passing>, key: FlowKey, passing: Passing, now: Instant) {
-    if table.len() >= MOST_CONNECTIONS
+    if table.len() >= MAX_CONNECTIONS
         && let Some((_, idlest)) = table.idlest()
     {
         table.remove(idlest);
     }
     // There is room.
-    let _ = table.insert(key, passing, MOST_CONNECTIONS, now);
+    let _ = table.insert(key, passing, MAX_CONNECTIONS, now);
 }
 
 #[cfg(test)]
@@ -263,20 +263,20 @@ mod tests {
     fn the_connection_that_was_silent_for_longest_is_forgotten_for_another_one() {
         let (mut links, mut transit) = (CutLinks::default(), Transit::new());
         links.add(LINK, [(NEAR, PipeId::of(0)), ((NodeId(1), 0), PipeId::of(1))]);
-        for number in 0..MOST_CONNECTIONS {
+        for number in 0..MAX_CONNECTIONS {
             transit.skip_to(Instant::from_millis(number as u64), 0);
             assert_eq!(open(&mut links, number, &mut transit), Entering::Passes);
         }
         // The first speaks again, so that the second goes.
-        for number in [0, MOST_CONNECTIONS] {
+        for number in [0, MAX_CONNECTIONS] {
             assert_eq!(open(&mut links, number, &mut transit), Entering::Passes);
         }
-        assert_eq!(links.links[&LINK].standing.len(), MOST_CONNECTIONS);
+        assert_eq!(links.links[&LINK].standing.len(), MAX_CONNECTIONS);
         // Those that end make room for no others, and take none.
-        for number in 2..MOST_CONNECTIONS {
+        for number in 2..MAX_CONNECTIONS {
             let key = links.links[&LINK].standing.idlest().expect("there are many").1;
             links.cut(LINK, key, transit.now());
-            assert_eq!(open(&mut links, MOST_CONNECTIONS + number, &mut transit), Entering::Passes);
+            assert_eq!(open(&mut links, MAX_CONNECTIONS + number, &mut transit), Entering::Passes);
         }
         links.set(LINK, Cut::Opening, &mut transit);
         assert_eq!(open(&mut links, 0, &mut transit), Entering::Passes, "it stands");

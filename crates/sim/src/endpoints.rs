@@ -21,7 +21,7 @@ struct OfNode<T> {
 }
 
 /// At most so many places.
-const MOST_FOUND: usize = 1024;
+const MAX_FOUND: usize = 1024;
 
 /// Local port, remote port and remote address.
 type Key = (u16, u16, IpAddr);
@@ -43,7 +43,7 @@ impl<T: Copy> Endpoints<T> {
         }
         let of_node = &mut self.0[node.index()];
         of_node.by_key.insert((local.1, remote.1, remote.0), endpoint);
-        let places = of_node.by_key.len().next_power_of_two().min(MOST_FOUND);
+        let places = of_node.by_key.len().next_power_of_two().min(MAX_FOUND);
         if of_node.found.len() < places {
             of_node.found = vec![None; places];
         }

@@ -12,7 +12,7 @@ use crate::routing::{Routes, Topology};
 use crate::technology::Egress;
 
 /// Addresses that are remembered at most: real senders may make theirs up.
-pub(crate) const MOST_ADDRESSES: usize = 65_536;
+pub(crate) const MAX_ADDRESSES: usize = 65_536;
 
 #[derive(Default)]
 pub(crate) struct Network {
@@ -204,7 +204,7 @@ impl Network {
     /// As [`Self::add_address`], unless the address is known, or too many are.
     pub(crate) fn learn_address(&mut self, node: NodeId, address: IpAddr) {
         self.has_other_addresses = true;
-        if self.addresses.len() < MOST_ADDRESSES && self.resolve(&address).is_none() {
+        if self.addresses.len() < MAX_ADDRESSES && self.resolve(&address).is_none() {
             self.addresses.insert(address, node);
         }
     }

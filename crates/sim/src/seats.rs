@@ -9,12 +9,12 @@ use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Owed, Progress, Report, 
 use lasthop_packet::{Instant, LinkOptions, Packet, Rng};
 
 use crate::id::{AgentId, NodeId};
-use crate::network::MOST_ADDRESSES;
+use crate::network::MAX_ADDRESSES;
 use crate::schedule::{Event, LazyTimer};
 use crate::transit::Transit;
 
 /// Answers of agents at one instant to one packet or message of an agent, at most.
-const MOST_ANSWERS: u32 = 64;
+const MAX_ANSWERS: u32 = 64;
 
 /// What an agent sends: packets, each with the side that it leaves to, and messages.
 pub(crate) type Sent = (Vec<(Side, Packet)>, Vec<(IpAddr, Bytes)>);
@@ -234,7 +234,7 @@ impl Seats {
     /// packets are forwarded past them, link events are not told, messages are dropped. Agents that
     /// answer each other would do so for ever.
     pub(crate) const fn is_at_bound(&self) -> bool {
-        self.depth > 0 && self.answers >= MOST_ANSWERS
+        self.depth > 0 && self.answers >= MAX_ANSWERS
     }
 
     /// An empty list of whom to tell of a queue; it is [put back](Self::put_list_back).
@@ -270,7 +270,7 @@ impl PlacedAgent {
         if is_its_own && self.ends.is_empty() {
             return;
         }
-        if self.ends.len() < MOST_ADDRESSES || self.ends.contains_key(&between) {
+        if self.ends.len() < MAX_ADDRESSES || self.ends.contains_key(&between) {
             self.ends.insert(between, end);
         }
     }

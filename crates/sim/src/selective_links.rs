@@ -12,7 +12,7 @@ use crate::technology::At;
 
 /// Packets of which the first fragment is remembered at most. One that is forgotten had this many others
 /// behind it.
-const MOST_FRAGMENTED: usize = 256;
+const MAX_FRAGMENTED: usize = 256;
 
 /// All links that impair a part of the traffic, or have done so.
 #[derive(Default)]
@@ -93,7 +93,7 @@ impl SelectiveLink {
             Some(known) if is_first => known.is_selected = is_selected,
             Some(known) => return known.is_selected,
             None if is_first => {
-                if self.fragmented.len() >= MOST_FRAGMENTED {
+                if self.fragmented.len() >= MAX_FRAGMENTED {
                     self.fragmented.pop_front();
                 }
                 self.fragmented.push_back(Fragmented { whole, is_selected });

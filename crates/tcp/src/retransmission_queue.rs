@@ -22,7 +22,7 @@ use reported_blocks::{ReportedBlocks, duplicate};
 
 /// Number of segments up to which reports of parts split them: a bound for the memory that a receiver
 /// can occupy by reporting octet by octet.
-const MOST_PIECES: usize = 1 << 16;
+const MAX_PIECES: usize = 1 << 16;
 
 /// The segments between SND.UNA and SND.MAX in sequence order, without gaps.
 #[derive(Clone, Debug, Default)]
@@ -251,7 +251,7 @@ impl RetransmissionQueue {
     }
 
     fn mark_sacked(&mut self, left: Seq, right: Seq, now: Instant) {
-        if self.segments.len() < MOST_PIECES {
+        if self.segments.len() < MAX_PIECES {
             self.split_at(left);
             self.split_at(right);
         }

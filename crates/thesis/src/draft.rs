@@ -12,7 +12,7 @@ use super::syntax::Block;
 use lasthop_scenario::model::{NodeModel, Scenario, SchemeChoice, Trial};
 
 /// The maximum number of nodes: routing keeps a table of all pairs.
-const MOST_NODES: usize = 2_000;
+const MAX_NODES: usize = 2_000;
 
 /// The network of a data file before its link states are read.
 #[derive(Debug)]
@@ -106,11 +106,11 @@ impl Draft {
             (None, Duration::ZERO)
         };
         let index = self.scenario.nodes.len();
-        if index == MOST_NODES {
+        if index == MAX_NODES {
             return Err(Problem::new(
                 block.line,
                 block.component,
-                format!("expected at most {MOST_NODES} nodes"),
+                format!("expected at most {MAX_NODES} nodes"),
             ));
         }
         let entry = Located { value: index, line: id.line };

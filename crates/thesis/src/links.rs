@@ -20,7 +20,7 @@ use lasthop_scenario::model::{Link, LinkModel};
 /// failed attempt of 11 ms (appendix B.4) cannot be reproduced.
 pub const CLOCK: Duration = Duration::from_millis(1);
 
-const MOST_LINKS: usize = 10_000;
+const MAX_LINKS: usize = 10_000;
 
 impl Draft {
     pub(super) fn add_wired_link(&mut self, block: &Block<'_>) -> Result<(), Problem> {
@@ -114,11 +114,11 @@ impl Draft {
 
     fn add_link(&mut self, block: &Block<'_>, common: &CommonAttributes, link: Link) -> Result<(), Problem> {
         let index = self.scenario.links.len();
-        if index == MOST_LINKS {
+        if index == MAX_LINKS {
             return Err(Problem::new(
                 block.line,
                 block.component,
-                format!("expected at most {MOST_LINKS} links"),
+                format!("expected at most {MAX_LINKS} links"),
             ));
         }
         let id = common.id;

@@ -27,7 +27,7 @@ const BEGIN: &str = "# lasthop: link states, ms and 1 (good) or 0 (bad)";
 const END: &str = "# end";
 
 /// The maximum number of packets to lose: each packet is compared with all of them.
-const MOST_DROPS: usize = 10_000;
+const MAX_DROPS: usize = 10_000;
 
 /// The results of `read_from_trace`.
 #[derive(Debug, Default)]
@@ -124,8 +124,8 @@ fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
             let expected = "expected a packet's sequence number (from 0) and which of its passes over the link is meant (from 1)";
             return Err(Problem::new(index + 1, "", format!("{}: {expected}", quoted(row))));
         };
-        if drops.len() == MOST_DROPS {
-            return Err(Problem::new(index + 1, "", format!("expected at most {MOST_DROPS} packets")));
+        if drops.len() == MAX_DROPS {
+            return Err(Problem::new(index + 1, "", format!("expected at most {MAX_DROPS} packets")));
         }
         drops.push(ForcedLoss { seq, passing });
     }

@@ -16,9 +16,9 @@ use super::congestion::{all_simulated, of_the_kernel, simulated};
 use super::error::TrialError;
 
 /// The maximum number of flows together. Each takes two threads on a machine that has to keep time.
-const MOST_FLOWS_TOGETHER: usize = 16;
+const MAX_FLOWS_TOGETHER: usize = 16;
 /// The maximum number of sessions. Each takes one thread, which has less work than those of a flow.
-const MOST_SESSIONS: usize = 32;
+const MAX_SESSIONS: usize = 32;
 
 /// One run: a single flow or several together, and all sessions, under one scheme and with one seed. It has
 /// at least one flow or session.
@@ -263,11 +263,11 @@ fn missing_control(scenario: &Scenario, is_there: impl Fn(&str) -> bool) -> Opti
 
 fn check_sessions(scenario: &Scenario) -> Result<(), TrialError> {
     let real = scenario.sessions.iter().filter(|session| !scenario.is_background_session(session)).count();
-    if real > MOST_SESSIONS {
+    if real > MAX_SESSIONS {
         return Err(TrialError::unsuitable(
             "sessions",
             format!(
-                "{real} sessions run between real hosts; expected at most {MOST_SESSIONS}: leave some out, or list both of their ends in try.simulated"
+                "{real} sessions run between real hosts; expected at most {MAX_SESSIONS}: leave some out, or list both of their ends in try.simulated"
             ),
         ));
     }
@@ -286,11 +286,11 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
         return Ok(());
     }
     let (flows, controls) = (real_flows(scenario).count(), scenario.trial.congestion.len());
-    if flows > MOST_FLOWS_TOGETHER {
+    if flows > MAX_FLOWS_TOGETHER {
         return Err(TrialError::unsuitable(
             "flows",
             format!(
-                "{flows} flows run together; expected at most {MOST_FLOWS_TOGETHER}: choose some with --flows"
+                "{flows} flows run together; expected at most {MAX_FLOWS_TOGETHER}: choose some with --flows"
             ),
         ));
     }

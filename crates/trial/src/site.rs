@@ -11,9 +11,9 @@ use super::error::TrialError;
 use lasthop_linux::namespace::Namespace;
 
 /// The maximum number of nodes.
-const MOST_NODES: usize = 50;
+const MAX_NODES: usize = 50;
 /// The maximum number of links: a link's number is the third octet of its hosts' addresses.
-const MOST_LINKS: usize = 1 << u8::BITS;
+const MAX_LINKS: usize = 1 << u8::BITS;
 /// The kernel's limit is 15 characters and a zero (`IFNAMSIZ`).
 const LONGEST_DEVICE_NAME: usize = 15;
 
@@ -66,7 +66,7 @@ pub fn device_name(link: &LinkModel, index: usize) -> String {
 
 /// Checks that there are enough hosts and addresses.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
-    let counts = [("nodes", scenario.nodes.len(), MOST_NODES), ("links", scenario.links.len(), MOST_LINKS)];
+    let counts = [("nodes", scenario.nodes.len(), MAX_NODES), ("links", scenario.links.len(), MAX_LINKS)];
     match counts.into_iter().find(|(_, count, most)| count > most) {
         None => Ok(()),
         Some((what, count, most)) => Err(TrialError::unsuitable(

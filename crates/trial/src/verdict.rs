@@ -26,7 +26,7 @@ pub const LARGEST_MEAN_WAIT_OF_A_HOST: Duration = LARGEST_P99;
 /// The largest part of a latency that may be due to the hosts' threads, which are not part of the path.
 pub const LARGEST_PART_OF_LATENCY: f64 = 0.05;
 /// The lateness up to which this part does not matter: latencies are printed in tenths of milliseconds.
-pub const LEAST_LATENESS: Duration = Duration::from_millis(1);
+pub const MIN_LATENESS: Duration = Duration::from_millis(1);
 
 /// The reasons for which a run is not trusted, each a sentence; empty if it is trusted. `hosts` has the waits
 /// for a processor of the host thread that waited longest.
@@ -49,7 +49,7 @@ fn of_hosts(round_trips: &RoundTrips, hosts: Option<KeptWaiting>) -> Vec<String>
         let (Some(latency), late) = (round_trips.quantile(share), round_trips.lateness(share)) else {
             continue;
         };
-        if late > LEAST_LATENESS && late > latency.mul_f64(LARGEST_PART_OF_LATENCY) {
+        if late > MIN_LATENESS && late > latency.mul_f64(LARGEST_PART_OF_LATENCY) {
             reasons.push(format!(
                 "the hosts themselves took {:.1} of the {:.1} ms of the latency's {name}",
                 millis(late),

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entries::PortEntry;
-use crate::io::steering::MOST_WORKERS;
+use crate::io::steering::MAX_WORKERS;
 use crate::plan::SteppingAside;
 use crate::selector::PortRange;
 use crate::table::IdleTimes;
@@ -258,7 +258,7 @@ pub struct ControlTable {
 pub struct ProcessTable {
     /// Number of packet threads, 1 to 16; default 1. Each client address is served by one of them.
     /// The tun backend always uses one.
-    #[serde(with = "Count::<1, { MOST_WORKERS as u64 }>")]
+    #[serde(with = "Count::<1, { MAX_WORKERS as u64 }>")]
     pub threads: usize,
     /// Whether packets have priority over all ordinary work of the machine: real-time scheduling
     /// (`SCHED_FIFO`) for the packet loop, and memory that is not paged out. Default false. If the

@@ -55,7 +55,7 @@ use super::claim::Claims;
 use super::devices::Devices;
 use super::health::Health;
 use super::poller::Poller;
-use super::steering::MOST_WORKERS;
+use super::steering::MAX_WORKERS;
 use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::FrameDevice;
 use crate::frame::{Frame, Headers};
@@ -126,7 +126,7 @@ impl Divert {
         Ok(divert)
     }
 
-    /// As [`Divert::over`], for several workers, 1 to [`MOST_WORKERS`], each with ports of its own:
+    /// As [`Divert::over`], for several workers, 1 to [`MAX_WORKERS`], each with ports of its own:
     /// a client's frames are diverted to its worker ([`worker_of`](super::steering::worker_of)).
     /// `selection.connections` applies to each worker. Once a worker's ports are dropped, its
     /// clients' frames pass; once those of the first worker are dropped, all frames pass.
@@ -139,7 +139,7 @@ impl Divert {
     ) -> Result<Vec<Self>, DivertError> {
         let mut first = Self::prepare(claims.clone(), radio, selection, how)?;
         let others =
-            (1..workers.min(MOST_WORKERS)).map(|_| Self::prepare(claims.clone(), radio, selection, how));
+            (1..workers.min(MAX_WORKERS)).map(|_| Self::prepare(claims.clone(), radio, selection, how));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         first.begin(&others, how)?;
         Ok([first].into_iter().chain(others).collect())

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use lasthop_packet::prefix::mapped;
 
 /// The maximum number of workers.
-pub const MOST_WORKERS: usize = 16;
+pub const MAX_WORKERS: usize = 16;
 
 /// The multiplier of Fibonacci hashing, which spreads consecutive addresses evenly: 2^32 divided by
 /// the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
@@ -17,9 +17,9 @@ pub(super) const GOLDEN: u32 = 0x9e37_79b1;
 ///
 /// # Panics
 ///
-/// If there are more than [`MOST_WORKERS`].
+/// If there are more than [`MAX_WORKERS`].
 pub fn worker_of(client: IpAddr, workers: usize) -> usize {
-    assert!(workers <= MOST_WORKERS, "{workers} workers");
+    assert!(workers <= MAX_WORKERS, "{workers} workers");
     let octets = mapped(client);
     let words = octets.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word));
     let mixed = u64::from(words.fold(0, |words, word| words ^ word).wrapping_mul(GOLDEN));
@@ -36,7 +36,7 @@ mod tests {
     fn consecutive_addresses_are_spread_evenly_in_both_families() {
         let v4 = |host: u16| IpAddr::from(Ipv4Addr::from(0x0a00_0000 + u32::from(host)));
         let v6 = |host: u16| IpAddr::from(Ipv6Addr::from(0xfd00_u128 << 112 | u128::from(host)));
-        for workers in 1..=MOST_WORKERS {
+        for workers in 1..=MAX_WORKERS {
             for client in [v4 as fn(u16) -> IpAddr, v6] {
                 let mut clients = vec![0; workers];
                 for host in 1..=240 {
@@ -54,6 +54,6 @@ mod tests {
     #[test]
     fn an_ipv4_mapped_ipv6_address_has_the_worker_of_the_ipv4_address() {
         let v4 = Ipv4Addr::new(192, 0, 2, 1);
-        assert_eq!(worker_of(v4.into(), MOST_WORKERS), worker_of(v4.to_ipv6_mapped().into(), MOST_WORKERS));
+        assert_eq!(worker_of(v4.into(), MAX_WORKERS), worker_of(v4.to_ipv6_mapped().into(), MAX_WORKERS));
     }
 }

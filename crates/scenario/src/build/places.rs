@@ -10,7 +10,7 @@ use super::BuildError;
 use crate::model::{Scenario, WlanModel};
 
 /// The number of draws after which a placement counts as impossible.
-const MOST_DRAWS: u32 = 10_000;
+const MAX_DRAWS: u32 = 10_000;
 
 /// The initial positions of each cell's stations.
 pub(crate) fn of_stations(scenario: &Scenario, seed: u64) -> Result<Vec<Vec<Position>>, BuildError> {
@@ -24,7 +24,7 @@ fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
         return Ok(model.stations.iter().map(|station| station.config.position).collect());
     };
     let mut rng = Rng::named(seed, &format!("wlan {} places", model.name));
-    for _ in 0..MOST_DRAWS {
+    for _ in 0..MAX_DRAWS {
         let draw = |_| RandomWaypoint::anywhere(placement.area, &mut rng);
         let places: Vec<Position> = model.stations.iter().map(draw).collect();
         let is_good = placement.apart.is_none_or(|(from, to, apart)| {
@@ -34,7 +34,7 @@ fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
             return Ok(places);
         }
     }
-    Err(BuildError::Placement { wlan: model.name.clone(), seed, draws: MOST_DRAWS })
+    Err(BuildError::Placement { wlan: model.name.clone(), seed, draws: MAX_DRAWS })
 }
 
 /// The number of hops on the shortest path from one position to another.

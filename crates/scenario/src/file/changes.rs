@@ -15,9 +15,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The maximum number of changes.
-const MOST_CHANGES: usize = 10_000;
+const MAX_CHANGES: usize = 10_000;
 /// The maximum number of those that end again: each beginning and end checks all of them.
-const MOST_INTERVALS: usize = 100;
+const MAX_INTERVALS: usize = 100;
 
 /// The keys of a link that can change while packets are on it, for both directions or for one.
 pub(super) const OF_A_LINK: [&str; 16] = [
@@ -81,8 +81,8 @@ pub(super) fn read(
     links: &[LinkModel],
     after: Option<Duration>,
 ) -> Result<Vec<LinkChange>, FileError> {
-    if tables.len() > MOST_CHANGES {
-        let problem = format!("{} changes; expected at most {MOST_CHANGES}", tables.len());
+    if tables.len() > MAX_CHANGES {
+        let problem = format!("{} changes; expected at most {MAX_CHANGES}", tables.len());
         return Err(reader.fail(&["changes"], problem));
     }
     let indices: BTreeMap<&str, usize> =
@@ -126,9 +126,9 @@ pub(super) fn read_intervals(
         let Text(When { first, length: Some(length), period }) = table.at else { continue };
         let place = number.to_string();
         reader.before_the_end(&["changes", &place, "at"], first)?;
-        if intervals.len() >= MOST_INTERVALS {
+        if intervals.len() >= MAX_INTERVALS {
             let problem =
-                format!("more than {MOST_INTERVALS} changes of a link that end again; expected fewer");
+                format!("more than {MAX_INTERVALS} changes of a link that end again; expected fewer");
             return Err(reader.fail(&["changes", &place, "at"], problem));
         }
         let mut timeline = Timeline { reader, document: reader.document.clone() };

@@ -11,7 +11,7 @@ use lasthop_sim::delay::{Band, Bands, BandsError};
 use super::quantity::LONGEST_DELAY;
 
 /// The maximum number of rows.
-const MOST_BANDS: usize = 10_000;
+const MAX_BANDS: usize = 10_000;
 const COLUMNS: &str = "expected columns share_percent, ...delay_ms_low and ...delay_ms_high";
 
 /// Reads a table. The error names the line.
@@ -27,8 +27,8 @@ pub(super) fn parse(text: &str) -> Result<Bands, String> {
     for record in reader.records() {
         let record = record.map_err(|error| unreadable(&error))?;
         let line = record.position().map_or(0, csv::Position::line);
-        if bands.len() == MOST_BANDS {
-            return Err(format!("line {line}: expected at most {MOST_BANDS} rows"));
+        if bands.len() == MAX_BANDS {
+            return Err(format!("line {line}: expected at most {MAX_BANDS} rows"));
         }
         let [share, min, max] = columns.map(|column| Cell { record: &record, header: &header, line, column });
         bands.push(Band { share: share.number(100.0)? / 100.0, min: min.millis()?, max: max.millis()? });

@@ -9,9 +9,9 @@ use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
 /// The maximum number of members of a group.
-const MOST_MEMBERS: i128 = 2_000;
+const MAX_MEMBERS: i128 = 2_000;
 /// The maximum number of tables that expansion makes.
-const MOST_TABLES: usize = 10_000;
+const MAX_TABLES: usize = 10_000;
 
 /// The number of members of each group.
 #[derive(Default)]
@@ -57,14 +57,14 @@ impl Groups {
                 DeValue::Integer(count) => i128::from_str_radix(count.as_str(), count.radix()).ok(),
                 _ => None,
             };
-            let count = number.filter(|count| (1..=MOST_MEMBERS).contains(count));
+            let count = number.filter(|count| (1..=MAX_MEMBERS).contains(count));
             let count = count.and_then(|count| usize::try_from(count).ok());
             let count = count.ok_or_else(|| {
-                let problem = format!("expected a number of nodes, a whole number from 1 to {MOST_MEMBERS}");
+                let problem = format!("expected a number of nodes, a whole number from 1 to {MAX_MEMBERS}");
                 document.error(&key, problem)
             })?;
             members += count;
-            if members > MOST_TABLES {
+            if members > MAX_TABLES {
                 return Err(document.error(&key, "too many nodes in total; expected fewer"));
             }
             groups.insert(name.to_owned(), count);
@@ -103,7 +103,7 @@ impl Groups {
                 return Err(document.error(&[kind, name, last], problem));
             }
             copies += count;
-            if copies > MOST_TABLES {
+            if copies > MAX_TABLES {
                 let problem = format!("too many {kind} in total; expected fewer");
                 return Err(document.error(&[kind, name], problem));
             }

@@ -14,7 +14,7 @@ use lasthop_schemes::{SchemeError, SchemeStack};
 pub(super) use flavour::Traffic;
 pub(super) use row::SchemeEntry;
 
-const MOST_SCHEMES: usize = 100;
+const MAX_SCHEMES: usize = 100;
 
 pub(super) fn schemes(
     reader: &Reader<'_>,
@@ -22,8 +22,8 @@ pub(super) fn schemes(
     traffic: Traffic<'_>,
 ) -> Result<Vec<SchemeChoice>, FileError> {
     let entries = entries.unwrap_or_else(|| vec![SchemeEntry::named("none")]);
-    if !(1..=MOST_SCHEMES).contains(&entries.len()) {
-        let problem = format!("{} schemes; expected 1 to {MOST_SCHEMES}", entries.len());
+    if !(1..=MAX_SCHEMES).contains(&entries.len()) {
+        let problem = format!("{} schemes; expected 1 to {MAX_SCHEMES}", entries.len());
         return Err(reader.fail(&["schemes"], problem));
     }
     let mut schemes: Vec<SchemeChoice> = Vec::new();

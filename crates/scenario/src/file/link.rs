@@ -23,7 +23,7 @@ use table::{DirectionTable, Medium};
 pub(super) use table::LinkTable;
 
 /// The maximum number of links, including those of cells.
-pub(super) const MOST_LINKS: usize = 5_000;
+pub(super) const MAX_LINKS: usize = 5_000;
 
 pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<LinkModel, FileError> {
     let ends = ends(reader, name, &table)?;

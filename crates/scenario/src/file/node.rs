@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
-const MOST_NODES: usize = 2_000;
+const MAX_NODES: usize = 2_000;
 
 /// A node.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     tables: BTreeMap<String, NodeTable>,
 ) -> Result<Vec<NodeModel>, FileError> {
-    let tables = reader.in_order("nodes", tables, MOST_NODES)?;
+    let tables = reader.in_order("nodes", tables, MAX_NODES)?;
     if tables.len() < 2 {
         return Err(
             reader.fail(&["nodes"], format!("{}; expected at least 2", counted(tables.len() as u64, "node")))

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::changes::ChangeTable;
 use super::groups::Groups;
 use super::lineup::{SchemeEntry, Traffic};
-use super::link::{LinkTable, MOST_LINKS};
+use super::link::{LinkTable, MAX_LINKS};
 use super::named_files::NamedFiles;
 use super::node::NodeTable;
 use super::overrides::{Overrides, Since};
@@ -27,7 +27,7 @@ use super::wlan::WlanTable;
 use super::{changes, check, lineup, link, node, overrides, routes, seeds, sessions, traffic, trial, wlan};
 use crate::model::{Measure, Scenario};
 
-const MOST_FLOWS: usize = 5_000;
+const MAX_FLOWS: usize = 5_000;
 
 /// A lasthop scenario: a network, its traffic, and the schemes to compare on it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -125,24 +125,24 @@ pub(super) fn read(
     let is_emulated = nodes.iter().any(|node| node.kind == NodeKind::External);
     let is_simulated_only = !is_emulated && document.get(&["try"]).is_none();
     reader.end = (file.duration.is_some() || is_simulated_only).then_some(duration);
-    let links = reader.in_order("links", file.links, MOST_LINKS)?;
+    let links = reader.in_order("links", file.links, MAX_LINKS)?;
     let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
     let mut links = links.collect::<Result<Vec<_>, _>>()?;
     let mut wlans = Vec::new();
-    for (index, (name, table)) in reader.in_order("wlans", file.wlans, MOST_LINKS)?.into_iter().enumerate() {
+    for (index, (name, table)) in reader.in_order("wlans", file.wlans, MAX_LINKS)?.into_iter().enumerate() {
         let (wlan, links_of_it) = wlan::read(&reader, &name, index, &table, &nodes)?;
         wlans.push(wlan);
         links.extend(links_of_it);
-        if links.len() > MOST_LINKS {
-            let problem = format!("more than {MOST_LINKS} links in total; expected fewer stations");
+        if links.len() > MAX_LINKS {
+            let problem = format!("more than {MAX_LINKS} links in total; expected fewer stations");
             return Err(reader.fail(&["wlans", &name, "stations"], problem));
         }
     }
     link::refuse_parallel(&reader, &links, &wlans)?;
     routes::refuse_gateways(&reader, &nodes, &links, &wlans)?;
     let routes = routes::read(&reader, given_routes, &links, &wlans)?;
-    let tables = reader.in_order("flows", file.flows, MOST_FLOWS)?;
-    let session_tables = reader.in_order("sessions", file.sessions, sessions::MOST_SESSIONS)?;
+    let tables = reader.in_order("flows", file.flows, MAX_FLOWS)?;
+    let session_tables = reader.in_order("sessions", file.sessions, sessions::MAX_SESSIONS)?;
     let has_traffic = !tables.is_empty() || !session_tables.is_empty();
     if !has_traffic && !is_emulated {
         return Err(reader.fail(&["flows"], "no flows and no sessions; expected at least one"));

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
 
-const MOST_SEEDS: usize = 10_000;
+const MAX_SEEDS: usize = 10_000;
 
 /// `seeds = 10` or `seeds = [3, 1, 4]`. Read by hand: serde's untagged enums lose the place of an
 /// error.
@@ -65,12 +65,12 @@ impl JsonSchema for Seeds {
 
 pub(super) fn read(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64>, FileError> {
     let seeds = match seeds.unwrap_or(Seeds::Count(10)) {
-        Seeds::Count(count) => (1..=count.min(MOST_SEEDS as u64 + 1)).collect(),
+        Seeds::Count(count) => (1..=count.min(MAX_SEEDS as u64 + 1)).collect(),
         Seeds::List(list) => list,
     };
-    if !(1..=MOST_SEEDS).contains(&seeds.len()) {
+    if !(1..=MAX_SEEDS).contains(&seeds.len()) {
         let found = if seeds.is_empty() { "no seeds" } else { "too many seeds" };
-        let problem = format!("{found}; expected 1 to {MOST_SEEDS}");
+        let problem = format!("{found}; expected 1 to {MAX_SEEDS}");
         return Err(reader.fail(&["seeds"], problem));
     }
     let mut seen = BTreeSet::new();

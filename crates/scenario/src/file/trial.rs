@@ -10,7 +10,7 @@ use lasthop_config::FileError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-const MOST_CONGESTION_CONTROLS: usize = 20;
+const MAX_CONGESTION_CONTROLS: usize = 20;
 /// Linux allows 15 characters and a zero (`TCP_CA_NAME_MAX`).
 const LONGEST_CONGESTION_CONTROL: usize = 15;
 
@@ -65,9 +65,9 @@ pub(super) fn read(
     let default = Trial::default();
     let together = table.flows.unwrap_or_default() == Gathering::Together;
     let congestion = match table.congestion {
-        Some(names) if names.is_empty() || names.len() > MOST_CONGESTION_CONTROLS => {
+        Some(names) if names.is_empty() || names.len() > MAX_CONGESTION_CONTROLS => {
             let problem =
-                format!("{} congestion controls; expected 1 to {MOST_CONGESTION_CONTROLS}", names.len());
+                format!("{} congestion controls; expected 1 to {MAX_CONGESTION_CONTROLS}", names.len());
             return Err(reader.fail(&["try", "congestion"], problem));
         }
         Some(names) => names,

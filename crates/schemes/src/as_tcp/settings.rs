@@ -86,7 +86,7 @@ impl Settings {
     pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.buffer as u32;
         SplitSettings {
-            legs: (legs::core(buffer), legs::radio(buffer, LEAST_TIMEOUT)),
+            legs: (legs::core(buffer), legs::radio(buffer, MIN_TIMEOUT)),
             targets: Targets::default(),
             bound: self.buffer,
             idle_timeout: self.idle_timeout,
@@ -120,7 +120,7 @@ impl Settings {
 }
 
 /// Lower bound of the time-out of the leg over the hop, above its round-trip time: as in CICADA.
-const LEAST_TIMEOUT: Duration = Duration::from_millis(20);
+const MIN_TIMEOUT: Duration = Duration::from_millis(20);
 
 impl Presets for Settings {
     fn published() -> Self {

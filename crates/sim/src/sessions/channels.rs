@@ -20,7 +20,7 @@ const FIRST_PORT: u16 = 49_152;
 const PORTS: u16 = u16::MAX - FIRST_PORT;
 /// Connections that wait in TIME-WAIT at most, in all; beyond, the oldest ends early, as with Linux's
 /// `tcp_max_tw_buckets`.
-const MOST_WAITING: usize = 16_384;
+const MAX_WAITING: usize = 16_384;
 
 #[derive(Default)]
 pub(super) struct Channels {
@@ -121,7 +121,7 @@ impl Channels {
         {
             self.waiting.pop_front();
         }
-        if self.waiting.len() > MOST_WAITING { self.waiting.pop_front() } else { None }
+        if self.waiting.len() > MAX_WAITING { self.waiting.pop_front() } else { None }
     }
 
     /// The statistics of the endpoints of a dialogue's connections that are still there.

@@ -15,7 +15,7 @@ use lasthop_packet::{Instant, TcpFlags};
 use super::arrival::Arrival;
 
 /// Maximum number of quick ACKs (`TCP_MAX_QUICKACKS`).
-const MOST_QUICK: u32 = 16;
+const MAX_QUICK: u32 = 16;
 /// The minimum of the delayed-ACK timer (`TCP_ATO_MIN`, `TCP_DELACK_MIN`), unless RTO is shorter.
 const SHORTEST: Duration = Duration::from_millis(40);
 /// Its maximum (`TCP_DELACK_MAX`).
@@ -147,7 +147,7 @@ impl LinuxAcks {
     fn raise_quick(&mut self, window: u32) {
         let segments = match window / (2 * self.full_segment) {
             0 => 2,
-            segments => segments.min(MOST_QUICK),
+            segments => segments.min(MAX_QUICK),
         };
         self.quick = self.quick.max(segments);
     }

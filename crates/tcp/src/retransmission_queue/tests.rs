@@ -151,13 +151,13 @@ fn a_report_of_long_ago_hides_no_report_whose_numbers_are_the_same() {
 
 #[test]
 fn a_receiver_that_reports_single_octets_does_not_make_the_queue_grow_without_bound() {
-    let len = 4 * MOST_PIECES as u32;
+    let len = 4 * MAX_PIECES as u32;
     let mut queue = RetransmissionQueue::default();
     queue.on_sent(Seq(1), Seq(1 + len), Instant::ZERO);
     for octet in (2..len).rev().step_by(2) {
         queue.on_sack(Seq(1), &[(Seq(octet), Seq(octet + 1))], at(100));
     }
-    assert!(queue.iter().count() <= MOST_PIECES + 2);
+    assert!(queue.iter().count() <= MAX_PIECES + 2);
     assert!(queue.sacked() > 0 && queue.sacked() < len / 2);
     queue.on_sack(Seq(1), &[(Seq(1), Seq(1 + len))], at(100));
     assert_eq!((queue.sacked(), queue.in_network()), (len, 0));

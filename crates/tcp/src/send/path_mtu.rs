@@ -31,7 +31,7 @@ const SMALLER_V6: [u32; 1] = [1280 - 40 - 20];
 
 /// For a smaller MTU, IPv4 routers may fragment packets: a bound for the harm of forged messages (Linux
 /// `min_pmtu`).
-const LEAST_MTU_V4: u32 = 552;
+const MIN_MTU_V4: u32 = 552;
 
 /// The state of path MTU discovery.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +140,7 @@ impl PathMtu {
     /// A router reports the MTU of its next link, for an outstanding segment. Segments have `mss` octets.
     /// Returns their new size; `None` if the message reports nothing new.
     pub(super) fn on_packet_too_big(&mut self, mtu: u32, mss: u32, now: Instant) -> Option<u32> {
-        let (headers, least) = if self.is_ipv4 { (40, LEAST_MTU_V4) } else { (60, 0) };
+        let (headers, least) = if self.is_ipv4 { (40, MIN_MTU_V4) } else { (60, 0) };
         let fragments = mtu < least && !self.may_fragment;
         let fits = mtu.max(least).saturating_sub(headers + self.options).max(1);
         // There may be a message for each of many segments (RFC 1191, section 6.5).

@@ -8,7 +8,7 @@ use crate::config::{Config, GiveUp};
 use crate::state::State;
 
 /// The minimum and maximum time-out of Linux (`TCP_RTO_MIN`, `TCP_RTO_MAX`).
-const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+const MIN_TIMEOUT: Duration = Duration::from_millis(200);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Retransmissions of a SYN and of a SYN-ACK in Linux (`tcp_syn_retries`, `tcp_synack_retries`).
@@ -78,9 +78,9 @@ impl Silence {
 /// The duration of this number of time-outs and one more, if the first is the minimum and each doubles the
 /// next one (`tcp_model_timeout`).
 fn time_of(timeouts: u32) -> Duration {
-    let doublings = (LONGEST_TIMEOUT.as_millis() / LEAST_TIMEOUT.as_millis()).ilog2();
+    let doublings = (LONGEST_TIMEOUT.as_millis() / MIN_TIMEOUT.as_millis()).ilog2();
     let doubled = timeouts.min(doublings);
-    LEAST_TIMEOUT * ((2 << doubled) - 1) + LONGEST_TIMEOUT * (timeouts - doubled)
+    MIN_TIMEOUT * ((2 << doubled) - 1) + LONGEST_TIMEOUT * (timeouts - doubled)
 }
 
 #[cfg(test)]
@@ -92,6 +92,6 @@ mod tests {
     fn the_time_of_fifteen_time_outs_is_what_the_kernel_says() {
         assert_eq!(time_of(15), Duration::from_millis(924_600));
         assert_eq!(time_of(8), Duration::from_millis(102_200));
-        assert_eq!(time_of(0), LEAST_TIMEOUT);
+        assert_eq!(time_of(0), MIN_TIMEOUT);
     }
 }

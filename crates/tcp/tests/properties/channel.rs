@@ -25,7 +25,7 @@ struct Channel {
     jitter_ms: u64,
 }
 
-const MOST_MOVES: u32 = 8;
+const MAX_MOVES: u32 = 8;
 
 /// How the connection begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ struct Side {
     /// A scheme's part of the sender, which spares time-outs and reductions at random.
     whim: Option<u64>,
     /// Once in so many packets that arrive, the end goes on as another one made from its snapshot,
-    /// [`MOST_MOVES`] times at most: what was known of losses is lost with each.
+    /// [`MAX_MOVES`] times at most: what was known of losses is lost with each.
     moves: Option<u32>,
 }
 
@@ -290,7 +290,7 @@ impl World {
         }
         self.close_if_time(end);
         let is_to_move = self.sides[end].moves.is_some_and(|moves| self.rng.below(u64::from(moves)) == 0);
-        if is_to_move && self.moved[end] < MOST_MOVES {
+        if is_to_move && self.moved[end] < MAX_MOVES {
             self.moved[end] += 1;
             self.go_on_elsewhere(end)?;
         }

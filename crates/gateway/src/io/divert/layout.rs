@@ -16,7 +16,7 @@ use crate::frame::Headers;
 use crate::io::LONGEST_WAIT;
 use crate::io::proof::PROOF_TYPE;
 use crate::io::selection::FIRST_USER_PORT;
-use crate::io::steering::{GOLDEN, MOST_WORKERS};
+use crate::io::steering::{GOLDEN, MAX_WORKERS};
 
 /// `struct flow`: a direction of a connection, in network order.
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +198,7 @@ fn values() -> BTreeMap<&'static str, u32> {
         ("NOT_INCLUDED", NOT_INCLUDED.into()),
         ("BYPASSES", SLOTS as usize),
         ("RING", RING as usize),
-        ("MOST_WORKERS", MOST_WORKERS),
+        ("MOST_WORKERS", MAX_WORKERS),
         ("GOLDEN", GOLDEN as usize),
         ("record", size_of::<Record>()),
         ("record.passed_ns", offset_of!(Record, passed_ns)),

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The maximum number of bands.
-const MOST_BANDS: usize = 1_000;
+const MAX_BANDS: usize = 1_000;
 
 /// A delay that is drawn for each packet.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -127,8 +127,8 @@ impl Place<'_> {
     }
 
     fn bands(self, tables: &[BandTable]) -> Result<Distribution, FileError> {
-        if !(1..=MOST_BANDS).contains(&tables.len()) {
-            let problem = format!("{} bands; expected 1 to {MOST_BANDS}", tables.len());
+        if !(1..=MAX_BANDS).contains(&tables.len()) {
+            let problem = format!("{} bands; expected 1 to {MAX_BANDS}", tables.len());
             return Err(self.fail(&["bands"], problem));
         }
         let mut bands = Vec::with_capacity(tables.len());

@@ -11,7 +11,7 @@ use lasthop_sim::loss::{GilbertElliott, Numbers};
 use super::{Written, not};
 
 /// The maximum number of ranges in a list of numbers.
-const MOST_RANGES: usize = 10_000;
+const MAX_RANGES: usize = 10_000;
 
 impl Written for Loss {
     const NAME: &'static str = "Loss";
@@ -112,8 +112,8 @@ fn whole(text: &str) -> Result<NonZeroU32, Problem> {
 /// `3, 7, 9-12`.
 fn numbers(text: &str) -> Result<Numbers, Problem> {
     let items: Vec<&str> = text.split(',').collect();
-    if items.len() > MOST_RANGES {
-        return Err(Some(format!("{} numbers and ranges; expected at most {MOST_RANGES}", items.len())));
+    if items.len() > MAX_RANGES {
+        return Err(Some(format!("{} numbers and ranges; expected at most {MAX_RANGES}", items.len())));
     }
     let range = |item: &&str| -> Result<RangeInclusive<u32>, Problem> {
         let (first, last) = item.split_once('-').unwrap_or((item, item));
@@ -215,7 +215,7 @@ mod tests {
             let error = Loss::read(text).expect_err(text);
             assert!(error.contains(problem), "{text}: {error}");
         }
-        let many = format!("packets {}", vec!["1"; MOST_RANGES + 1].join(","));
+        let many = format!("packets {}", vec!["1"; MAX_RANGES + 1].join(","));
         assert!(Loss::read(&many).is_err_and(|error| error.contains("at most 10000")));
     }
 }

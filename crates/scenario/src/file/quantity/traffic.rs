@@ -8,7 +8,7 @@ use lasthop_sim::selection::{Match, MatchedProtocol, Traffic};
 use super::{Written, not};
 
 /// The maximum length of a list: each packet is compared with all items.
-const MOST_MATCHES: usize = 1_000;
+const MAX_MATCHES: usize = 1_000;
 
 impl Written for Traffic {
     const NAME: &'static str = "Traffic";
@@ -26,8 +26,8 @@ impl Written for Traffic {
             _ => {}
         }
         let items: Vec<&str> = text.split(',').map(str::trim).collect();
-        if items.len() > MOST_MATCHES {
-            return Err(format!("{} items; expected at most {MOST_MATCHES}", items.len()));
+        if items.len() > MAX_MATCHES {
+            return Err(format!("{} items; expected at most {MAX_MATCHES}", items.len()));
         }
         items.into_iter().map(item).collect::<Result<_, _>>().map(Self::of)
     }
@@ -192,7 +192,7 @@ mod tests {
             let error = Traffic::read(text).expect_err(text);
             assert!(error.contains(problem), "{text}: {error}");
         }
-        let many = vec!["1"; MOST_MATCHES + 1].join(",");
+        let many = vec!["1"; MAX_MATCHES + 1].join(",");
         assert!(Traffic::read(&many).is_err_and(|error| error.contains("expected at most 1000")));
     }
 }

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::column::{Column, Written};
 
 /// The maximum number of points.
-const MOST_POINTS: usize = 100_000;
+const MAX_POINTS: usize = 100_000;
 
 /// A parameter and its values.
 pub(super) struct Axis {
@@ -38,8 +38,8 @@ pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, FileError> {
     axes.sort_by_key(|(position, _)| *position);
     refuse_overlaps(sweep, &axes)?;
     let points = axes.iter().try_fold(1usize, |points, (_, axis)| points.checked_mul(axis.values.len()));
-    if !matches!(points, Some(1..=MOST_POINTS)) {
-        return Err(sweep.error(&["vary"], format!("more than {MOST_POINTS} points; expected fewer values")));
+    if !matches!(points, Some(1..=MAX_POINTS)) {
+        return Err(sweep.error(&["vary"], format!("more than {MAX_POINTS} points; expected fewer values")));
     }
     let axes: Vec<Axis> = axes.into_iter().map(|(_, axis)| axis).collect();
     axes.iter().try_for_each(|axis| refuse_a_value_twice(sweep, axis))?;

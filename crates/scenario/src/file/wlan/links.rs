@@ -5,7 +5,7 @@ use lasthop_sim::RadioLinkConfig;
 use lasthop_wifi::{Position, WlanConfig};
 
 use super::table::WlanTable;
-use crate::file::link::MOST_LINKS;
+use crate::file::link::MAX_LINKS;
 use crate::file::reader::Reader;
 use crate::model::{Link, LinkModel, NodeModel, WlanStation};
 
@@ -59,9 +59,9 @@ pub(super) fn audible(
             let problem = format!("station {:?} is out of range of all other stations", name_of(station));
             return Err(reader.fail(&["wlans", name, "stations", &index.to_string()], problem));
         }
-        if links.len() > MOST_LINKS {
+        if links.len() > MAX_LINKS {
             let problem = format!(
-                "more than {MOST_LINKS} pairs of stations hear each other; expected fewer stations, or an access point"
+                "more than {MAX_LINKS} pairs of stations hear each other; expected fewer stations, or an access point"
             );
             return Err(reader.fail(&["wlans", name, "stations"], problem));
         }
@@ -78,9 +78,9 @@ pub(super) fn pairs(
     stations: &[WlanStation],
     nodes: &[NodeModel],
 ) -> Result<Vec<LinkModel>, FileError> {
-    if stations.len() * (stations.len() - 1) / 2 > MOST_LINKS {
+    if stations.len() * (stations.len() - 1) / 2 > MAX_LINKS {
         let problem = format!(
-            "more than {MOST_LINKS} pairs of stations that might come into range; expected fewer stations"
+            "more than {MAX_LINKS} pairs of stations that might come into range; expected fewer stations"
         );
         return Err(reader.fail(&["wlans", name, "stations"], problem));
     }

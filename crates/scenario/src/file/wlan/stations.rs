@@ -12,7 +12,7 @@ use crate::file::reader::Reader;
 use crate::model::{NodeModel, WlanStation};
 
 /// The maximum number of stations: the pairs of more would exceed the maximum number of links.
-const MOST_STATIONS: usize = 2_000;
+const MAX_STATIONS: usize = 2_000;
 
 pub(super) fn read(
     reader: &Reader<'_>,
@@ -21,9 +21,9 @@ pub(super) fn read(
     nodes: &[NodeModel],
 ) -> Result<Vec<WlanStation>, FileError> {
     let least = if table.access_point.is_some() { 1 } else { 2 };
-    if !(least..=MOST_STATIONS).contains(&table.stations.len()) {
+    if !(least..=MAX_STATIONS).contains(&table.stations.len()) {
         let problem = format!(
-            "{}; expected {least} to {MOST_STATIONS}{}",
+            "{}; expected {least} to {MAX_STATIONS}{}",
             counted(table.stations.len() as u64, "station"),
             if least == 2 { " without an access point" } else { "" }
         );

@@ -25,8 +25,8 @@ pub const KEY: FlowKey = key(FIXED, MOBILE);
 
 /// Longer than any transfer over the worst channels: the legs of an agent back off to two minutes.
 const LONGEST: Instant = Instant::from_secs(100_000);
-const MOST_EVENTS: u32 = 300_000;
-const MOST_AT_ONCE: u32 = 5_000;
+const MAX_EVENTS: u32 = 300_000;
+const MAX_AT_ONCE: u32 = 5_000;
 /// The number of packets in a failure message.
 const TRAIL: usize = 80;
 
@@ -125,17 +125,17 @@ impl World {
     fn run_on(&mut self) -> Result<Outcome, TestCaseError> {
         self.run_ends()?;
         let mut at_once = 0;
-        for _ in 0..MOST_EVENTS {
+        for _ in 0..MAX_EVENTS {
             if self.ends.iter().all(End::is_over) && self.packets.is_empty() {
                 self.check_streams()?;
                 return Ok(Outcome::Over);
             }
             let Some(at) = self.next_time() else { return Ok(Outcome::Stalled) };
             at_once = if at > self.now { 0 } else { at_once + 1 };
-            if at > LONGEST || (at_once > MOST_AT_ONCE && self.may_stall()) {
+            if at > LONGEST || (at_once > MAX_AT_ONCE && self.may_stall()) {
                 return Ok(Outcome::Stalled);
             }
-            prop_assert!(at_once < MOST_AT_ONCE, "time stands still");
+            prop_assert!(at_once < MAX_AT_ONCE, "time stands still");
             self.now = self.now.max(at);
             self.step()?;
             self.check_streams()?;
