@@ -95,7 +95,7 @@ impl<S> FlowTable<S> {
     /// the table is full: no flow is evicted here, because the scheme may owe it something.
     pub fn insert(&mut self, key: FlowKey, state: S, flows: usize, now: Instant) -> Result<(), S> {
         self.remove(key);
-        if self.len() >= flows.min(Slab::<Flow<S>>::MOST) {
+        if self.len() >= flows.min(Slab::<Flow<S>>::MAX_LEN) {
             return Err(state);
         }
         self.slab.make_room(flows);
@@ -120,7 +120,7 @@ impl<S> FlowTable<S> {
     /// agent's memory elsewhere.
     pub fn most(&self, budget: Budget, taken: usize, beside: usize) -> usize {
         let each = Slab::<Flow<S>>::octets_per_entry() + TimerHeap::OCTETS_OF_ONE + beside;
-        self.slab.most_of(budget.flows, budget.octets_in_all.saturating_sub(taken), each)
+        self.slab.max_of(budget.flows, budget.octets_in_all.saturating_sub(taken), each)
     }
 
     /// The flow to remove before another fits among `flows`: the idlest that is past its grace time

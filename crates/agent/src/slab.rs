@@ -68,7 +68,7 @@ struct Ends {
 
 impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, K> {
     /// Maximum number of entries in a slab.
-    pub const MOST: usize = u32::MAX as usize;
+    pub const MAX_LEN: usize = u32::MAX as usize;
 
     /// An empty slab without memory.
     pub fn new() -> Self {
@@ -109,12 +109,12 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
     }
 
     /// The limit on entries, at most `most`, if `room` more octets may be allocated.
-    pub fn most_within(&self, most: usize, room: usize) -> usize {
-        self.most_of(most, room, Self::octets_per_entry())
+    pub fn max_within(&self, most: usize, room: usize) -> usize {
+        self.max_of(most, room, Self::octets_per_entry())
     }
 
     /// The same if an entry takes `each` octets, including memory of its owner.
-    pub(crate) fn most_of(&self, most: usize, room: usize, each: usize) -> usize {
+    pub(crate) fn max_of(&self, most: usize, room: usize, each: usize) -> usize {
         let capacity = self.entries.capacity();
         // An array that grew by a few entries at a time would be copied with each of them.
         let more = Some(room / each).filter(|more| *more >= capacity / 16).unwrap_or_default();
@@ -179,7 +179,7 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
     }
 
     /// Adds a flow that is used now. It must not be in the slab yet, and there must be fewer
-    /// entries than [`Slab::MOST`].
+    /// entries than [`Slab::MAX_LEN`].
     pub fn insert(&mut self, key: K, value: T, list: L, now: Instant) -> Slot {
         debug_assert!(self.find(key).is_none(), "it is there already");
         let entry = Entry { key, moved: now, list, older: None, newer: None, value: Some(value) };

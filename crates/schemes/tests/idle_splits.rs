@@ -13,7 +13,7 @@ use lasthop_schemes::{Role, Seat, catalogue};
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const CONNECTIONS: u32 = 20_000;
-const MOST: u64 = 2048;
+const MAX_OCTETS: u64 = 2048;
 /// The connection that becomes active again.
 const WOKEN: u32 = 7;
 const MAX_AWAKE: u64 = 7168;
@@ -126,7 +126,7 @@ fn an_idle_connection_goes_on(scheme: &str) {
     let each = allocated.bytes_current as u64 / u64::from(CONNECTIONS);
     println!("{}: {each} octets for each idle connection, {awake} for one in use", scheme.name);
     assert!(awake <= MAX_AWAKE, "{}: {awake} octets", scheme.name);
-    assert!(each <= MOST, "{}: {each} octets", scheme.name);
+    assert!(each <= MAX_OCTETS, "{}: {each} octets", scheme.name);
 
     let mut bench = kept.expect("it was made");
     let (client, server) = (client(WOKEN), (SERVER, 443));

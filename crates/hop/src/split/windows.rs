@@ -96,7 +96,7 @@ impl Windows {
                 WindowScope::All => LastHop::shared(now),
             };
             hop.charge(&mut self.memory);
-            let limit = self.hops.most_within(usize::MAX, room.saturating_sub(hop.charged()));
+            let limit = self.hops.max_within(usize::MAX, room.saturating_sub(hop.charged()));
             self.hops.make_room(limit.max(self.hops.len() + 1));
             self.hops.insert(sharers, hop, (), now)
         });

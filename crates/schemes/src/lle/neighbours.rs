@@ -46,7 +46,7 @@ impl Neighbors {
             }
             self.entries.remove(idlest);
         }
-        let most = self.entries.most_within(MAX_NEIGHBORS, room);
+        let most = self.entries.max_within(MAX_NEIGHBORS, room);
         if self.entries.len() >= most {
             return;
         }

@@ -48,7 +48,7 @@ impl<R: Recovery> Snoop<R> {
         }
         let room = cx.budget().room(0, self.octets + self.other_octets).in_all;
         let room = room.checked_sub(LastHop::least_memory())?;
-        let most = self.hops.most_within(Hops::MOST, room);
+        let most = self.hops.max_within(Hops::MAX_LEN, room);
         if self.hops.len() >= most {
             return None;
         }

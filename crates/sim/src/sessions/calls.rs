@@ -14,7 +14,7 @@ use lasthop_apps::media::{CallSoFar, Outgoing};
 use lasthop_apps::session::{SessionResult, SessionSoFar};
 
 /// Calls whose ports are told apart.
-const MOST: usize = ((u16::MAX - START_PORT) / 2) as usize;
+const MAX_CALLS: usize = ((u16::MAX - START_PORT) / 2) as usize;
 /// A buffer that packets' octets are cut from is so large: an allocation is for a hundred packets
 /// and not for each.
 const CHUNK: usize = 16 << 10;
@@ -58,7 +58,7 @@ impl Calls {
         transit: &mut Transit,
     ) -> usize {
         let index = self.list.len();
-        let port = START_PORT + 2 * (index % MOST) as u16;
+        let port = START_PORT + 2 * (index % MAX_CALLS) as u16;
         for side in 0..2 {
             let party = PartyId::of(2 * index + side);
             if let Some(next) = call.next(side) {

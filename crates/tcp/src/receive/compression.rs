@@ -10,7 +10,7 @@ use lasthop_packet::Seq;
 /// Number of segments above the same gap that are acknowledged at once.
 const AT_ONCE: u32 = 3;
 /// Maximum number of ACKs replaced by one (`tcp_comp_sack_nr`).
-const MOST: u32 = 44;
+const MAX_COMPRESSED: u32 = 44;
 /// The maximum delay of an ACK (`tcp_comp_sack_delay_ns`).
 const LONGEST: Duration = Duration::from_millis(1);
 /// The maximum delay as a fraction of a round trip.
@@ -38,7 +38,7 @@ impl Compression {
     /// A segment arrived above the gap at `next`. Returns the delay of its ACK, if it may wait; `round_trip` is
     /// zero if unknown.
     pub(super) fn hold_back(&mut self, next: Seq, round_trip: Duration) -> Option<Duration> {
-        if self.held_back >= MOST {
+        if self.held_back >= MAX_COMPRESSED {
             return None;
         }
         if self.gap != next || self.reports < AT_ONCE {
@@ -78,7 +78,7 @@ mod tests {
                 assert_eq!(compression.hold_back(gap, RTT), None);
                 compression.on_ack_sent();
             }
-            for _ in 0..MOST {
+            for _ in 0..MAX_COMPRESSED {
                 assert_eq!(compression.hold_back(gap, RTT), Some(LONGEST + SLACK));
             }
             assert_eq!(compression.hold_back(gap, RTT), None);

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of ends of urgent data. A further one replaces the last: RFC 9293 has one urgent pointer
 /// at a time.
-const MOST: usize = 8;
+const MAX_MARKS: usize = 8;
 
-/// The ends of unacknowledged urgent data: at most [`MOST`], without duplicates.
+/// The ends of unacknowledged urgent data: at most [`MAX_MARKS`], without duplicates.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct UrgentMarks(Vec<Seq>);
@@ -24,7 +24,7 @@ impl UrgentMarks {
 
     /// Whether a connection can have these.
     pub(super) const fn is_sound(&self) -> bool {
-        self.0.len() <= MOST
+        self.0.len() <= MAX_MARKS
     }
 
     /// The number of ends that memory is allocated for.
@@ -35,7 +35,7 @@ impl UrgentMarks {
     /// Urgent data ends before this number.
     pub(super) fn add(&mut self, end: Seq) {
         if !self.0.contains(&end) {
-            self.0.truncate(MOST - 1);
+            self.0.truncate(MAX_MARKS - 1);
             self.0.push(end);
         }
     }

@@ -15,7 +15,7 @@ use super::reading::Reading;
 use crate::file::quantity::Whole;
 
 /// The maximum number of objects of a page.
-const MOST: u32 = 1_000;
+const MAX_OBJECTS: u32 = 1_000;
 
 /// A number of objects, either fixed or random.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl JsonSchema for ObjectsEntry {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let table = generator.subschema_for::<ObjectsTable>();
-        json_schema!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": MOST }, table] })
+        json_schema!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": MAX_OBJECTS }, table] })
     }
 }
 
@@ -75,8 +75,8 @@ pub(super) fn read(
     let table = match written {
         None => return Ok(default),
         Some(ObjectsEntry::Fixed(number)) => {
-            let objects = u32::try_from(number).ok().filter(|objects| *objects <= MOST);
-            let problem = format!("{number}; expected a whole number from 0 to {MOST}");
+            let objects = u32::try_from(number).ok().filter(|objects| *objects <= MAX_OBJECTS);
+            let problem = format!("{number}; expected a whole number from 0 to {MAX_OBJECTS}");
             return objects.map(Objects::Fixed).ok_or_else(|| reading.fail(&["objects"], problem));
         }
         Some(ObjectsEntry::Drawn(table)) => table,
