@@ -113,7 +113,7 @@ impl Config {
             budget: file.bounds.budget(),
             idle: file.idle.times(),
             stepping_aside: file.stepping_aside.plan(),
-            most_clients: Some(file.metrics.clients).filter(|most| *most > 0),
+            max_clients: Some(file.metrics.clients).filter(|most| *most > 0),
             seed: SEED,
         };
         Self {

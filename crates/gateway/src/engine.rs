@@ -118,7 +118,7 @@ impl Engine {
             counters: Counters::default(),
             hop_rtts: HopRtts::default(),
             hop: HopCounters::default(),
-            clients: plan.most_clients.map(Clients::with_capacity),
+            clients: plan.max_clients.map(Clients::with_capacity),
             retired: RuleCounters::default(),
             is_drained: false,
             refuses_obligations: false,

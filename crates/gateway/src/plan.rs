@@ -31,7 +31,7 @@ pub struct Plan {
     /// The maximum number of clients with counters of their own, which the first clients with a
     /// connection get; `None` if clients are not counted. Each of several workers has an equal
     /// share.
-    pub most_clients: Option<usize>,
+    pub max_clients: Option<usize>,
     /// The seed of the agents' randomness.
     pub seed: u64,
 }
@@ -81,9 +81,9 @@ impl Plan {
         let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
         let octets_in_all = octets_in_all / workers;
         let share = |most: usize| most / workers + usize::from(worker < most % workers);
-        let most_clients = self.most_clients.map(share);
+        let max_clients = self.max_clients.map(share);
         let budget = Budget { flows: share(flows), octets_per_flow, octets_in_all };
-        Self { budget, most_clients, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
+        Self { budget, max_clients, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
     }
 
     /// The traffic that the kernel side diverts, for each of several workers.

@@ -154,7 +154,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
             unresponsive_losses: Some(8),
         },
         passive: false,
-        most_clients: None,
+        max_clients: None,
         seed: 1,
     };
     let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };

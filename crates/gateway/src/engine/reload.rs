@@ -58,7 +58,7 @@ impl Engine {
         (self.is_drained, self.stepping_aside) = (false, plan.stepping_aside);
         self.traffic = plan.traffic.clone();
         self.connections.set_bounds(plan.budget.flows, plan.idle);
-        self.set_max_clients(plan.most_clients);
+        self.set_max_clients(plan.max_clients);
         let new_index = self.adopt_rules(plan, &successors);
         let mut selected = Selected::default();
         for slot in self.connections.slots() {

@@ -9,7 +9,7 @@ use crate::clients::{ClientCounters, ClientReport};
 use crate::plan::Plan;
 
 fn counted(most: usize) -> Plan {
-    Plan { most_clients: Some(most), ..plan(vec![rule("test", Watcher::default)]) }
+    Plan { max_clients: Some(most), ..plan(vec![rule("test", Watcher::default)]) }
 }
 
 /// The counters of the only client.

@@ -89,7 +89,7 @@ pub(super) fn plan(rules: Vec<RulePlan>) -> Plan {
             unresponsive_losses: Some(8),
         },
         passive: false,
-        most_clients: None,
+        max_clients: None,
         seed: 1,
     }
 }
