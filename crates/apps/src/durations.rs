@@ -68,12 +68,12 @@ impl Durations {
     }
 
     /// The shortest duration, in seconds; `None` without durations.
-    pub fn least_s(&self) -> Option<f64> {
+    pub fn min_s(&self) -> Option<f64> {
         (self.count > 0).then_some(self.shortest as f64 / 1e9)
     }
 
     /// The longest duration, in seconds; `None` without durations.
-    pub fn most_s(&self) -> Option<f64> {
+    pub fn max_s(&self) -> Option<f64> {
         (self.count > 0).then_some(self.longest as f64 / 1e9)
     }
 
@@ -194,7 +194,7 @@ mod tests {
         // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, variance 4.
         let some = durations([2, 4, 4, 4, 5, 5, 7, 9].map(|ms| ms * 1_000_000));
         assert!((some.variance_s2().expect("eight") - 4e-6).abs() < 1e-18);
-        assert_eq!((some.mean_s(), some.least_s(), some.most_s()), (Some(0.005), Some(0.002), Some(0.009)));
+        assert_eq!((some.mean_s(), some.min_s(), some.max_s()), (Some(0.005), Some(0.002), Some(0.009)));
         assert_eq!(durations([12_345_678; 1000]).variance_s2(), Some(0.0));
     }
 
@@ -206,7 +206,7 @@ mod tests {
         merged.merge(&Durations::default());
         let all = durations((0..1700).map(square));
         assert_eq!((merged.count(), merged.mean_s()), (all.count(), all.mean_s()));
-        assert_eq!((merged.least_s(), merged.most_s()), (all.least_s(), all.most_s()));
+        assert_eq!((merged.min_s(), merged.max_s()), (all.min_s(), all.max_s()));
         assert_eq!(merged.quantile_s(0.5), all.quantile_s(0.5));
         let (one, other) = (merged.variance_s2().expect("some"), all.variance_s2().expect("some"));
         assert!((one / other - 1.0).abs() < 1e-12, "{one} {other}");
@@ -224,8 +224,8 @@ mod tests {
             (one.expect("some") / other.expect("some") - 1.0).abs() < within
         };
         assert!(close(since.variance_s2(), alone.variance_s2(), 1e-9));
-        assert!(close(since.least_s(), alone.least_s(), 0.004));
-        assert!(close(since.most_s(), alone.most_s(), 0.004));
+        assert!(close(since.min_s(), alone.min_s(), 0.004));
+        assert!(close(since.max_s(), alone.max_s(), 0.004));
         assert_eq!(earlier.since(&earlier), Durations::default());
         assert_eq!(earlier.since(&Durations::default()), earlier);
     }

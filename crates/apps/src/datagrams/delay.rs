@@ -55,9 +55,9 @@ impl Delays {
         Some(DelayOutcome {
             mean_s: of.mean_s()?,
             variance_s2: of.variance_s2()?,
-            min_s: of.least_s()?,
+            min_s: of.min_s()?,
             p95_s: of.quantile_s(0.95)?,
-            max_s: of.most_s()?,
+            max_s: of.max_s()?,
             jitter_s: self.jitter / 1e9,
         })
     }
