@@ -179,7 +179,7 @@ impl LastHop {
 
     /// Octets of memory of a new hop in addition to the struct: room for the first waiting
     /// connections.
-    pub fn least_memory() -> usize {
+    pub fn min_memory() -> usize {
         Turns::default().memory()
     }
 
@@ -199,7 +199,7 @@ impl LastHop {
     /// Records the size of a segment that will pass, in octets.
     pub fn note_segment(&mut self, octets: u32, targets: &Targets) {
         self.segment = self.segment.max(octets);
-        self.window.set_floor(targets.least_window.max(2), self.segment);
+        self.window.set_floor(targets.min_window.max(2), self.segment);
     }
 
     /// Octets that one connection may send before the next one's turn.

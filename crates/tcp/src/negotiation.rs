@@ -83,7 +83,7 @@ impl Negotiated {
     }
 
     /// Maximum number of SACK blocks beside the other options.
-    pub(crate) const fn most_sack_blocks(self) -> usize {
+    pub(crate) const fn max_sack_blocks(self) -> usize {
         if self.timestamps { 3 } else { 4 }
     }
 

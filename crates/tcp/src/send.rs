@@ -89,7 +89,7 @@ pub(crate) struct SendSide {
     retransmission_goes_alone: bool,
     departure: Departure,
     /// Maximum number of segments of a super-packet.
-    most_segments: u32,
+    max_segments: u32,
     validation: Option<Validation>,
     extension: Option<Box<dyn SenderExtension>>,
     stats: Stats,
@@ -121,7 +121,7 @@ impl SendSide {
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
             departure: Departure::AtOnce,
-            most_segments: 1,
+            max_segments: 1,
             validation: config.window_validation.then(|| Validation::new(config.initial_window.max(1))),
             extension: None,
             stats: Stats::default(),
@@ -269,13 +269,13 @@ impl SendSide {
     }
 
     pub(crate) fn allow_super_packets(&mut self, segments: u32) {
-        self.most_segments = segments.max(1);
+        self.max_segments = segments.max(1);
     }
 
     /// The segment size of a packet at `seq` with `len` octets, if it is a super-packet.
     #[inline]
     pub(crate) fn segment_size(&self, seq: Seq, len: u32) -> Option<NonZeroU16> {
-        if self.most_segments == 1 || len <= self.flight.mss || self.path_mtu.is_probe(seq) {
+        if self.max_segments == 1 || len <= self.flight.mss || self.path_mtu.is_probe(seq) {
             return None;
         }
         u16::try_from(self.flight.mss).ok().and_then(NonZeroU16::new)

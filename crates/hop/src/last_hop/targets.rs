@@ -10,7 +10,7 @@ pub struct Targets {
     /// The maximum queueing delay that a window shared by all hosts aims at.
     pub longest_delay: Duration,
     /// The minimum window in segments; values below 2 count as 2.
-    pub least_window: u32,
+    pub min_window: u32,
     /// How long packets of a connection may wait at the agent; a round trip over the hop if that is
     /// longer.
     pub held_delay: Duration,
@@ -23,7 +23,7 @@ impl Default for Targets {
         Self {
             local_delay: Duration::from_millis(3),
             longest_delay: Duration::MAX,
-            least_window: 10,
+            min_window: 10,
             held_delay: Duration::from_millis(80),
             held_octets: 4 << 20,
         }

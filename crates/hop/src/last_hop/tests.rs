@@ -52,7 +52,7 @@ impl Model {
         let longest_delay = Duration::from_millis(15);
         Self::of(
             LastHop::shared(Instant::ZERO),
-            Targets { longest_delay, least_window: 2, ..Targets::default() },
+            Targets { longest_delay, min_window: 2, ..Targets::default() },
         )
     }
 

@@ -271,7 +271,7 @@ impl Window {
 
     /// Begins a drain. It is long enough for the present queue to empty, and for samples after it.
     fn begin_drain(&mut self, round: Measured, now: Instant, targets: &Targets) {
-        let segment = self.floor / u64::from(targets.least_window.max(2));
+        let segment = self.floor / u64::from(targets.min_window.max(2));
         let (enough, longest) =
             if self.is_lossy(round, targets) { (LOSS_SEGMENTS * segment, 16) } else { (0, 4) };
         let until = now + longest * self.target(targets).max(round.rtt) + Duration::from_millis(100);

@@ -45,7 +45,7 @@ impl Windows {
 
     /// Octets of memory of one more window.
     pub(super) fn octets_of_one() -> usize {
-        Slab::<LastHop, (), 1, WindowScope>::octets_per_entry() + LastHop::least_memory()
+        Slab::<LastHop, (), 1, WindowScope>::octets_per_entry() + LastHop::min_memory()
     }
 
     /// Updates the account of memory of the connections that wait for a window.

@@ -111,11 +111,11 @@ impl Settings {
     /// playout buffer compensates for, because the queue is at times several times as long as its
     /// target.
     pub(super) fn targets_beside_calls(&self) -> Targets {
-        Targets { longest_delay: self.call_variation / 4, least_window: 2, ..self.targets() }
+        Targets { longest_delay: self.call_variation / 4, min_window: 2, ..self.targets() }
     }
 
     fn targets(&self) -> Targets {
-        Targets { local_delay: self.local_delay, least_window: self.least_window, ..Targets::default() }
+        Targets { local_delay: self.local_delay, min_window: self.least_window, ..Targets::default() }
     }
 
     /// The settings of the pairs that follow from these.
@@ -174,7 +174,7 @@ impl Default for Settings {
             route_duplicates: false,
             minimum_timeout: Duration::from_millis(20),
             local_delay: targets.local_delay,
-            least_window: targets.least_window,
+            least_window: targets.min_window,
             notification: true,
             sampling_interval: Duration::from_millis(200),
             call_delay: Duration::from_millis(150),

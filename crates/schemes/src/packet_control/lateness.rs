@@ -23,7 +23,7 @@ pub(super) struct Lateness {
     /// The end of a timed segment, and when it passed.
     timed: Option<(Seq, Instant)>,
     /// The minimum round-trip time over the hop.
-    least_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
 }
 
 /// A missing segment, above which the mobile host has data.
@@ -40,7 +40,7 @@ struct Hole {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SavedLateness {
     recent: Away,
-    least_rtt: Option<Away>,
+    min_rtt: Option<Away>,
 }
 
 impl Lateness {
@@ -75,13 +75,13 @@ impl Lateness {
     pub(super) fn on_progress(&mut self, ack: Seq, now: Instant) {
         if let Some((_, at)) = self.timed.take_if(|(end, _)| !ack.before(*end)) {
             let rtt = now.since(at);
-            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
         }
         let Some(hole) = self.hole.take() else { return };
         let late = now.since(hole.since);
         // A segment that is acknowledged sooner than a round trip over the hop after its
         // retransmission arrived without it.
-        let was_overtaken = match (hole.repeated, self.least_rtt) {
+        let was_overtaken = match (hole.repeated, self.min_rtt) {
             (None, _) => true,
             (Some(repeated), Some(least)) => now.since(repeated) < least,
             (Some(_), None) => false,
@@ -96,7 +96,7 @@ impl Lateness {
     pub(super) fn save(&self) -> SavedLateness {
         let nanos = |duration: Duration| Instant::from_nanos(duration.as_nanos() as u64);
         let away = |duration| Away::from(nanos(duration), Instant::ZERO);
-        SavedLateness { recent: away(self.recent), least_rtt: self.least_rtt.map(away) }
+        SavedLateness { recent: away(self.recent), min_rtt: self.min_rtt.map(away) }
     }
 }
 
@@ -104,6 +104,6 @@ impl SavedLateness {
     pub(super) fn restore(self) -> Lateness {
         let duration = |away: Away| away.to(Instant::ZERO).since(Instant::ZERO);
         let recent = duration(self.recent);
-        Lateness { recent, least_rtt: self.least_rtt.map(duration), ..Lateness::default() }
+        Lateness { recent, min_rtt: self.min_rtt.map(duration), ..Lateness::default() }
     }
 }

@@ -47,7 +47,7 @@ impl<R: Recovery> Snoop<R> {
             return Some(known);
         }
         let room = cx.budget().room(0, self.octets + self.other_octets).in_all;
-        let room = room.checked_sub(LastHop::least_memory())?;
+        let room = room.checked_sub(LastHop::min_memory())?;
         let most = self.hops.max_within(Hops::MAX_LEN, room);
         if self.hops.len() >= most {
             return None;

@@ -184,7 +184,7 @@ impl Settings {
     pub fn targets(&self) -> Targets {
         Targets {
             local_delay: self.local_delay,
-            least_window: self.least_window,
+            min_window: self.least_window,
             held_delay: self.held_delay,
             held_octets: self.held_octets,
             ..Targets::default()
@@ -211,7 +211,7 @@ impl Default for Settings {
             monotone_timestamps: true,
             local_window: true,
             local_delay: targets.local_delay,
-            least_window: targets.least_window,
+            least_window: targets.min_window,
             held_delay: targets.held_delay,
             held_octets: targets.held_octets,
             steps_aside: true,

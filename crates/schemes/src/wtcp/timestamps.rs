@@ -56,7 +56,7 @@ impl Wtcp {
         }
         // At most the hop's minimum round trip ago: an earlier copy may have arrived.
         let (left, is_repair) = before.departure;
-        let latest = now.as_nanos().saturating_sub(local.least_round_trip().as_nanos() as u64);
+        let latest = now.as_nanos().saturating_sub(local.min_round_trip().as_nanos() as u64);
         let left = left.min(Instant::from_nanos(latest));
         let is_known = packet.tcp().is_some_and(|tcp| tcp.options.unknown.is_none());
         let echo =

@@ -91,7 +91,7 @@ impl Connection {
         if !self.negotiated.sack() || !self.receive.has_report() {
             return room;
         }
-        let blocks = self.receive.sack_blocks(self.negotiated.most_sack_blocks());
+        let blocks = self.receive.sack_blocks(self.negotiated.max_sack_blocks());
         room.saturating_sub(4 + 8 * blocks.as_slice().len() as u32).max(1)
     }
 
@@ -253,7 +253,7 @@ impl Connection {
     fn write_rare_parts(&self, tcp: &mut Tcp, now: Instant) {
         if !tcp.flags.has(TcpFlags::SYN) {
             if self.negotiated.sack() {
-                tcp.options.sack = self.receive.sack_blocks(self.negotiated.most_sack_blocks());
+                tcp.options.sack = self.receive.sack_blocks(self.negotiated.max_sack_blocks());
             }
             self.send.stream().urgent().write_pointer(tcp);
             return;

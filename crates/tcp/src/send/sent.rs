@@ -62,7 +62,7 @@ impl SendSide {
         if let Departure::InSuperPackets(super_packet) = &mut self.departure {
             super_packet.on_sent(now);
         }
-        let piece = if self.most_segments > 1 { self.flight.mss } else { u32::MAX };
+        let piece = if self.max_segments > 1 { self.flight.mss } else { u32::MAX };
         self.control.enter(segment, piece, self.timestamp_clock.reads(now));
         if self.retransmission_timer.is_none() {
             let oldest = self.control.queue().first().map_or(now, |first| first.sent);

@@ -164,7 +164,7 @@ impl SendSide {
             if self.departure.is_in_super_packets() && self.waits_for_more(now) {
                 return None;
             }
-            segments = self.most_segments;
+            segments = self.max_segments;
             (self.control.window(&self.flight), room)
         } else {
             self.skip_what_is_reported(room)

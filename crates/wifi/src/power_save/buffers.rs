@@ -87,7 +87,7 @@ impl PowerSave {
 
     /// Takes out the next frame that is too old.
     pub(crate) fn pop_old(&mut self, now: Instant) -> Option<MacFrame> {
-        let most = self.config.most_age();
+        let most = self.config.max_age();
         let is_old = |queued: &Queued| now.as_nanos() - queued.arrived.as_nanos() > most;
         let mut all = self.buffers.iter_mut();
         let old = all.find(|buffer| buffer.front().is_some_and(is_old)).and_then(Buffer::pop)?;

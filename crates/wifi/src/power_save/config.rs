@@ -52,7 +52,7 @@ impl PowerSaveConfig {
     }
 
     /// Nanoseconds after which a frame is too old.
-    pub(super) fn most_age(&self) -> u64 {
+    pub(super) fn max_age(&self) -> u64 {
         let listen = self.beacon_interval.saturating_mul(self.listen_interval);
         lasthop_packet::time::nanos(self.ageing.max(listen))
     }

@@ -62,7 +62,7 @@ impl SnoopFlow<Today> {
     }
 
     /// The minimum round-trip time over the hop measured so far.
-    pub fn least_round_trip(&self) -> Duration {
+    pub fn min_round_trip(&self) -> Duration {
         self.rtt.least()
     }
 
