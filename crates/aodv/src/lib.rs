@@ -109,9 +109,9 @@ pub struct Aodv {
     counters: AodvCounters,
 }
 
-/// The next hop of a data packet.
+/// The result of a search for the route of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum RouteLookup {
     /// This neighbor.
     Next(Ipv4Addr),
     /// Not known yet: an [`Output::Found`] or [`Output::Failed`] will follow for the destination.
@@ -212,7 +212,7 @@ impl Aodv {
     /// The next hop of a data packet, whose route thereby counts as used (section 6.2). Without a
     /// route, a packet of this node (`source`) starts a search, and one of another node is answered
     /// with a RERR.
-    pub fn route(&mut self, source: Ipv4Addr, destination: Ipv4Addr, now: Instant) -> Way {
+    pub fn route(&mut self, source: Ipv4Addr, destination: Ipv4Addr, now: Instant) -> RouteLookup {
         self.table.expire(now, self.config.delete_period());
         let until = now + self.config.active_route_timeout;
         if let Some(route) = self.table.active(destination) {
@@ -226,14 +226,14 @@ impl Aodv {
                 self.table.prolong(source, until);
                 self.table.prolong(back, until);
             }
-            return Way::Next(next_hop);
+            return RouteLookup::Next(next_hop);
         }
         if source == self.address {
             self.search(destination, now);
-            return Way::Wait;
+            return RouteLookup::Wait;
         }
         self.report_no_route(source, destination, now);
-        Way::None
+        RouteLookup::None
     }
 
     /// Processes a message from a neighbor: the IP source is the sender at each hop. Other packets

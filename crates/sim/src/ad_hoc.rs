@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_agent::FrameTimes;
-use lasthop_aodv::{Aodv, AodvCounters, Output, Way};
+use lasthop_aodv::{Aodv, AodvCounters, Output, RouteLookup};
 use lasthop_packet::{Instant, Packet};
 use thiserror::Error;
 
@@ -121,16 +121,16 @@ impl AdHoc {
         };
         let Some(at) = self.at(node) else { return Choice::None };
         match at.aodv.route(source, destination, now) {
-            Way::Next(next_hop) => {
+            RouteLookup::Next(next_hop) => {
                 at.interfaces.get(&next_hop).map_or(Choice::None, |it| Choice::Leaves(*it))
             }
-            Way::Wait => {
+            RouteLookup::Wait => {
                 at.waiting.push_back(Waiting { destination, key, sender });
                 let is_over = at.waiting.len() > at.aodv.config().buffer;
                 let oldest = if is_over { at.waiting.pop_front() } else { None };
                 Choice::Waits(oldest.map(|oldest| oldest.key))
             }
-            Way::None => Choice::Failed,
+            RouteLookup::None => Choice::Failed,
         }
     }
 

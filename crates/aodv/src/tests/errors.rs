@@ -2,7 +2,7 @@
 
 use super::support::{ALL, Did, Script, at, error, ms, quiet, reply, request, script};
 use crate::message::Rreq;
-use crate::{AodvConfig, Way};
+use crate::{AodvConfig, RouteLookup};
 
 /// Routes to 8 (number 30) and 7 (number 40) through 4, with these precursors.
 fn relay(precursors: &[u8]) -> Script {
@@ -66,10 +66,10 @@ fn a_packet_without_a_route_is_answered_with_an_error_towards_its_source() {
     let mut node = relay(&[3]);
     node.aodv.on_given_up(at(4), None, node.now);
     node.did();
-    assert_eq!(node.forward(103, 8), Way::None);
+    assert_eq!(node.forward(103, 8), RouteLookup::None);
     assert_eq!(node.did(), [Did::Send(at(3), 1, error(&[(8, 31)]))]);
     // Neither is known.
-    assert_eq!(node.forward(55, 66), Way::None);
+    assert_eq!(node.forward(55, 66), RouteLookup::None);
     assert_eq!(node.did(), [Did::Send(ALL, 1, error(&[(66, 0)]))]);
 }
 
@@ -77,7 +77,7 @@ fn a_packet_without_a_route_is_answered_with_an_error_towards_its_source() {
 fn errors_above_the_rate_limit_are_omitted() {
     let mut node = script(AodvConfig { rerr_rate_limit: 4, ..quiet() });
     for far in 10..20 {
-        assert_eq!(node.forward(55, far), Way::None);
+        assert_eq!(node.forward(55, far), RouteLookup::None);
     }
     assert_eq!(node.did().len(), 4);
     node.until(ms(1_000));
@@ -116,7 +116,7 @@ fn packets_for_an_invalid_route_keep_it_in_memory() {
     node.until(ms(6_000));
     for second in 0..40 {
         node.until(ms(6_000 + second * 1_000));
-        assert_eq!(node.forward(103, 8), Way::None);
+        assert_eq!(node.forward(103, 8), RouteLookup::None);
         node.did();
     }
     node.receive_reply(5, reply(103, 8, 0, 30));

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::support::{at, packet};
 use crate::message::Message;
-use crate::{Aodv, AodvConfig, Metric, Output, Way};
+use crate::{Aodv, AodvConfig, Metric, Output, RouteLookup};
 
 /// A network whose links change, whose frames are lost or late, and whose nodes all send to each
 /// other.
@@ -123,7 +123,7 @@ impl Net {
             }
             let way = self.nodes[place].route(at(from as u8 + 1), at(to as u8 + 1), now);
             self.drain(place, now);
-            let Way::Next(next) = way else { return Ok(false) };
+            let RouteLookup::Next(next) = way else { return Ok(false) };
             if !self.linked[place][number(next)] || self.rng.below(100) < self.loss / 4 {
                 self.nodes[place].on_given_up(next, None, now);
                 self.drain(place, now);

@@ -5,7 +5,7 @@ use lasthop_packet::Instant;
 
 use super::support::{ALL, Did, Script, at, ms, quiet, reply, request, script};
 use crate::message::{Message, Rrep, Rreq};
-use crate::{AodvConfig, Metric, Path, Way};
+use crate::{AodvConfig, Metric, Path, RouteLookup};
 
 fn by_product() -> Script {
     script(AodvConfig { metric: Metric::BandwidthDelay, ..quiet() })
@@ -31,14 +31,14 @@ fn of_routes_with_equal_hops_the_originator_chooses_the_larger_product() {
     node.did();
     let reported = |bandwidth, delay| Rrep { path: Some(path(bandwidth, delay)), ..reply(1, 9, 1, 30) };
     node.receive_reply(2, reported(100_000, 4_000));
-    assert_eq!(node.send(9), Way::Next(at(2)));
+    assert_eq!(node.send(9), RouteLookup::Next(at(2)));
     node.receive_reply(3, reported(50_000, 4_000));
-    assert_eq!(node.send(9), Way::Next(at(2)));
+    assert_eq!(node.send(9), RouteLookup::Next(at(2)));
     node.receive_reply(4, reported(200_000, 4_000));
-    assert_eq!(node.send(9), Way::Next(at(4)));
+    assert_eq!(node.send(9), RouteLookup::Next(at(4)));
     node.receive_reply(4, reported(90_000, 4_000));
     node.receive_reply(2, reported(100_000, 4_000));
-    assert_eq!(node.send(9), Way::Next(at(2)), "the route was measured again");
+    assert_eq!(node.send(9), RouteLookup::Next(at(2)), "the route was measured again");
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn a_longer_route_is_not_chosen_whatever_its_product() {
     let mut node = by_product();
     node.receive_reply(2, Rrep { path: Some(path(1, 1)), ..reply(1, 9, 1, 30) });
     node.receive_reply(3, Rrep { path: Some(path(u32::MAX, u32::MAX)), ..reply(1, 9, 2, 30) });
-    assert_eq!(node.send(9), Way::Next(at(2)));
+    assert_eq!(node.send(9), RouteLookup::Next(at(2)));
     node.receive_reply(3, Rrep { path: None, ..reply(1, 9, 2, 31) });
-    assert_eq!(node.send(9), Way::Next(at(3)), "newer is newer");
+    assert_eq!(node.send(9), RouteLookup::Next(at(3)), "newer is newer");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn with_the_metric_hops_paths_are_neither_sent_nor_used() {
     assert_eq!(forwarded.path, None);
     node.receive_reply(2, Rrep { path: Some(path(1, 1)), ..reply(1, 9, 1, 30) });
     node.receive_reply(3, Rrep { path: Some(path(1_000, 1_000)), ..reply(1, 9, 1, 30) });
-    assert_eq!(node.send(9), Way::Next(at(2)));
+    assert_eq!(node.send(9), RouteLookup::Next(at(2)));
 }
 
 #[test]

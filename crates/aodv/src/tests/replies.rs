@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::support::{Did, at, ms, quiet, reply, request, script};
 use crate::message::{Message, Rrep, Rreq};
-use crate::{AodvConfig, Way};
+use crate::{AodvConfig, RouteLookup};
 
 #[test]
 fn the_destination_replies_with_the_larger_of_its_own_and_the_requested_number() {
@@ -93,10 +93,10 @@ fn a_reply_without_a_better_route_is_not_forwarded_unless_it_repeats_the_known_o
 #[test]
 fn a_reply_to_the_originator_ends_its_search() {
     let mut node = script(quiet());
-    assert_eq!(node.send(8), Way::Wait);
+    assert_eq!(node.send(8), RouteLookup::Wait);
     node.did();
     assert_eq!(node.receive_reply(4, reply(1, 8, 2, 30)), [Did::Find(at(8))]);
-    assert_eq!(node.send(8), Way::Next(at(4)));
+    assert_eq!(node.send(8), RouteLookup::Next(at(4)));
     assert_eq!(node.until(ms(60_000)), [], "the search is over");
 }
 
@@ -107,7 +107,7 @@ fn a_request_of_the_destination_also_ends_the_search() {
     node.did();
     let did = node.receive_request(4, 1, request(8, 7, 1));
     assert_eq!(did, [Did::Find(at(8))]);
-    assert_eq!(node.send(8), Way::Next(at(4)));
+    assert_eq!(node.send(8), RouteLookup::Next(at(4)));
 }
 
 #[test]
@@ -125,11 +125,14 @@ fn a_route_and_its_reverse_route_last_as_long_as_they_are_used() {
     node.receive_reply(4, Rrep { lifetime: Duration::from_secs(1), ..reply(9, 8, 2, 30) });
     for second in 1..20 {
         node.until(ms(second * 1_000 - 1));
-        assert_eq!(node.forward(9, 8), Way::Next(at(4)), "{second}");
+        assert_eq!(node.forward(9, 8), RouteLookup::Next(at(4)), "{second}");
     }
-    assert_eq!(node.forward(8, 9), Way::Next(at(3)), "nothing went back so far");
+    assert_eq!(node.forward(8, 9), RouteLookup::Next(at(3)), "nothing went back so far");
     node.until(ms(18_999 + 2_999));
-    assert_eq!((node.forward(9, 8), node.forward(8, 9)), (Way::Next(at(4)), Way::Next(at(3))));
+    assert_eq!(
+        (node.forward(9, 8), node.forward(8, 9)),
+        (RouteLookup::Next(at(4)), RouteLookup::Next(at(3)))
+    );
     node.until(ms(21_998 + 3_000));
-    assert_eq!((node.forward(9, 8), node.forward(8, 9)), (Way::None, Way::None));
+    assert_eq!((node.forward(9, 8), node.forward(8, 9)), (RouteLookup::None, RouteLookup::None));
 }

@@ -2,7 +2,7 @@
 
 use super::support::{ALL, Did, Script, at, ms, quiet, reply, script};
 use crate::message::Message;
-use crate::{AodvConfig, Way};
+use crate::{AodvConfig, RouteLookup};
 
 /// Times and TTLs of the requests, their sequence numbers, and the time when the search was given
 /// up.
@@ -26,7 +26,7 @@ fn search(node: &mut Script) -> (Vec<(u64, u8)>, Vec<u32>, Option<u64>) {
 #[test]
 fn a_search_expands_in_rings_then_covers_the_network_with_doubled_waits() {
     let mut node = script(quiet());
-    assert_eq!(node.send(8), Way::Wait);
+    assert_eq!(node.send(8), RouteLookup::Wait);
     let (rings, numbers, failed) = search(&mut node);
     // 2 * 40 ms * (TTL + 2); then NET_TRAVERSAL_TIME, twice that, and four times.
     let expected =
@@ -43,7 +43,7 @@ fn a_search_for_a_known_destination_begins_a_little_above_its_last_distance() {
         let mut node = script(quiet());
         node.receive_reply(4, reply(1, 8, hops - 1, 30));
         node.until(ms(6_000));
-        assert_eq!(node.send(8), Way::Wait);
+        assert_eq!(node.send(8), RouteLookup::Wait);
         let did = node.did();
         let [Did::Send(_, ttl, Message::Request(rreq))] = did[..] else { panic!("{did:?}") };
         assert_eq!((ttl, rreq.destination_sequence), (first, Some(31)), "{hops}");
@@ -53,7 +53,10 @@ fn a_search_for_a_known_destination_begins_a_little_above_its_last_distance() {
 #[test]
 fn there_is_one_search_for_a_destination_at_a_time() {
     let mut node = script(quiet());
-    assert_eq!((node.send(8), node.send(8), node.send(7)), (Way::Wait, Way::Wait, Way::Wait));
+    assert_eq!(
+        (node.send(8), node.send(8), node.send(7)),
+        (RouteLookup::Wait, RouteLookup::Wait, RouteLookup::Wait)
+    );
     assert_eq!(node.did().len(), 2);
 }
 
@@ -83,7 +86,7 @@ fn after_a_failed_search_the_next_packet_starts_a_new_one() {
     let mut node = script(quiet());
     node.send(8);
     search(&mut node);
-    assert_eq!(node.send(8), Way::Wait);
+    assert_eq!(node.send(8), RouteLookup::Wait);
     assert!(matches!(node.did()[..], [Did::Send(to, 1, Message::Request(_))] if to == ALL));
     assert_eq!(node.receive_reply(4, reply(1, 8, 0, 1)), [Did::Find(at(8))]);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Transport, Udp};
 
 use crate::message::{Message, PORT, Rerr, Rrep, Rreq};
-use crate::{Aodv, AodvConfig, Output, Route, Way};
+use crate::{Aodv, AodvConfig, Output, Route, RouteLookup};
 
 pub const ALL: Ipv4Addr = Ipv4Addr::BROADCAST;
 
@@ -92,12 +92,12 @@ impl Script {
     }
 
     /// The next hop of a packet of this node.
-    pub fn send(&mut self, to: u8) -> Way {
+    pub fn send(&mut self, to: u8) -> RouteLookup {
         self.aodv.route(at(1), at(to), self.now)
     }
 
     /// The next hop of a packet of another node.
-    pub fn forward(&mut self, from: u8, to: u8) -> Way {
+    pub fn forward(&mut self, from: u8, to: u8) -> RouteLookup {
         self.aodv.route(at(from), at(to), self.now)
     }
 
