@@ -11,7 +11,7 @@ mod sessions;
 use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
-use lasthop_sim::world::{Change, Way};
+use lasthop_sim::world::{Change, LinkDirection};
 use lasthop_sim::{
     ChannelConfig, Cut, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId,
     RadioLinkConfig, SessionId, StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId,
@@ -261,7 +261,7 @@ impl Scenario {
                 (!model.selection.is_everything()).then(|| Change::Selection(model.selection.clone()));
             let cut = (model.cut != Cut::None).then_some(Change::Cut(model.cut));
             for change in selection.into_iter().chain(cut) {
-                let changed = world.reconfigure_link(*id, Way::Both, &change);
+                let changed = world.reconfigure_link(*id, LinkDirection::Both, &change);
                 // No agent depends on the link yet, and links of cells have no such keys.
                 changed.expect("a link that can change so");
             }

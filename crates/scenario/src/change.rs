@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
-use lasthop_sim::world::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
+use lasthop_sim::world::{Change, ChangeError, PlannedChange, PlannedInterval, LinkDirection};
 use lasthop_sim::{ChannelConfig, Cut, Direction, LinkId, NodeConfig, NodeKind, Selection, World};
 
 use crate::model::{Link, LinkInterval, LinkModel, Property, Scenario};
@@ -12,7 +12,7 @@ impl Scenario {
     /// The changes that turn this scenario's links into those of `new`, which has the same links: the
     /// index of a link, and the change for [`lasthop_sim::World::reconfigure_link`]. Differences that
     /// a running world cannot adopt are ignored.
-    pub fn changes_of_links(&self, new: &Self) -> Vec<(usize, Way, Change)> {
+    pub fn changes_of_links(&self, new: &Self) -> Vec<(usize, LinkDirection, Change)> {
         let pairs = self.links.iter().zip(&new.links).enumerate();
         pairs
             .flat_map(|(index, (old, new))| changes(old, new).map(move |(way, change)| (index, way, change)))
@@ -56,7 +56,7 @@ impl Scenario {
                 };
                 planned.push(PlannedInterval {
                     link: links[*link],
-                    way: if way == Way::Both { Way::Forward } else { way },
+                    way: if way == LinkDirection::Both { LinkDirection::Forward } else { way },
                     within,
                     outside,
                     first: Instant::ZERO + *first,
@@ -96,7 +96,7 @@ impl LinkModel {
     }
 }
 
-fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Change)> {
+fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (LinkDirection, Change)> {
     // Links of a cell cannot change.
     let views = View::of(old).zip(View::of(new));
     let differing = views.into_iter().flat_map(|(old, new)| {
@@ -109,9 +109,9 @@ fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Chang
 }
 
 /// The properties of both directions, and those that they share.
-const PROPERTIES: [(Way, Property); 13] = {
+const PROPERTIES: [(LinkDirection, Property); 13] = {
     use Property::{Capacity, Channel, Cut, Delay, Faults, Loss, Queue, Selection};
-    use Way::{Backward, Both, Forward};
+    use LinkDirection::{Backward, Both, Forward};
     [
         (Forward, Capacity),
         (Forward, Queue),
@@ -145,8 +145,8 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     /// The change that gives a property of a direction its value here.
-    fn change(&self, way: Way, property: Property) -> Option<Change> {
-        let direction = if way == Way::Backward { self.backward } else { self.forward };
+    fn change(&self, way: LinkDirection, property: Property) -> Option<Change> {
+        let direction = if way == LinkDirection::Backward { self.backward } else { self.forward };
         Some(match property {
             Property::Capacity => Change::Capacity(direction.capacity.clone()),
             Property::Queue => Change::Queue(direction.queue),

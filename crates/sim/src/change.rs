@@ -17,7 +17,7 @@ use crate::selection::Selection;
 
 /// Which directions of a link a change is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum LinkDirection {
     /// From its first node to its second.
     Forward,
     /// From its second node to its first.
@@ -69,7 +69,7 @@ pub struct PlannedChange {
     /// Of which link.
     pub link: LinkId,
     /// In which directions.
-    pub way: Way,
+    pub way: LinkDirection,
     /// What.
     pub change: Change,
 }
@@ -81,7 +81,7 @@ pub struct PlannedInterval {
     /// Of which link.
     pub link: LinkId,
     /// In which direction. What both directions have in common counts as forward.
-    pub way: Way,
+    pub way: LinkDirection,
     /// What holds within.
     pub within: Change,
     /// What holds outside, of the same kind, until another change of it is made.

@@ -7,7 +7,7 @@ use std::mem::discriminant;
 
 use lasthop_packet::Instant;
 
-use crate::change::{Change, PlannedChange, PlannedInterval, Way};
+use crate::change::{Change, LinkDirection, PlannedChange, PlannedInterval};
 use crate::id::LinkId;
 use crate::schedule::Event;
 use crate::transit::Transit;
@@ -42,7 +42,7 @@ impl Timeline {
         &mut self,
         intervals: Vec<PlannedInterval>,
         now: Instant,
-    ) -> Vec<(LinkId, Way, Change)> {
+    ) -> Vec<(LinkId, LinkDirection, Change)> {
         let before = std::mem::replace(&mut self.intervals, Intervals::new(intervals, now));
         let (held, hold) = (before.all(), self.intervals.all());
         // What has no interval any more is what it is outside of it.
@@ -56,7 +56,7 @@ impl Timeline {
 
     /// A property of a direction is changed. Whether that is to be made now; else it is when no
     /// interval holds any more.
-    pub(crate) fn lets_through(&mut self, link: LinkId, way: Way, change: &Change) -> bool {
+    pub(crate) fn lets_through(&mut self, link: LinkId, way: LinkDirection, change: &Change) -> bool {
         self.intervals.lets_through(link, way, change)
     }
 
@@ -75,7 +75,7 @@ impl Timeline {
     }
 
     /// Has intervals begin and end up to `now`: see [`Intervals::advance`].
-    pub(crate) fn advance(&mut self, now: Instant) -> Vec<(LinkId, Way, Change)> {
+    pub(crate) fn advance(&mut self, now: Instant) -> Vec<(LinkId, LinkDirection, Change)> {
         self.intervals.advance(now)
     }
 

@@ -77,7 +77,7 @@ use crate::warm_up::WarmUp;
 
 pub use crate::ad_hoc::{AodvError, aodv_address};
 pub use crate::cells::RadioUse;
-pub use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
+pub use crate::change::{Change, ChangeError, LinkDirection, PlannedChange, PlannedInterval};
 pub use agents::MESSAGE_PORT;
 pub use build::{AttachError, RouteError};
 pub use holdings::Holding;

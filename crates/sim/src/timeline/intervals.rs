@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use lasthop_packet::Instant;
 
-use crate::change::{Change, PlannedInterval, Way};
+use crate::change::{Change, LinkDirection, PlannedInterval};
 use crate::cut::Cut;
 use crate::id::LinkId;
 
@@ -14,7 +14,7 @@ use crate::id::LinkId;
 pub(super) struct Intervals {
     list: Vec<Interval>,
     /// What holds outside of intervals: one for each property of a direction that has any.
-    outside: Vec<(LinkId, Way, Change)>,
+    outside: Vec<(LinkId, LinkDirection, Change)>,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Interval {
         self.is_on != was_on
     }
 
-    fn is_of(&self, link: LinkId, way: Way, change: &Change) -> bool {
+    fn is_of(&self, link: LinkId, way: LinkDirection, change: &Change) -> bool {
         let Self { planned, .. } = self;
         planned.link == link && planned.way == way && discriminant(&planned.within) == discriminant(change)
     }
@@ -63,9 +63,9 @@ impl Interval {
 impl Intervals {
     /// Those that are planned, as they are at `now`.
     pub(super) fn new(planned: Vec<PlannedInterval>, now: Instant) -> Self {
-        let mut outside: Vec<(LinkId, Way, Change)> = Vec::new();
+        let mut outside: Vec<(LinkId, LinkDirection, Change)> = Vec::new();
         for PlannedInterval { link, way, outside: change, .. } in &planned {
-            let is_it = |(other, its, known): &(LinkId, Way, Change)| {
+            let is_it = |(other, its, known): &(LinkId, LinkDirection, Change)| {
                 (other, its) == (link, way) && discriminant(known) == discriminant(change)
             };
             if !outside.iter().any(is_it) {
@@ -84,7 +84,7 @@ impl Intervals {
 
     /// A property of a direction is changed. Whether that is to be made now; else it is when no
     /// interval holds any more.
-    pub(super) fn lets_through(&mut self, link: LinkId, way: Way, change: &Change) -> bool {
+    pub(super) fn lets_through(&mut self, link: LinkId, way: LinkDirection, change: &Change) -> bool {
         if change.is_momentary() {
             return true;
         }
@@ -98,14 +98,14 @@ impl Intervals {
 
     /// Has time pass up to `now`. Returns what then holds of the properties of which an interval has
     /// begun or ended.
-    pub(super) fn advance(&mut self, now: Instant) -> Vec<(LinkId, Way, Change)> {
-        let mut changed: Vec<(LinkId, Way, Change)> = Vec::new();
+    pub(super) fn advance(&mut self, now: Instant) -> Vec<(LinkId, LinkDirection, Change)> {
+        let mut changed: Vec<(LinkId, LinkDirection, Change)> = Vec::new();
         for index in 0..self.list.len() {
             if !self.list[index].advance(now) {
                 continue;
             }
             let PlannedInterval { link, way, within, .. } = &self.list[index].planned;
-            let is_it = |(other, its, known): &(LinkId, Way, Change)| {
+            let is_it = |(other, its, known): &(LinkId, LinkDirection, Change)| {
                 (other, its) == (link, way) && discriminant(known) == discriminant(within)
             };
             if !changed.iter().any(is_it) {
@@ -121,8 +121,8 @@ impl Intervals {
     }
 
     /// What holds of all properties that have intervals.
-    pub(super) fn all(&self) -> Vec<(LinkId, Way, Change)> {
-        let holding = |(link, way, outside): &(LinkId, Way, Change)| {
+    pub(super) fn all(&self) -> Vec<(LinkId, LinkDirection, Change)> {
+        let holding = |(link, way, outside): &(LinkId, LinkDirection, Change)| {
             let holds = self.holding(*link, *way, outside).unwrap_or(outside);
             (*link, *way, holds.clone())
         };
@@ -130,12 +130,12 @@ impl Intervals {
     }
 
     /// What holds where no interval does.
-    pub(super) fn into_outside(self) -> Vec<(LinkId, Way, Change)> {
+    pub(super) fn into_outside(self) -> Vec<(LinkId, LinkDirection, Change)> {
         self.outside
     }
 
     /// What holds of a property that has intervals.
-    fn holding(&self, link: LinkId, way: Way, kind: &Change) -> Option<&Change> {
+    fn holding(&self, link: LinkId, way: LinkDirection, kind: &Change) -> Option<&Change> {
         let within = self.list.iter().rfind(|interval| interval.is_on && interval.is_of(link, way, kind));
         let outside = || {
             self.outside.iter().find(|(other, its, known)| {

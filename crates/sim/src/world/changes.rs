@@ -1,7 +1,7 @@
 //! Changes of a link while packets are on it, at once and at given times.
 
 use super::World;
-use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
+use crate::change::{Change, ChangeError, LinkDirection, PlannedChange, PlannedInterval};
 use crate::id::LinkId;
 use crate::selection::Selection;
 use crate::technology::At;
@@ -76,7 +76,12 @@ impl World {
     }
 
     /// Changes a link, now. After an error nothing has changed.
-    pub fn reconfigure_link(&mut self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
+    pub fn reconfigure_link(
+        &mut self,
+        link: LinkId,
+        way: LinkDirection,
+        change: &Change,
+    ) -> Result<(), ChangeError> {
         self.can_reconfigure_link(link, way, change)?;
         for way in ways(way, change) {
             if self.timeline.lets_through(link, way, change) {
@@ -87,7 +92,7 @@ impl World {
     }
 
     /// Changes one direction, whatever interval it is in.
-    fn make_change(&mut self, link: LinkId, way: Way, change: &Change) {
+    fn make_change(&mut self, link: LinkId, way: LinkDirection, change: &Change) {
         match change {
             Change::Selection(selection) => {
                 self.select(link, selection);
@@ -114,7 +119,12 @@ impl World {
 
     /// Whether a link can be changed so. No other change makes this one impossible: several of
     /// which each is possible can all be made.
-    pub fn can_reconfigure_link(&self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
+    pub fn can_reconfigure_link(
+        &self,
+        link: LinkId,
+        way: LinkDirection,
+        change: &Change,
+    ) -> Result<(), ChangeError> {
         for [from, to] in self.changed(link, way, change) {
             let (links, port) = self.links.of(self.network.interface(from).egress);
             links.can_change(port, change)?;
@@ -135,13 +145,18 @@ impl World {
 
     /// The directions that are to be told of a change: each with the interface that its packets
     /// leave by, and the one that they arrive at.
-    fn changed(&self, link: LinkId, way: Way, change: &Change) -> impl Iterator<Item = [At; 2]> + use<> {
+    fn changed(
+        &self,
+        link: LinkId,
+        way: LinkDirection,
+        change: &Change,
+    ) -> impl Iterator<Item = [At; 2]> + use<> {
         let [forward, backward] = self.directions(link);
         let directions = match way {
             _ if change.is_of_both() => [forward, None],
-            Way::Forward => [forward, None],
-            Way::Backward => [None, backward],
-            Way::Both => [forward, backward],
+            LinkDirection::Forward => [forward, None],
+            LinkDirection::Backward => [None, backward],
+            LinkDirection::Both => [forward, backward],
         };
         directions.into_iter().flatten()
     }
@@ -157,10 +172,10 @@ impl World {
 }
 
 /// The directions of a change, one by one. What both have in common is told once.
-fn ways(way: Way, change: &Change) -> impl Iterator<Item = Way> + use<> {
+fn ways(way: LinkDirection, change: &Change) -> impl Iterator<Item = LinkDirection> + use<> {
     let ways = match way {
-        _ if change.is_of_both() => [Some(Way::Forward), None],
-        Way::Both => [Some(Way::Forward), Some(Way::Backward)],
+        _ if change.is_of_both() => [Some(LinkDirection::Forward), None],
+        LinkDirection::Both => [Some(LinkDirection::Forward), Some(LinkDirection::Backward)],
         one => [Some(one), None],
     };
     ways.into_iter().flatten()

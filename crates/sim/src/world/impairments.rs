@@ -8,7 +8,7 @@ use lasthop_packet::{FlowKey, Packet};
 
 use super::World;
 use crate::accounts::DropCause;
-use crate::change::{Change, Way};
+use crate::change::{Change, LinkDirection};
 use crate::config::{Direction, NodeKind};
 use crate::cut::Cut;
 use crate::cut_links::{Entering, WayBack};
@@ -118,7 +118,7 @@ impl World {
     /// cannot be reset.
     pub fn follow_connections(&mut self, link: LinkId) {
         let [Some(forward), Some(backward)] = self.directions(link) else { return };
-        let can_cut = self.can_reconfigure_link(link, Way::Both, &Change::Cut(Cut::None)).is_ok();
+        let can_cut = self.can_reconfigure_link(link, LinkDirection::Both, &Change::Cut(Cut::None)).is_ok();
         if can_cut && !self.cuts.has(link) {
             let ways_back = [forward, backward].map(|[from, _]| (from, self.add_bare_pipe(link, from)));
             self.cuts.add(link, ways_back);

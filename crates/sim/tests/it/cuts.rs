@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Ip, Packet, Payload, Probability, Seq, Tcp, TcpFlags};
 use lasthop_sim::selection::{Match, Selection, Traffic};
-use lasthop_sim::world::{Change, PlannedChange, PlannedInterval, Way};
+use lasthop_sim::world::{Change, LinkDirection, PlannedChange, PlannedInterval};
 use lasthop_sim::{
     Capacity, Cut, Direction, DropCause, Faults, FlowConfig, FlowId, LinkId, Loss, NodeId, NodeKind, Opening,
     World,
@@ -18,7 +18,7 @@ use crate::support::{direction, flow, ms, node, percent, tcp_transport, wired};
 const KINDS: [Kind; 4] = [Kind::Wired, Kind::Managed, Kind::Wireless, Kind::Acknowledged];
 
 fn at(time: u64, link: LinkId, cut: Cut) -> Vec<PlannedChange> {
-    vec![PlannedChange { at: ms(time), link, way: Way::Both, change: Change::Cut(cut) }]
+    vec![PlannedChange { at: ms(time), link, way: LinkDirection::Both, change: Change::Cut(cut) }]
 }
 
 /// A transfer of `octets` between hosts, from `start` milliseconds on.
@@ -79,7 +79,7 @@ fn connections_that_open_are_refused_while_that_holds_and_those_that_stand_go_on
         let [refused, later] = [500, 800].map(|start| transfer(&mut world, (to, from), 1000, start));
         let interval = PlannedInterval {
             link,
-            way: Way::Forward,
+            way: LinkDirection::Forward,
             within: Change::Cut(Cut::Opening),
             outside: Change::Cut(Cut::None),
             first: ms(400),
@@ -103,7 +103,7 @@ fn each_connection_is_reset_a_time_after_its_first_segment() {
         let flows = [0, 300].map(|start| transfer(&mut world, (from, to), 10_000_000, start));
         let closed = transfer(&mut world, (to, from), 1000, 0);
         world
-            .reconfigure_link(link, Way::Both, &Change::Cut(Cut::AfterTime(Duration::from_secs(1))))
+            .reconfigure_link(link, LinkDirection::Both, &Change::Cut(Cut::AfterTime(Duration::from_secs(1))))
             .expect("it can");
         world.run(Instant::from_secs(60), false);
         for flow in flows {
@@ -138,7 +138,9 @@ fn each_connection_is_reset_once_an_end_has_got_so_much() {
         let (mut world, [from, to], link) = pair(NodeKind::Host, kind, &direction(8000));
         let large = [(from, to), (to, from)].map(|ends| transfer(&mut world, ends, 1_000_000, 0));
         let small = transfer(&mut world, (from, to), 99_000, 0);
-        world.reconfigure_link(link, Way::Both, &Change::Cut(Cut::AfterOctets(100_000))).expect("it can");
+        world
+            .reconfigure_link(link, LinkDirection::Both, &Change::Cut(Cut::AfterOctets(100_000)))
+            .expect("it can");
         world.run(Instant::from_secs(60), true);
         for flow in large {
             let outcome = world.outcome(flow);
@@ -156,7 +158,7 @@ fn what_the_link_does_not_impair_is_neither_reset_nor_refused() {
     // The ports of flows count up.
     let first = Match { ports: Some(10_000..=10_000), ..Match::default() };
     let selection = Selection { only: Traffic::of(vec![first]), except: Traffic::none() };
-    world.reconfigure_link(link, Way::Both, &Change::Selection(selection)).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Both, &Change::Selection(selection)).expect("it can");
     let [cut, spared, opening] = [0, 0, 150].map(|start| transfer(&mut world, (from, to), 2_000_000, start));
     let changes = [(100, Cut::Standing), (120, Cut::Opening)];
     let changes = changes.into_iter().flat_map(|(time, cut)| at(time, link, cut)).collect();
@@ -216,7 +218,7 @@ impl Wire {
     }
 
     fn set(&mut self, cut: Cut) {
-        self.world.reconfigure_link(self.link, Way::Both, &Change::Cut(cut)).expect("it can");
+        self.world.reconfigure_link(self.link, LinkDirection::Both, &Change::Cut(cut)).expect("it can");
     }
 
     /// Opens a connection, sends 1000 octets each way and 500 more, which are under way.
@@ -252,7 +254,7 @@ fn resets_carry_what_each_end_expects_next_and_what_is_sent_later_is_answered() 
             let mut wire = Wire::new(addresses, &direction(800));
             wire.open();
             wire.world
-                .reconfigure_link(wire.link, Way::Both, &Change::Capacity(way.capacity))
+                .reconfigure_link(wire.link, LinkDirection::Both, &Change::Capacity(way.capacity))
                 .expect("it can");
             wire.set(Cut::Standing);
             wire.pass(1);
@@ -358,7 +360,7 @@ fn a_reset_has_no_faults_of_the_link() {
     let faults = Faults { corrupt: percent(100.0), duplicate: percent(100.0) };
     let mut wire = Wire::new(V4, &direction(800));
     wire.open();
-    wire.world.reconfigure_link(wire.link, Way::Both, &Change::Faults(faults)).expect("it can");
+    wire.world.reconfigure_link(wire.link, LinkDirection::Both, &Change::Faults(faults)).expect("it can");
     wire.set(Cut::Standing);
     wire.pass(1000);
     assert_eq!([0, 1].map(|end| wire.got(end)), [vec![(RST, 1500, 0, 0)], vec![(RST, 1100, 0, 0)]]);
@@ -410,7 +412,7 @@ fn a_reset_of_an_end_counts_where_it_arrives_with_the_number_that_is_expected() 
         wire.open();
         wire.pass(1000);
         let loss = if arrives { Loss::NONE } else { Loss::Independent(Probability::ONE) };
-        wire.world.reconfigure_link(wire.link, Way::Both, &Change::Loss(loss)).expect("it can");
+        wire.world.reconfigure_link(wire.link, LinkDirection::Both, &Change::Loss(loss)).expect("it can");
         wire.send(0, RST, (seq, 0), 0);
         wire.pass(1000);
         let _ = [0, 1].map(|end| wire.got(end));
@@ -483,7 +485,7 @@ fn a_reset_waits_for_no_interval_and_comes_again_at_the_end_of_none() {
         let mut wire = Wire::new(V4, &direction(800));
         let interval = PlannedInterval {
             link: wire.link,
-            way: Way::Forward,
+            way: LinkDirection::Forward,
             within: Change::Cut(Cut::Opening),
             outside: Change::Cut(outside),
             first: Instant::from_secs(10),
@@ -506,7 +508,7 @@ fn a_connection_that_is_selected_no_more_is_not_reset() {
     let mut wire = Wire::new(V4, &direction(800));
     wire.open();
     let nothing = Selection { only: Traffic::none(), except: Traffic::none() };
-    wire.world.reconfigure_link(wire.link, Way::Both, &Change::Selection(nothing)).expect("it can");
+    wire.world.reconfigure_link(wire.link, LinkDirection::Both, &Change::Selection(nothing)).expect("it can");
     wire.set(Cut::Standing);
     wire.pass(1000);
     assert_eq!(wire.world.accounts().connections_reset, 0);

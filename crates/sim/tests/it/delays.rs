@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Rng};
 use lasthop_sim::delay::{Band, Bands, Correlation};
-use lasthop_sim::world::{Change, ChangeError, PlannedChange, Way};
+use lasthop_sim::world::{Change, ChangeError, LinkDirection, PlannedChange};
 use lasthop_sim::{
     Capacity, Delay, Direction, Discipline, Distribution, Feedback, LinkId, LinkLayer, NodeId, NodeKind,
     Order, QueueConfig, QueueLimit, WiredConfig, WirelessConfig, World,
@@ -103,7 +103,9 @@ fn packets_overtake_each_other_and_each_arrives_once_within_its_delays() {
 fn with_losses_every_packet_that_overtakes_arrives_once_or_is_accounted_for() {
     for kind in KINDS {
         let (mut world, [from, to], link) = pair(kind, between(5, 60, Order::Overtake), Delay::ZERO, 2);
-        world.reconfigure_link(link, Way::Forward, &Change::Loss(percent(30.0).into())).expect("it can");
+        world
+            .reconfigure_link(link, LinkDirection::Forward, &Change::Loss(percent(30.0).into()))
+            .expect("it can");
         for number in 0..2_000 {
             world.inject(from, packet(&world, from, to, number));
         }
@@ -139,7 +141,7 @@ fn each_direction_has_its_own_delay() {
         let longer = Change::Delay(Duration::from_millis(20).into());
         for (change, expected) in [(None, [11, 71]), (Some(longer), [21, 71])] {
             if let Some(change) = change {
-                world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+                world.reconfigure_link(link, LinkDirection::Forward, &change).expect("it can");
             }
             let start = world.now();
             world.inject(one, packet(&world, one, other, 1));
@@ -181,7 +183,7 @@ fn delays_over_a_link_are_those_of_their_distribution() {
 fn cut(kind: Kind, order: Order) -> Vec<(u64, u32)> {
     let (mut world, [from, to], link) = pair(kind, always(6_000, order), Delay::ZERO, 6);
     let change = Change::Delay(always(170, order));
-    let planned = PlannedChange { at: ms(150), link, way: Way::Forward, change };
+    let planned = PlannedChange { at: ms(150), link, way: LinkDirection::Forward, change };
     world.plan_changes(vec![planned]).expect("it can");
     for number in 0..4 {
         world.advance_to(ms(u64::from(number) * 100));
@@ -210,7 +212,7 @@ fn a_new_delay_is_for_what_has_not_begun_its_transmission() {
         }
         world.advance_to(Instant::from_nanos(1_500_000));
         let change = Change::Delay(always(5, Order::Overtake));
-        world.reconfigure_link(link, Way::Both, &change).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &change).expect("it can");
         world.advance_to(ms(1_000));
         let millis: Vec<_> = arrivals(&mut world, to).iter().map(|(at, n)| (at / 1_000_000, *n)).collect();
         assert_eq!(millis, [(8, 2), (9, 3), (51, 0), (52, 1)], "{kind:?}");
@@ -231,13 +233,13 @@ fn short_or_long(order: Order) -> Delay {
 fn slowed(kind: Kind, order: Order, loss_percent: f64) -> Vec<(u64, u32)> {
     let (mut world, [from, to], link) = pair(kind, short_or_long(order), Delay::ZERO, 9);
     let loss = Change::Loss(percent(loss_percent).into());
-    world.reconfigure_link(link, Way::Forward, &loss).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Forward, &loss).expect("it can");
     for number in 0..30 {
         world.inject(from, packet(&world, from, to, number));
     }
     world.advance_to(Instant::from_nanos(5_500_000));
     let slower = Change::Capacity(direction(2000).capacity);
-    world.reconfigure_link(link, Way::Forward, &slower).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Forward, &slower).expect("it can");
     world.advance_to(ms(1_000));
     arrivals(&mut world, to)
 }
@@ -286,7 +288,7 @@ fn a_delay_goes_on_varying_after_a_dip_of_the_rate() {
                 };
                 if let Some(capacity) = change {
                     let change = Change::Capacity(capacity);
-                    world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+                    world.reconfigure_link(link, LinkDirection::Forward, &change).expect("it can");
                 }
                 world.inject(from, packet(&world, from, to, sent));
             }
@@ -321,7 +323,7 @@ fn planned_changes_are_those_that_are_made_by_hand_at_their_times() {
         // Not in order; of the same time, the later one counts. None at the time of another event.
         let at = |millis, change| {
             let at = ms(millis) + Duration::from_micros(317);
-            PlannedChange { at, link, way: Way::Forward, change }
+            PlannedChange { at, link, way: LinkDirection::Forward, change }
         };
         vec![
             at(40, Change::Delay(between(1, 90, Order::Overtake))),
@@ -363,7 +365,7 @@ fn changes_that_are_planned_anew_take_the_place_of_those_to_come() {
     let (mut world, ends, link) = pair(KINDS[0], Delay::ZERO, Delay::ZERO, 1);
     let at = |millis, delay| {
         let change = Change::Delay(always(delay, Order::Kept));
-        PlannedChange { at: ms(millis), link, way: Way::Forward, change }
+        PlannedChange { at: ms(millis), link, way: LinkDirection::Forward, change }
     };
     let delay = |world: &mut World, number| {
         let sent = world.now();
@@ -398,7 +400,8 @@ fn a_change_that_cannot_be_made_is_refused_when_it_is_planned() {
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
     let link = world.add_wireless_link(ends[0], ends[1], &wireless("air", &direction(8000), STOP_AND_WAIT));
     for delay in [between(1, 2, Order::Kept), always(1, Order::Overtake)] {
-        let planned = PlannedChange { at: ms(5), link, way: Way::Both, change: Change::Delay(delay) };
+        let planned =
+            PlannedChange { at: ms(5), link, way: LinkDirection::Both, change: Change::Delay(delay) };
         assert_eq!(world.plan_changes(vec![planned]), Err(ChangeError::Acknowledged));
     }
     assert_eq!(world.next_event_at(), None, "nothing has been planned");
@@ -438,10 +441,10 @@ fn every_packet_arrives_once_whatever_is_changed() {
                 2 => Change::Capacity(direction(500 + rng.below(30_000)).capacity),
                 _ => Change::Delay(delay(&mut rng)),
             };
-            changes.push(PlannedChange { at: ms(at), link, way: Way::Both, change });
+            changes.push(PlannedChange { at: ms(at), link, way: LinkDirection::Both, change });
         }
         let change = Change::Capacity(direction(8_000).capacity);
-        changes.push(PlannedChange { at: ms(700), link, way: Way::Both, change });
+        changes.push(PlannedChange { at: ms(700), link, way: LinkDirection::Both, change });
         world.plan_changes(changes).expect("they can");
         for number in 0..300 {
             world.advance_to(ms(u64::from(number) * 2));

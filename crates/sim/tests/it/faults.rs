@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::wire::emit;
 use lasthop_packet::{Instant, Packet, Transport};
-use lasthop_sim::world::{Change, Way};
+use lasthop_sim::world::{Change, LinkDirection};
 use lasthop_sim::{
     Application, Direction, DropCause, Faults, FlowConfig, LinkId, LinkLayer, NodeId, NodeKind,
     TransportOutcome, World,
@@ -97,11 +97,13 @@ fn faults_change_while_packets_are_on_the_link_and_in_one_direction_only() {
     for is_wired in [true, false] {
         let (mut world, [from, to], link) = pair(NodeKind::External, &direction(8000), is_wired);
         world.inject(from, packet(&world, from, to, 0));
-        world.reconfigure_link(link, Way::Forward, &Change::Faults(faulty(100.0, 0.0))).expect("it can");
+        world
+            .reconfigure_link(link, LinkDirection::Forward, &Change::Faults(faulty(100.0, 0.0)))
+            .expect("it can");
         world.inject(to, packet(&world, to, from, 1));
         world.advance_to(ms(100));
         assert_eq!((arrived(&mut world, to), arrived(&mut world, from)), (vec![0, 0], vec![1]));
-        world.reconfigure_link(link, Way::Both, &Change::Faults(Faults::NONE)).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &Change::Faults(Faults::NONE)).expect("it can");
         world.inject(from, packet(&world, from, to, 2));
         world.advance_to(ms(200));
         assert_eq!(arrived(&mut world, to), [2]);

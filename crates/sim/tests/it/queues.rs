@@ -9,7 +9,7 @@ use lasthop_apps::traffic::{Beat, Bulk, Constant};
 use lasthop_packet::wire::{checksums_are_right, emit, parse};
 use lasthop_packet::{Ecn, Instant, Ip, Packet, Payload, Transport, Udp};
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig, Thresholds};
-use lasthop_sim::world::{Change, ChangeError, Way};
+use lasthop_sim::world::{Change, ChangeError, LinkDirection};
 use lasthop_sim::{
     Application, Direction, Discipline, DropCause, FlowConfig, FlowId, Interest, LinkId, LinkLayer, NodeId,
     NodeKind, Observer, Opening, QueueConfig, QueueLimit, TraceEvent, World,
@@ -332,8 +332,9 @@ fn settings_change_and_the_discipline_does_not() {
     for layer in [None, Some(LinkLayer::UNRELIABLE)] {
         for (discipline, other) in [(CODEL, red()), (red(), fq_codel()), (Discipline::DropTail, CODEL)] {
             let (mut world, ends, link) = pair(layer, queue(100, discipline), NodeKind::External);
-            let change =
-                |world: &mut World, queue| world.reconfigure_link(link, Way::Forward, &Change::Queue(queue));
+            let change = |world: &mut World, queue| {
+                world.reconfigure_link(link, LinkDirection::Forward, &Change::Queue(queue))
+            };
             assert_eq!(change(&mut world, queue(2, other)), Err(ChangeError::Discipline));
             assert_eq!(change(&mut world, queue(2, discipline)), Ok(()));
             for number in 0..5 {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant};
 use lasthop_sim::queue::CoDelConfig;
-use lasthop_sim::world::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
+use lasthop_sim::world::{Change, ChangeError, LinkDirection, PlannedChange, PlannedInterval};
 use lasthop_sim::{
     Capacity, ChannelConfig, Delay, Discipline, Distribution, LinkId, LinkLayer, NodeId, NodeKind,
     QueueConfig, QueueLimit, WiredConfig, WirelessConfig, World,
@@ -87,7 +87,7 @@ fn a_new_rate_is_for_what_waits_and_on_a_wire_for_the_rest_of_a_packet() {
             world.inject(from, packet(&world, from, to, number));
         }
         world.advance_to(HALF_OF_THE_THIRD);
-        world.reconfigure_link(link, Way::Forward, &rate(kbps)).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Forward, &rate(kbps)).expect("it can");
         assert_eq!(arrivals(&mut world, to), expected, "{managed} {layer:?} {kbps}");
     }
 }
@@ -100,7 +100,7 @@ fn a_packet_in_transmission_keeps_its_delay_whatever_is_changed() {
         world.inject(from, packet(&world, from, to, 0));
         world.advance_to(Instant::from_nanos(500_000));
         for change in [Change::Delay(Duration::from_millis(20).into()), rate(800)] {
-            world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+            world.reconfigure_link(link, LinkDirection::Forward, &change).expect("it can");
         }
         assert_eq!(arrivals(&mut world, to), [15], "{managed}");
     }
@@ -115,7 +115,7 @@ fn a_dip_ends_when_it_is_over() {
         }
         for (at, kbps) in [(HALF_OF_THE_THIRD, 8), (ms(102), 1), (ms(202), 8000)] {
             world.advance_to(at);
-            world.reconfigure_link(link, Way::Both, &rate(kbps)).expect("it can");
+            world.reconfigure_link(link, LinkDirection::Both, &rate(kbps)).expect("it can");
         }
         // A second of transmission at 8 kbit/s: a tenth of the third packet, and little at 1 kbit/s.
         assert_eq!(arrivals(&mut world, to), [11, 12, 212, 213], "{managed}");
@@ -133,7 +133,7 @@ fn a_link_that_is_stalled_holds_what_it_has_and_loses_nothing() {
         }
         let stall = Change::Capacity(Capacity::Stalled);
         for outage in 0..3 {
-            world.reconfigure_link(link, Way::Both, &stall).expect("it can");
+            world.reconfigure_link(link, LinkDirection::Both, &stall).expect("it can");
             let before = world.now();
             if outage > 0 {
                 world.inject(from, packet(&world, from, to, outage + 1));
@@ -141,7 +141,7 @@ fn a_link_that_is_stalled_holds_what_it_has_and_loses_nothing() {
             world.advance_to(before + Duration::from_secs(5));
             let due = world.next_event_at();
             assert!(due.is_none_or(|at| at <= world.now()), "{managed} {layer:?} {due:?}");
-            world.reconfigure_link(link, Way::Both, &rate(8000)).expect("it can");
+            world.reconfigure_link(link, LinkDirection::Both, &rate(8000)).expect("it can");
             if outage == 1 {
                 // The next outage begins within a transmission.
                 world.advance_to(world.now() + Duration::from_micros(500));
@@ -171,7 +171,7 @@ fn a_link_may_begin_stalled() {
         world.inject(ends[0], packet(&world, ends[0], ends[1], 0));
         world.advance_to(ms(1000));
         assert_eq!(world.collect(ends[1]).len(), 0, "{layer:?}");
-        world.reconfigure_link(link, Way::Both, &rate(8000)).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &rate(8000)).expect("it can");
         assert_eq!(arrivals(&mut world, ends[1]).len(), 1, "{layer:?}");
     }
 }
@@ -179,14 +179,14 @@ fn a_link_may_begin_stalled() {
 #[test]
 fn a_link_that_was_idle_or_whose_first_packet_moves_keeps_its_events() {
     let (mut world, [from, to], link) = pair(None, TEN);
-    world.reconfigure_link(link, Way::Both, &rate(80)).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Both, &rate(80)).expect("it can");
     world.inject(from, packet(&world, from, to, 0));
     world.advance_to(ms(1));
     world.inject(from, packet(&world, from, to, 1));
     world.advance_to(ms(111));
-    world.reconfigure_link(link, Way::Both, &rate(8)).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Both, &rate(8)).expect("it can");
     world.advance_to(ms(112));
-    world.reconfigure_link(link, Way::Both, &rate(8000)).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Both, &rate(8000)).expect("it can");
     world.inject(from, packet(&world, from, to, 2));
     assert_eq!(arrivals(&mut world, to), [110, 122, 123], "the second was being transmitted");
 }
@@ -198,7 +198,7 @@ fn a_shorter_delay_lets_nothing_overtake() {
         world.inject(from, packet(&world, from, to, 0));
         world.advance_to(ms(2));
         let short = Change::Delay(Duration::from_millis(1).into());
-        world.reconfigure_link(link, Way::Both, &short).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &short).expect("it can");
         world.inject(from, packet(&world, from, to, 1));
         world.advance_to(ms(50));
         world.inject(from, packet(&world, from, to, 2));
@@ -212,7 +212,7 @@ fn a_shorter_delay_lets_nothing_overtake() {
 fn a_stop_and_wait_sender_waits_as_much_longer_as_the_way_is() {
     let (mut world, [from, to], link) = pair(Some(STOP_AND_WAIT), TEN);
     let long = Change::Delay(Duration::from_secs(1).into());
-    world.reconfigure_link(link, Way::Both, &long).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Both, &long).expect("it can");
     for number in 0..3 {
         world.inject(from, packet(&world, from, to, number));
     }
@@ -225,7 +225,7 @@ fn loss_queue_and_channel_change() {
     for layer in [None, Some(LinkLayer::UNRELIABLE)] {
         let (mut world, [from, to], link) = pair(layer, TEN);
         let burst = |world: &mut World, change: Change| {
-            world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+            world.reconfigure_link(link, LinkDirection::Forward, &change).expect("it can");
             for number in 0..5 {
                 world.inject(from, packet(world, from, to, number));
             }
@@ -243,10 +243,10 @@ fn loss_queue_and_channel_change() {
     }
     let (mut world, _, link) = pair(None, TEN);
     let channel = Change::Channel(ChannelConfig::PERFECT);
-    assert_eq!(world.reconfigure_link(link, Way::Both, &channel), Err(ChangeError::NoChannel));
+    assert_eq!(world.reconfigure_link(link, LinkDirection::Both, &channel), Err(ChangeError::NoChannel));
     let (mut world, _, link) = pair(Some(STOP_AND_WAIT), TEN);
     let varied = Change::Delay(uniform(8, 10).into());
-    assert_eq!(world.reconfigure_link(link, Way::Both, &varied), Err(ChangeError::Acknowledged));
+    assert_eq!(world.reconfigure_link(link, LinkDirection::Both, &varied), Err(ChangeError::Acknowledged));
 }
 
 #[test]
@@ -283,12 +283,14 @@ fn jitter_changes_nothing_about_what_is_lost_and_a_changed_run_repeats() {
     let run = |delay: Delay| {
         let (mut world, [from, to], link) = pair(None, delay);
         let hash = hash(&mut world);
-        world.reconfigure_link(link, Way::Both, &Change::Loss(percent(20.0).into())).expect("it can");
+        world
+            .reconfigure_link(link, LinkDirection::Both, &Change::Loss(percent(20.0).into()))
+            .expect("it can");
         for number in 0..300 {
             world.inject(from, packet(&world, from, to, number));
             world.advance_to(world.now() + Duration::from_micros(700));
             if number == 150 {
-                world.reconfigure_link(link, Way::Both, &rate(2000)).expect("it can");
+                world.reconfigure_link(link, LinkDirection::Both, &rate(2000)).expect("it can");
             }
         }
         world.advance_to(ms(10_000));
@@ -321,7 +323,7 @@ fn interval(
 ) -> PlannedInterval {
     let period = (period > 0).then_some(Duration::from_millis(period));
     let length = Duration::from_millis(length);
-    PlannedInterval { link, way: Way::Forward, within, outside, first: ms(first), length, period }
+    PlannedInterval { link, way: LinkDirection::Forward, within, outside, first: ms(first), length, period }
 }
 
 /// Numbers of packets, one sent each second, that arrive up to `end`.
@@ -367,12 +369,17 @@ fn what_is_changed_meanwhile_holds_when_the_interval_is_over() {
     let (mut world, ends, link) = pair(None, TEN);
     world.plan_intervals(vec![interval(link, loss(100.0), loss(0.0), [500, 2_000, 0])]).expect("it can");
     world
-        .plan_changes(vec![PlannedChange { at: ms(3_500), link, way: Way::Both, change: loss(0.0) }])
+        .plan_changes(vec![PlannedChange {
+            at: ms(3_500),
+            link,
+            way: LinkDirection::Both,
+            change: loss(0.0),
+        }])
         .expect("it can");
     world.advance_to(ms(600));
     // Only the last of the changes in an interval is made, at its end.
-    world.reconfigure_link(link, Way::Forward, &loss(0.0)).expect("it can");
-    world.reconfigure_link(link, Way::Both, &loss(100.0)).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Forward, &loss(0.0)).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Both, &loss(100.0)).expect("it can");
     assert_eq!(each_second(&mut world, ends, 5), [4], "one to three by an outage, and by hand");
 }
 

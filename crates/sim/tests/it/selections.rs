@@ -7,7 +7,7 @@ use lasthop_agent::{Agent, Context, LinkSenses, Side, Stateless, Verdict};
 use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp, wire};
 use lasthop_sim::selection::{Match, MatchedProtocol, Selection, Traffic};
-use lasthop_sim::world::{Change, ChangeError, Way};
+use lasthop_sim::world::{Change, ChangeError, LinkDirection};
 use lasthop_sim::{
     Application, Capacity, Direction, Faults, Loss, NodeId, NodeKind, TransportOutcome, World,
 };
@@ -45,7 +45,7 @@ fn what_is_not_selected_crosses_at_once_and_the_rest_as_without_a_selection() {
         let faults = Faults { corrupt: percent(100.0), ..Faults::NONE };
         let way = Direction { faults, ..direction(800) };
         let (mut world, [near, far], link) = pair(NodeKind::External, kind, &way);
-        world.reconfigure_link(link, Way::Both, &only(ports(9999, 9999))).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &only(ports(9999, 9999))).expect("it can");
         for ends in [[near, far], [far, near]] {
             for port in [9999, 53, 9999, 53] {
                 send(&mut world, ends, port);
@@ -77,7 +77,7 @@ fn a_flow_is_lost_and_another_one_beside_it_is_not() {
         let way = Direction { loss: Loss::Independent(percent(100.0)), ..direction(8000) };
         let (mut world, [from, to], link) = pair(NodeKind::Host, kind, &way);
         let udp = Match { protocol: Some(MatchedProtocol::Udp), ..Match::default() };
-        world.reconfigure_link(link, Way::Both, &only(Traffic::of(vec![udp]))).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &only(Traffic::of(vec![udp]))).expect("it can");
         let constant =
             Constant { message: 100, beat: Beat::Interval(Duration::from_millis(1)), jitter: Duration::ZERO };
         let lost = udp_flow(&world, (from, to), Application::Constant(constant));
@@ -100,7 +100,7 @@ fn a_source_that_is_not_selected_does_not_wait_for_the_link() {
     for kind in KINDS {
         let way = Direction { capacity: Capacity::Stalled, ..direction(8000) };
         let (mut world, [from, to], link) = pair(NodeKind::Host, kind, &way);
-        world.reconfigure_link(link, Way::Both, &only(Traffic::none())).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &only(Traffic::none())).expect("it can");
         let saturating = udp_flow(&world, (from, to), Application::transfer(Some(50_000)));
         let saturating = world.add_flow(saturating);
         world.run(ms(1), false);
@@ -115,7 +115,7 @@ fn a_selection_can_change_and_what_is_on_the_link_stays_there() {
         let (mut world, [near, far], link) = pair(NodeKind::External, kind, &direction(800));
         send(&mut world, [near, far], 53);
         for (change, port) in [(only(ports(9999, 9999)), 53), (only(Traffic::all()), 53)] {
-            world.reconfigure_link(link, Way::Both, &change).expect("it can");
+            world.reconfigure_link(link, LinkDirection::Both, &change).expect("it can");
             send(&mut world, [near, far], port);
         }
         world.advance_to(ms(1));
@@ -149,7 +149,7 @@ fn a_link_with_acknowledgments_is_passed_around_unless_an_agent_waits_for_fates(
         if is_watched {
             world.attach(far, &[link], Box::new(Waiting)).expect("a seat");
         }
-        let told = world.reconfigure_link(link, Way::Both, &only(ports(9999, 9999)));
+        let told = world.reconfigure_link(link, LinkDirection::Both, &only(ports(9999, 9999)));
         assert_eq!(told, if is_watched { Err(ChangeError::Fates) } else { Ok(()) });
         send(&mut world, [near, far], 9999);
         send(&mut world, [near, far], 53);
@@ -180,7 +180,7 @@ fn all_fragments_of_a_packet_go_the_way_of_the_first() {
     let lossy = Direction { loss: Loss::Independent(percent(100.0)), ..direction(800) };
     let (mut world, [near, far], link) = pair(NodeKind::External, Kind::Wired, &lossy);
     let except_53 = Selection { only: ports(1, 40_000), except: ports(53, 53) };
-    world.reconfigure_link(link, Way::Both, &Change::Selection(except_53)).expect("it can");
+    world.reconfigure_link(link, LinkDirection::Both, &Change::Selection(except_53)).expect("it can");
     for (number, port, is_selected) in [(1, 53, false), (2, 9999, true), (3, 53, false)] {
         let parts = fragments(&datagram(&world, [near, far], port), number);
         for part in parts {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_sim::world::{Change, Way};
+use lasthop_sim::world::{Change, LinkDirection};
 use lasthop_sim::{Capacity, Delay, Order};
 
 use super::{GOOD, error, read};
@@ -19,7 +19,7 @@ fn good(changes: &str) -> Scenario {
 
 /// Changes of a good scenario, as the world receives them: seconds, the index of the link, and
 /// what.
-fn planned(scenario: &Scenario, without_loss: bool) -> Vec<(u64, usize, Way, Change)> {
+fn planned(scenario: &Scenario, without_loss: bool) -> Vec<(u64, usize, LinkDirection, Change)> {
     let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
     let planned = scenario.planned_changes(&links, without_loss).into_iter();
     let index = |link| links.iter().position(|other| *other == link).expect("it is one of them");
@@ -50,7 +50,7 @@ fn a_spike_of_the_delay_is_two_changes_of_both_directions() {
         })
         .collect();
     let (kept, overtake) = (Order::Kept, Order::Overtake);
-    let (forward, backward) = (Way::Forward, Way::Backward);
+    let (forward, backward) = (LinkDirection::Forward, LinkDirection::Backward);
     let expected = [
         (5, 0, forward, 6_000, kept),
         (5, 0, backward, 6_000, kept),
@@ -99,7 +99,10 @@ set = { "links.wire.rate" = "1 Mbit/s" }
     let Link::Wired(config) = &scenario.changes[1].model.link else { panic!("it is wired") };
     assert_eq!(config.forward.capacity, config.backward.capacity);
     let times: Vec<_> = planned(&scenario, false).iter().map(|(at, _, way, _)| (*at, *way)).collect();
-    assert_eq!(times, [(3, Way::Forward), (9, Way::Forward), (9, Way::Backward)]);
+    assert_eq!(
+        times,
+        [(3, LinkDirection::Forward), (9, LinkDirection::Forward), (9, LinkDirection::Backward)]
+    );
 }
 
 #[test]
@@ -306,7 +309,7 @@ set = { "links.air.channel.bad.loss" = "0%" }
         };
         planned.map(one).collect::<Vec<_>>()
     };
-    let (forward, backward) = (Way::Forward, Way::Backward);
+    let (forward, backward) = (LinkDirection::Forward, LinkDirection::Backward);
     let mut all = planned_with(false);
     all.sort_by_key(|(link, way, kind, ..)| (*link, *kind, *way == backward));
     assert_eq!(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lasthop_sim::Cut;
-use lasthop_sim::world::{Change, Way};
+use lasthop_sim::world::{Change, LinkDirection};
 
 use super::{error, read};
 use crate::file::{FurtherFiles, Overrides, Settings};
@@ -42,7 +42,7 @@ fn a_link_cuts_connections_from_the_start_or_from_a_time_on_and_each_reset_is_on
     // A row without loss has resets too: they are no loss.
     let planned = scenario.planned_changes(&links, true);
     let planned: Vec<_> = planned.iter().map(|of| (of.at.as_millis(), of.way, of.change.clone())).collect();
-    let cut = |at, cut| (at, Way::Both, Change::Cut(cut));
+    let cut = |at, cut| (at, LinkDirection::Both, Change::Cut(cut));
     let expected = [
         cut(2000, Cut::Standing),
         cut(4000, Cut::Standing),

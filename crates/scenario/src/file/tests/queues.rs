@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::Probability;
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig, Thresholds};
-use lasthop_sim::world::{Change, Way};
+use lasthop_sim::world::{Change, LinkDirection};
 use lasthop_sim::{Direction, Discipline, QueueConfig, QueueLimit};
 
 use super::{GOOD, check, read};
@@ -134,7 +134,9 @@ fn settings_of_a_discipline_change_while_the_link_is_in_use() {
     let value = "{ discipline = \"codel\", target = \"15 ms\" }";
     let before = settings.set(&[("wire.forward.queue", value)], FurtherFiles::None).expect("a good value");
     let changes = before.changes_of_links(settings.scenario());
-    let [(0, Way::Forward, Change::Queue(queue))] = changes.as_slice() else { panic!("{changes:?}") };
+    let [(0, LinkDirection::Forward, Change::Queue(queue))] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
     let codel = CoDelConfig { target: Duration::from_millis(15), ..CoDelConfig::default() };
     assert_eq!(queue.discipline, Discipline::CoDel(codel));
     settings.set(&[("wire.forward.queue.target", "20 ms")], FurtherFiles::None).expect("a key of its table");

@@ -1,6 +1,6 @@
 //! Links that impair a part of the traffic.
 
-use lasthop_sim::world::{Change, Way};
+use lasthop_sim::world::{Change, LinkDirection};
 
 use super::{error, read};
 
@@ -32,7 +32,7 @@ set = { "links.hop.loss" = "100%" }
     let [planned] = planned.as_slice() else { panic!("{planned:?}") };
     assert_eq!(
         (planned.way, &planned.change),
-        (Way::Both, &Change::Selection(change.model.selection.clone()))
+        (LinkDirection::Both, &Change::Selection(change.model.selection.clone()))
     );
 
     let for_a_time = text.replace("at = \"2 s\"", "at = \"2 s for 1 s\"");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lasthop_packet::Probability;
-use lasthop_sim::world::{Change, Way};
+use lasthop_sim::world::{Change, LinkDirection};
 use lasthop_sim::{Delay, Distribution, Loss, NodeKind, Order};
 
 use super::{GOOD, check, error, read};
@@ -26,9 +26,9 @@ fn what_is_set_becomes_changes_of_links() {
         .expect("good values");
     let changes = before.changes_of_links(settings.scenario());
     let [
-        (1, Way::Forward, Change::Capacity(_)),
-        (1, Way::Forward, Change::Loss(loss)),
-        (1, Way::Backward, Change::Capacity(_)),
+        (1, LinkDirection::Forward, Change::Capacity(_)),
+        (1, LinkDirection::Forward, Change::Loss(loss)),
+        (1, LinkDirection::Backward, Change::Capacity(_)),
     ] = changes.as_slice()
     else {
         panic!("{changes:?}")
@@ -39,8 +39,10 @@ fn what_is_set_becomes_changes_of_links() {
         .set(&[("wire.delay", "\"7 ms\""), ("wire.jitter", "1 ms")], FurtherFiles::None)
         .expect("good values");
     let changes = before.changes_of_links(settings.scenario());
-    let [(0, Way::Forward, Change::Delay(forward)), (0, Way::Backward, Change::Delay(backward))] =
-        changes.as_slice()
+    let [
+        (0, LinkDirection::Forward, Change::Delay(forward)),
+        (0, LinkDirection::Backward, Change::Delay(backward)),
+    ] = changes.as_slice()
     else {
         panic!("{changes:?}")
     };
