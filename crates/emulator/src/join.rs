@@ -36,7 +36,7 @@ pub(super) fn join(
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
     }
-    let mut ways = [Way::new(client, service), Way::new(service, client)];
+    let mut ways = [Direction::new(client, service), Direction::new(service, client)];
     let carried = loop {
         match ways.iter_mut().try_for_each(|way| way.carry(progress)) {
             Ok(()) if ways.iter().all(|way| way.is_closed) => return Ok(Outcome::Over),
@@ -68,7 +68,7 @@ pub(super) fn reset_at_close(stream: &TcpStream) {
 }
 
 /// One direction.
-struct Way<'s> {
+struct Direction<'s> {
     from: &'s TcpStream,
     to: &'s TcpStream,
     buffer: Vec<u8>,
@@ -80,7 +80,7 @@ struct Way<'s> {
     is_closed: bool,
 }
 
-impl<'s> Way<'s> {
+impl<'s> Direction<'s> {
     fn new(from: &'s TcpStream, to: &'s TcpStream) -> Self {
         Self { from, to, buffer: vec![0; BUFFER], unsent: 0..0, is_over: false, is_closed: false }
     }
@@ -128,8 +128,8 @@ fn now(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
 }
 
 /// Waits until octets can be copied. Returns whether to end.
-fn wait([up, down]: &[Way<'_>; 2], cut: &OwnedFd) -> io::Result<bool> {
-    let events = |way_in: &Way<'_>, way_out: &Way<'_>| {
+fn wait([up, down]: &[Direction<'_>; 2], cut: &OwnedFd) -> io::Result<bool> {
+    let events = |way_in: &Direction<'_>, way_out: &Direction<'_>| {
         let read = if way_in.can_read() { PollFlags::IN } else { PollFlags::empty() };
         let write = if way_out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
         read | write

@@ -24,7 +24,7 @@ mod hosts;
 mod seated;
 
 use allocation_counter::measure;
-use exchange::{Exchange, Way};
+use exchange::{Direction, Exchange};
 
 /// Turns of each connection before the count starts; fewer with very many connections.
 const WARM_UP: u32 = 30;
@@ -37,7 +37,7 @@ fn main() {
         panic!("usage: agents SCHEME SETTINGS down|up LOST FLOWS work|state TURNS");
     };
     let number = |text: &String| text.parse::<u32>().unwrap_or_else(|error| panic!("{text}: {error}"));
-    let way = if way == "up" { Way::Up } else { Way::Down };
+    let way = if way == "up" { Direction::Up } else { Direction::Down };
     let (lost, flows, turns) = (number(lost), number(flows), number(turns));
     let rounds = WARM_UP.min(ENOUGH / flows).max(1);
     let under_way = |has_octets| {

@@ -45,7 +45,7 @@ fn watched() -> impl Iterator<Item = &'static &'static Scheme> {
 #[test]
 fn a_download_of_a_million_segments_allocates_nothing() {
     for scheme in watched() {
-        check(scheme, "", Role::Edge, Way::Down, 300, MILLION);
+        check(scheme, "", Role::Edge, Direction::Down, 300, MILLION);
     }
 }
 
@@ -56,7 +56,7 @@ fn no_preset_allocates_at_any_place() {
     for scheme in watched() {
         for preset in presets(scheme) {
             for role in [Role::Edge, Role::Relay] {
-                for way in [Way::Down, Way::Up] {
+                for way in [Direction::Down, Direction::Up] {
                     for window in [60, 300] {
                         check(scheme, &preset, role, way, window, FEWER);
                     }
@@ -74,7 +74,7 @@ fn presets(scheme: &Scheme) -> Vec<String> {
     std::iter::once(String::new()).chain(named).collect()
 }
 
-fn check(scheme: &Scheme, settings: &str, role: Role, way: Way, window: u32, segments: u32) {
+fn check(scheme: &Scheme, settings: &str, role: Role, way: Direction, window: u32, segments: u32) {
     let what = format!("{} {{{settings}}} at {}, {way:?}, {window} segments", scheme.name, role.name());
     let placement = scheme.configure(toml::from_str(settings).expect("a table")).expect("its own preset");
     let mut path = Path::new(placement.as_ref(), role, way, window);
@@ -85,7 +85,7 @@ fn check(scheme: &Scheme, settings: &str, role: Role, way: Way, window: u32, seg
 
 /// The direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Down,
     Up,
 }
@@ -94,7 +94,7 @@ enum Way {
 struct Path {
     near: SeatedAgent,
     far: SeatedAgent,
-    way: Way,
+    way: Direction,
     now: Instant,
     tick: u64,
     /// Downstream and upstream, each with the tick of its arrival.
@@ -123,7 +123,7 @@ struct Sender {
 const START: Seq = Seq(1001);
 
 impl Path {
-    fn new(placement: &dyn Placement, role: Role, way: Way, window: u32) -> Self {
+    fn new(placement: &dyn Placement, role: Role, way: Direction, window: u32) -> Self {
         let phone = SERVER.destination.0;
         let neighbour = (role != Role::Edge).then_some(phone);
         let near = Seat { role, address: ACCESS_POINT };
@@ -156,11 +156,11 @@ impl Path {
             };
             Tcp { seq: Seq(1000), ack: START, flags, options, ..Tcp::default() }
         };
-        self.originate(Way::Down, syn(TcpFlags::SYN), 0);
+        self.originate(Direction::Down, syn(TcpFlags::SYN), 0);
         self.advance(100);
-        self.originate(Way::Up, syn(TcpFlags::SYN.with(TcpFlags::ACK)), 0);
+        self.originate(Direction::Up, syn(TcpFlags::SYN.with(TcpFlags::ACK)), 0);
         self.advance(100);
-        self.originate(Way::Down, self.header(START), 0);
+        self.originate(Direction::Down, self.header(START), 0);
         self.advance(100);
     }
 
@@ -183,24 +183,24 @@ impl Path {
             self.tick += 1;
             self.now += TICK;
             self.on_deadlines();
-            for way in [Way::Down, Way::Up] {
+            for way in [Direction::Down, Direction::Up] {
                 if let Some(packet) = due(&mut self.air[way as usize], self.tick) {
                     self.cross(way, packet);
                 }
             }
             while let Some(packet) = due(&mut self.to_server, self.tick) {
-                self.deliver(Way::Up, &packet);
+                self.deliver(Direction::Up, &packet);
             }
         }
     }
 
     /// A host sends.
-    fn originate(&mut self, way: Way, mut tcp: Tcp, len: u32) {
-        let key = if way == Way::Down { SERVER } else { SERVER.reversed() };
+    fn originate(&mut self, way: Direction, mut tcp: Tcp, len: u32) {
+        let key = if way == Direction::Down { SERVER } else { SERVER.reversed() };
         (tcp.source_port, tcp.destination_port) = (key.source.1, key.destination.1);
         let payload = Payload::Stream { stream: 1, offset: u64::from(tcp.seq.0), len };
         let packet = Packet::tcp_segment(Ip::new(key.source.0, key.destination.0), tcp, payload);
-        self.pass(if way == Way::Down { End::Near } else { End::Far }, Side::Core, packet);
+        self.pass(if way == Direction::Down { End::Near } else { End::Far }, Side::Core, packet);
     }
 
     /// Passes a packet from a side to an agent.
@@ -215,8 +215,8 @@ impl Path {
     }
 
     /// A packet has crossed the air.
-    fn cross(&mut self, way: Way, packet: Packet) {
-        let (from, to) = if way == Way::Down { (End::Near, End::Far) } else { (End::Far, End::Near) };
+    fn cross(&mut self, way: Direction, packet: Packet) {
+        let (from, to) = if way == Direction::Down { (End::Near, End::Far) } else { (End::Far, End::Near) };
         let now = self.now;
         let event = LinkEvent::Frame {
             packet: &packet,
@@ -263,12 +263,12 @@ impl Path {
                 queue.push_back((after.max(self.tick + AIR), packet));
             }
             (End::Near, Side::Core) => self.to_server.push_back((self.tick + WIRE, packet)),
-            (End::Far, Side::Core) => self.deliver(Way::Down, &packet),
+            (End::Far, Side::Core) => self.deliver(Direction::Down, &packet),
         }
     }
 
     /// A packet reaches a host. The receiver acknowledges every second segment.
-    fn deliver(&mut self, way: Way, packet: &Packet) {
+    fn deliver(&mut self, way: Direction, packet: &Packet) {
         let tcp = packet.tcp().expect("nobody sends anything else");
         if tcp.flags.has(TcpFlags::SYN) {
             return;
@@ -281,7 +281,7 @@ impl Path {
             self.unacknowledged += 1;
             if self.unacknowledged == 2 {
                 self.unacknowledged = 0;
-                let back = if way == Way::Down { Way::Up } else { Way::Down };
+                let back = if way == Direction::Down { Direction::Up } else { Direction::Down };
                 self.originate(back, self.header(self.expected), 0);
             }
         }

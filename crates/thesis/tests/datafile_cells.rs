@@ -14,7 +14,7 @@ use lasthop_wifi::{Propagation, Scheduler};
 
 /// Which way a host's connection goes.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum Direction {
     Down,
     Up,
 }
@@ -22,7 +22,7 @@ enum Way {
 /// A cell: a base station, a host at each wireless link, and for each a host on a wire of its own.
 #[derive(Clone)]
 struct Cell {
-    hosts: Vec<Way>,
+    hosts: Vec<Direction>,
     packets: u32,
     window: u32,
     bandwidth: u64,
@@ -34,7 +34,7 @@ struct Cell {
 }
 
 impl Cell {
-    fn of(hosts: &[Way]) -> Self {
+    fn of(hosts: &[Direction]) -> Self {
         Self {
             hosts: hosts.to_vec(),
             packets: 1_000_000,
@@ -62,11 +62,11 @@ impl Cell {
                 )
             };
             let (at_wire, on_air) = match way {
-                Way::Down => (
+                Direction::Down => (
                     format!("wired_source_node {{\n{}}}\n", source(wired, wireless)),
                     format!("wireless_sink_node {{\nnode_id = {wireless}\n}}\n"),
                 ),
-                Way::Up => (
+                Direction::Up => (
                     format!("wired_sink_node {{\nnode_id = {wired}\n}}\n"),
                     format!("wireless_source_node {{\n{}}}\n", source(wireless, wired)),
                 ),
@@ -114,8 +114,8 @@ fn file(run: &Run, name: &str) -> String {
 /// Kinds of events that two runs have in common only if they are the same.
 const KINDS: &str = "corrupted,given-up,retransmitted,timeout,fast-retransmit,icmp,transmitted,received";
 
-const DOWN: Way = Way::Down;
-const UP: Way = Way::Up;
+const DOWN: Direction = Direction::Down;
+const UP: Direction = Direction::Up;
 
 #[test]
 fn shared_links_are_a_cell_with_the_thesiss_parameters() {

@@ -22,7 +22,7 @@ const FRAME_BUFFER: usize = lasthop_packet::buffer::SIZES[1];
 
 /// The direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     Down,
     Up,
 }
@@ -31,7 +31,7 @@ pub enum Way {
 pub struct Exchange {
     near: Seated,
     far: Seated,
-    way: Way,
+    way: Direction,
     lost: u32,
     connections: Vec<Connection>,
     now: Instant,
@@ -46,13 +46,20 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(scheme: &str, settings: &str, way: Way, lost: u32, flows: u32, has_octets: bool) -> Self {
+    pub fn new(
+        scheme: &str,
+        settings: &str,
+        way: Direction,
+        lost: u32,
+        flows: u32,
+        has_octets: bool,
+    ) -> Self {
         let scheme = catalogue::find(scheme).unwrap_or_else(|error| panic!("{error}"));
         let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
         let placement = scheme.configure(settings).unwrap_or_else(|error| panic!("{error}"));
         let near = placement.agent(Seat { role: Role::Edge, address: ACCESS_POINT });
         let far = placement.agent(Seat { role: Role::MobileHost, address: mobile_host(0) });
-        let far = far.filter(|_| way == Way::Down);
+        let far = far.filter(|_| way == Direction::Down);
         let mut near = Seated::new(near, None, flows);
         near.outbox.packets.reserve(64);
         assert!((LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS).contains(near.needs()));
@@ -169,7 +176,7 @@ impl Exchange {
     }
 
     fn send(&mut self, flow: u32, from: u32) {
-        let side = if self.way == Way::Down { Side::Core } else { Side::Radio };
+        let side = if self.way == Direction::Down { Side::Core } else { Side::Radio };
         let mut tcp = header(side, self.now);
         tcp.seq = START + from;
         let payload = if self.has_octets {
@@ -178,7 +185,7 @@ impl Exchange {
             Payload::Stream { stream: 1, offset: from.into(), len: MSS }
         };
         let packet = packet(flow, side, tcp, payload);
-        if self.way == Way::Down || !self.is_lost_now(&packet) {
+        if self.way == Direction::Down || !self.is_lost_now(&packet) {
             self.originate(side, packet);
         }
     }
@@ -224,7 +231,7 @@ impl Exchange {
         if is_data {
             self.arriving.push_back((self.now + ECHO, packet));
         } else if packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN)) {
-            if self.way == Way::Up || to == Side::Core {
+            if self.way == Direction::Up || to == Side::Core {
                 self.connections[flow_of(&packet) as usize].on_ack(&packet);
             }
         } else if to == Side::Radio {
@@ -264,8 +271,8 @@ impl Exchange {
     /// Data reaches the other host.
     fn deliver(&mut self, packet: Packet) {
         match self.way {
-            Way::Down => self.pass_far(Side::Radio, packet),
-            Way::Up => self.receive(&packet),
+            Direction::Down => self.pass_far(Side::Radio, packet),
+            Direction::Up => self.receive(&packet),
         }
         self.send_near();
     }
@@ -296,7 +303,7 @@ impl Exchange {
     }
 
     fn receive(&mut self, packet: &Packet) {
-        let side = if self.way == Way::Down { Side::Radio } else { Side::Core };
+        let side = if self.way == Direction::Down { Side::Radio } else { Side::Core };
         if let Some(ack) = self.connections[flow_of(packet) as usize].receive(packet, side, self.now) {
             self.originate(side, ack);
         }

@@ -7,7 +7,7 @@ use super::bench::{Bench, Step, fixed, mobile};
 use crate::edits::But as _;
 
 /// An end that sends to the other one on the other side.
-struct Way {
+struct Transfer {
     from: Side,
     /// Segments of the sender, and of the other end: number, octets, and acknowledgment number.
     sends: fn(u32, u32, u32) -> Packet,
@@ -17,12 +17,12 @@ struct Way {
     others: u32,
 }
 
-const WAYS: [Way; 2] = [
-    Way { from: Side::Core, sends: fixed, answers: mobile, first: 1001, others: 5001 },
-    Way { from: Side::Radio, sends: mobile, answers: fixed, first: 5001, others: 1001 },
+const TRANSFERS: [Transfer; 2] = [
+    Transfer { from: Side::Core, sends: fixed, answers: mobile, first: 1001, others: 5001 },
+    Transfer { from: Side::Radio, sends: mobile, answers: fixed, first: 5001, others: 1001 },
 ];
 
-impl Way {
+impl Transfer {
     /// The sender sends octets.
     fn send(&self, bench: &mut Bench, at: u32, len: u32) -> Step {
         give(bench, &(self.sends)(self.first + at, len, self.others), self.from)
@@ -54,7 +54,7 @@ fn give(bench: &mut Bench, packet: &Packet, from: Side) -> Step {
 
 #[test]
 fn data_to_a_live_end_is_acknowledged_in_its_name() {
-    for way in WAYS {
+    for way in TRANSFERS {
         let mut bench = Bench::split();
         assert_eq!(way.send_and_wait(&mut bench, 0, 100), [way.ack(100)]);
     }
@@ -63,7 +63,7 @@ fn data_to_a_live_end_is_acknowledged_in_its_name() {
 /// The user time-out of the sender runs for all data that it has sent since.
 #[test]
 fn data_to_a_silent_end_is_acknowledged_once_it_answers() {
-    for way in WAYS {
+    for way in TRANSFERS {
         let mut bench = Bench::split();
         bench.wait(5000);
         let sent = way.send(&mut bench, 0, 100);
@@ -77,7 +77,7 @@ fn data_to_a_silent_end_is_acknowledged_once_it_answers() {
 
 #[test]
 fn copies_of_unacknowledged_data_are_not_answered() {
-    for way in WAYS {
+    for way in TRANSFERS {
         let mut bench = Bench::split();
         bench.wait(5000);
         for _ in 0..10 {
@@ -90,7 +90,7 @@ fn copies_of_unacknowledged_data_are_not_answered() {
 /// With data in flight, too: silence begins a little more than a second after the last answer.
 #[test]
 fn data_to_an_end_that_disappears_is_no_longer_acknowledged() {
-    for way in WAYS {
+    for way in TRANSFERS {
         let mut bench = Bench::split();
         let mut last = 0;
         for step in 0..40 {
@@ -107,7 +107,7 @@ fn data_to_an_end_that_disappears_is_no_longer_acknowledged() {
 /// All of its data is acknowledged, and it probes the other end.
 #[test]
 fn a_keepalive_is_answered_when_the_probed_end_has_answered() {
-    for way in WAYS {
+    for way in TRANSFERS {
         let mut bench = Bench::split();
         assert_eq!(way.send_and_wait(&mut bench, 0, 100), [way.ack(100)]);
         bench.wait(5000);
@@ -124,7 +124,7 @@ fn a_keepalive_is_answered_when_the_probed_end_has_answered() {
 /// Its window is closed, its host is alive, and window probes have backed off.
 #[test]
 fn an_end_with_a_closed_window_is_probed_at_once() {
-    for way in WAYS {
+    for way in TRANSFERS {
         let mut bench = Bench::split();
         let closed = (way.answers)(way.others, 0, way.first).but(|tcp| tcp.window = 0);
         give(&mut bench, &closed, way.from.opposite());
@@ -145,7 +145,7 @@ fn an_end_with_a_closed_window_is_probed_at_once() {
 /// Outages of a hop that end within a second do not concern the sender.
 #[test]
 fn a_short_outage_is_invisible() {
-    let way = &WAYS[0];
+    let way = &TRANSFERS[0];
     let mut bench = Bench::split();
     assert_eq!(way.send_and_wait(&mut bench, 0, 100), [way.ack(100)]);
     assert_eq!(way.send_and_wait(&mut bench, 100, 100), [way.ack(200)]);
@@ -154,7 +154,7 @@ fn a_short_outage_is_invisible() {
 /// Duplicate ACKs do not acknowledge anything in the other end's name.
 #[test]
 fn a_loss_triggers_duplicate_acks_at_once() {
-    for way in WAYS {
+    for way in TRANSFERS {
         let mut bench = Bench::split();
         bench.wait(5000);
         for at in [100, 200, 300] {
