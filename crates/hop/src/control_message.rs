@@ -63,7 +63,7 @@ impl ControlMessage {
     }
 
     /// Sends the message to the sender of a TCP segment with data. Other packets cause no message.
-    pub fn tell_of(self, segment: &Packet, reporter: IpAddr, cx: &mut Context<'_>) {
+    pub fn send_about(self, segment: &Packet, reporter: IpAddr, cx: &mut Context<'_>) {
         let Some(tcp) = segment.tcp().filter(|_| !segment.payload().is_empty()) else { return };
         if let Some(message) = self.about(segment, reporter) {
             cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which(self.name()));

@@ -64,7 +64,7 @@ impl Agent for BadStateNotifier {
         let has_data = packet.tcp().is_some() && !packet.payload().is_empty();
         let Some(connection) = packet.flow_key().filter(|_| has_data) else { return };
         if self.is_due(connection, cx) {
-            ControlMessage::BadState.tell_of(packet, self.address, cx);
+            ControlMessage::BadState.send_about(packet, self.address, cx);
         }
     }
 

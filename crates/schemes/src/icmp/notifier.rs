@@ -40,7 +40,7 @@ impl Agent for Notifier {
             Fate::GivenUp if self.reports_given_up => Message::Retransmit,
             Fate::GivenUp | Fate::Delivered => return,
         };
-        message.tell_of(packet, self.address, cx);
+        message.send_about(packet, self.address, cx);
     }
 
     fn needs(&self) -> LinkSenses {
