@@ -58,7 +58,7 @@ impl Scale {
     /// Only SYNs of the handshake that the SYN with the number `opened_by` began count, and only
     /// until it was answered: later copies and forgeries change nothing. Returns whether the SYN
     /// counts.
-    pub fn note(&mut self, syn: &Packet, other: Self, opened_by: Option<Seq>) -> bool {
+    pub fn record(&mut self, syn: &Packet, other: Self, opened_by: Option<Seq>) -> bool {
         let is_of_handshake = match opening(syn) {
             Some(seq) => opened_by == Some(seq),
             None => answers(syn, opened_by),

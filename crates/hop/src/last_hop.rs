@@ -197,7 +197,7 @@ impl LastHop {
     }
 
     /// Records the size of a segment that will pass, in octets.
-    pub fn note_segment(&mut self, octets: u32, targets: &Targets) {
+    pub fn record_segment(&mut self, octets: u32, targets: &Targets) {
         self.segment = self.segment.max(octets);
         self.window.set_floor(targets.min_window.max(2), self.segment);
     }
@@ -226,7 +226,7 @@ impl LastHop {
     }
 
     /// Records a segment from the host with this much data, in octets.
-    pub fn note_data_back(&mut self, octets: usize, now: Instant) {
+    pub fn record_data_back(&mut self, octets: usize, now: Instant) {
         self.sent_back.on_data(octets, now);
     }
 

@@ -83,7 +83,7 @@ mod tests {
     /// A hop whose rounds take 10 ms.
     fn hop() -> LastHop {
         let (targets, mut hop) = (Targets::default(), LastHop::new(Instant::ZERO));
-        hop.note_segment(1000, &targets);
+        hop.record_segment(1000, &targets);
         for millis in 1..40 {
             let now = Instant::ZERO.after_nanos((10 + millis) * MILLI);
             let sent = Some(Instant::ZERO.after_nanos(millis * MILLI));

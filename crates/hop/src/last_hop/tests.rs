@@ -57,7 +57,7 @@ impl Model {
     }
 
     fn of(mut hop: LastHop, targets: Targets) -> Self {
-        hop.note_segment(SEGMENT, &targets);
+        hop.record_segment(SEGMENT, &targets);
         let host = (IpAddr::from([10, 0, 0, 1]), 80);
         hop.turns.wait(FlowKey::tcp(host, host));
         Self {
@@ -255,7 +255,7 @@ fn an_imported_window_is_measured_again_and_the_minimum_window_holds() {
         let mut model = Model::new();
         let estimate = HopEstimate { window, segment: SEGMENT, rate: 2_500_000 };
         model.hop.resume_from(estimate, Instant::ZERO);
-        model.hop.note_segment(SEGMENT, &model.targets);
+        model.hop.record_segment(SEGMENT, &model.targets);
         model
     };
     for window in [0, 20_000, 62_500, 200_000] {
@@ -361,14 +361,14 @@ fn octets_that_late_acks_do_not_report_yet_do_not_count_as_on_the_hop() {
     let mut hop = LastHop::new(Instant::ZERO);
     let estimate = HopEstimate { window: 8 * segment, segment: SEGMENT, rate: 2_500_000 };
     hop.resume_from(estimate, Instant::ZERO);
-    hop.note_segment(SEGMENT, &targets);
+    hop.record_segment(SEGMENT, &targets);
     hop.in_flight = 1000 * segment;
     let mut number = 0;
     let mut room_after_ack = |late: u64, lost: u64, uploaded: usize| {
         number += 1;
         // Each round trip takes 2 s.
         let (sent, now) = (at(100_000 * number), at(100_000 * number + 2 * SECOND));
-        hop.note_data_back(uploaded, now);
+        hop.record_data_back(uploaded, now);
         let late = Duration::from_millis(late);
         hop.on_progress(Progress { delivered: segment, lost, sent: Some(sent), late }, host, now, &targets);
         hop.room_to_pass(&Trust::default())

@@ -89,7 +89,7 @@ impl Splits {
                 && !is_downloading
                 && let Some(hop) = self.windows.of_mut(key)
             {
-                hop.note_data_back(packet.payload().len(), cx.now());
+                hop.record_data_back(packet.payload().len(), cx.now());
             }
         }
         self.work_at(slot, cx);

@@ -106,7 +106,7 @@ impl Pair {
     ) -> bool {
         if hop.is_shared() {
             // No packet leaves before the window has room for a segment.
-            hop.note_segment(self.radio.flight().mss, targets);
+            hop.record_segment(self.radio.flight().mss, targets);
         }
         if hop.is_shared() && !hop.has_room() {
             left.octets = 0;
@@ -124,7 +124,7 @@ impl Pair {
             if let Some(notifier) = notifier.as_deref_mut() {
                 notifier.pass(&mut packet, Side::Core, cx);
             }
-            hop.note_segment(packet.segment_payload(), targets);
+            hop.record_segment(packet.segment_payload(), targets);
             left.take(packet.payload().len() as u64);
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);

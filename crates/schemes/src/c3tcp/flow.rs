@@ -23,11 +23,11 @@ pub(super) struct Flow {
 
 impl Flow {
     pub(super) fn on_syn_from_core(&mut self, syn: &Packet) {
-        self.core_scale.note(syn, self.radio_scale, self.opening);
+        self.core_scale.record(syn, self.radio_scale, self.opening);
     }
 
     pub(super) fn on_syn_from_radio(&mut self, syn: &Packet) {
-        self.radio_scale.note(syn, self.core_scale, self.opening);
+        self.radio_scale.record(syn, self.core_scale, self.opening);
     }
 
     /// The window scale of the host on the radio side, once both SYNs were seen.

@@ -80,7 +80,7 @@ impl LleFlow {
             Side::Core => (&mut self.core_scale, self.radio_scale),
             Side::Radio => (&mut self.radio_scale, self.core_scale),
         };
-        if scale.note(syn, other, self.opening) {
+        if scale.record(syn, other, self.opening) {
             self.permit_sack[from as usize] = permits_sack(syn);
         }
     }

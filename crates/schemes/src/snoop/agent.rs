@@ -116,7 +116,7 @@ impl<R: Recovery> Snoop<R> {
             && !packet.payload().is_empty()
             && let Some(hop) = self.hops.find(key.destination.0).and_then(|at| self.hops.get_mut(at))
         {
-            hop.note_data_back(packet.payload().len(), cx.now());
+            hop.record_data_back(packet.payload().len(), cx.now());
         }
         if let Some(uplink) = &mut self.uplink {
             uplink.leave_room(self.octets + self.other_octets - uplink.octets());

@@ -95,7 +95,7 @@ impl<R: Recovery> Snoop<R> {
         }
         let hop = self.flows.get(slot).and_then(|flow| flow.hop);
         if let Some(hop) = hop.and_then(|at| self.hops.get_mut(at)) {
-            hop.note_segment(packet.segment_payload(), &self.targets);
+            hop.record_segment(packet.segment_payload(), &self.targets);
         }
         self.on_transmit(packet, slot, cx);
     }

@@ -45,7 +45,7 @@ impl<R: Recovery> Snoop<R> {
         let is_late = tcp.seq.before(flow.arrived);
         let is_alone = flow.receiver != Receiver::Answers || !flow.recovery.has_seen_sack();
         let overtakes = (is_late && is_alone) || flow.receiver == Receiver::GivenUp;
-        hop.note_segment(segment, &self.targets);
+        hop.record_segment(segment, &self.targets);
         let end = tcp.seq + packet.segment_len();
         if is_late {
             flow.waiting.on_sent_again(tcp.seq, end, flow.arrived, cx.now());
