@@ -8,6 +8,7 @@
 
 mod control_law;
 mod drain;
+mod loss_free_run;
 mod losses;
 mod pace;
 mod progress;
@@ -15,7 +16,6 @@ mod round;
 mod sent_back;
 mod shared;
 mod targets;
-mod trust;
 mod turns;
 mod way_back;
 mod window;
@@ -32,6 +32,7 @@ use lasthop_packet::{Instant, LARGEST_WINDOW as LARGEST_WINDOW_OF_TCP};
 use serde::{Deserialize, Serialize};
 
 use control_law::ControlLaw;
+pub use loss_free_run::LossFreeRun;
 use losses::Losses;
 pub use pace::Pace;
 pub use progress::Progress;
@@ -39,7 +40,6 @@ use round::Round;
 use sent_back::SentBack;
 use shared::SharedWindow;
 pub use targets::Targets;
-pub use trust::Trust;
 pub use turns::Turns;
 pub use way_back::{TIMESTAMP_RATES, WayBack};
 use window::{LARGEST_WINDOW, Window};
@@ -75,7 +75,7 @@ pub struct LastHop {
     rate: u64,
     /// The queue in the last round; `None` before the first round.
     queue: Option<Queue>,
-    trust: Trust,
+    loss_free_run: LossFreeRun,
     losses: Losses,
     /// The last ACK that timed a round trip waited on the way back for longer than everything else
     /// took.
@@ -123,7 +123,7 @@ impl LastHop {
             segment: 0,
             rate: 0,
             queue: None,
-            trust: Trust::default(),
+            loss_free_run: LossFreeRun::default(),
             losses: Losses::default(),
             acks_wait: false,
             sent_back: SentBack::default(),
@@ -220,9 +220,9 @@ impl LastHop {
     /// Whether an agent only has to observe the hop. Either the hop has delivered a long run without
     /// loss, or it has never lost anything and `all` hops together have delivered such a run; and
     /// it has shown no queue, or is too fast for a long one.
-    pub fn is_only_watched(&self, all: &Trust) -> bool {
-        let is_trusted = self.trust.is_unbroken() && all.is_earned();
-        (is_trusted || self.trust.is_earned()) && (self.window.is_new() || self.rate >= FAST)
+    pub fn is_only_watched(&self, all: &LossFreeRun) -> bool {
+        let is_loss_free = self.loss_free_run.has_lost_nothing() && all.is_complete();
+        (is_loss_free || self.loss_free_run.is_complete()) && (self.window.is_new() || self.rate >= FAST)
     }
 
     /// Records a segment from the host with this much data, in octets.
@@ -234,8 +234,8 @@ impl LastHop {
     /// are no retransmissions that queueing ACKs would delay, and the queue of the ACKs delays no
     /// data. ACKs queued after an upload's data are late, however little is on the hop.
     fn bears_late_acks(&self) -> bool {
-        let loses_nothing = self.trust.is_unbroken() || self.trust.is_earned();
-        !self.window.is_shared() && (loses_nothing || self.has_upload())
+        let is_without_losses = self.loss_free_run.has_lost_nothing() || self.loss_free_run.is_complete();
+        !self.window.is_shared() && (is_without_losses || self.has_upload())
     }
 
     /// Whether the host sends mostly data, after which its ACKs have to queue.
@@ -292,7 +292,7 @@ impl LastHop {
     /// Octets that may be sent now by an agent in the path of a sender that has a window of its
     /// own. There is no limit where the agent only observes, or where ACKs come so late that most
     /// of the octets counted as in flight have left the hop.
-    pub fn room_to_pass(&self, all: &Trust) -> u64 {
+    pub fn room_to_pass(&self, all: &LossFreeRun) -> u64 {
         let is_without_limit = self.is_only_watched(all) || (self.acks_wait && self.bears_late_acks());
         if is_without_limit { LARGEST_WINDOW_OF_TCP.into() } else { self.room() }
     }
@@ -351,7 +351,7 @@ impl LastHop {
     pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, targets: &Targets) {
         self.sent_back.on_ack(now);
         self.losses.on_progress(&progress, self.segment);
-        self.trust.on_progress(&progress, self.segment);
+        self.loss_free_run.on_progress(&progress, self.segment);
         let is_limited = self.is_limited(&progress);
         self.round.on_progress(&progress, self.in_flight, is_limited, now);
         self.window.on_progress(&progress);

@@ -371,7 +371,7 @@ fn octets_that_late_acks_do_not_report_yet_do_not_count_as_on_the_hop() {
         hop.record_data_back(uploaded, now);
         let late = Duration::from_millis(late);
         hop.on_progress(Progress { delivered: segment, lost, sent: Some(sent), late }, host, now, &targets);
-        hop.room_to_pass(&Trust::default())
+        hop.room_to_pass(&LossFreeRun::default())
     };
     assert_eq!([0, 100, 900].map(|late| room_after_ack(late, 0, 0)), [0; 3]);
     assert!(room_after_ack(1900, 0, 0) > 1_000_000);

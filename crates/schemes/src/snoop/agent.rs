@@ -4,7 +4,7 @@ use lasthop_agent::{
     Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Scope, Side, Slot,
     Transfer, Verdict,
 };
-use lasthop_hop::last_hop::{Hops, LastHop, Targets, Trust};
+use lasthop_hop::last_hop::{Hops, LastHop, LossFreeRun, Targets};
 use lasthop_packet::{FlowKey, Packet, PacketTooBig, TcpFlags};
 
 use super::flow::{Recovery, SnoopFlow};
@@ -23,7 +23,7 @@ pub struct Snoop<R> {
     /// The hops of connections with a local window, one for each mobile host.
     pub(super) hops: Hops,
     /// The loss record of all hops together.
-    pub(super) trust: Trust,
+    pub(super) loss_free_run: LossFreeRun,
     /// Octets of memory of all flows, without their table.
     pub(super) octets: usize,
     /// Octets of other memory: tables, packets that wait for hops, and memory that another owner
@@ -44,13 +44,13 @@ impl<R: Recovery> Snoop<R> {
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
         let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
-        let (targets, hops, trust) = (settings.targets(), Hops::new(), Trust::default());
+        let (targets, hops, loss_free_run) = (settings.targets(), Hops::new(), LossFreeRun::default());
         Self {
             settings,
             targets,
             flows,
             hops,
-            trust,
+            loss_free_run,
             octets: 0,
             other_octets: 0,
             tables: 0,

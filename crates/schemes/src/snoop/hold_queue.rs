@@ -58,7 +58,7 @@ impl<R: Recovery> Snoop<R> {
             return Verdict::Forward;
         }
         let may_go = || {
-            u64::from(octets) <= hop.room_to_pass(&self.trust)
+            u64::from(octets) <= hop.room_to_pass(&self.loss_free_run)
                 && (hop.turns.is_empty() || u64::from(octets) <= flow.pace.allowance(flow.in_flight(), hop))
                 || u64::from(octets) <= flow.reserved(hop, &self.targets)
         };
@@ -100,7 +100,7 @@ impl<R: Recovery> Snoop<R> {
         // them.
         let waits = flow.waiting.packets().len() > 1
             && hop.turns.len() == 1
-            && flow.waiting.portion(hop, &self.trust).is_none();
+            && flow.waiting.portion(hop, &self.loss_free_run).is_none();
         self.follow_line(slot);
         if is_signal_due {
             self.signal(slot, cx);
@@ -153,7 +153,7 @@ impl<R: Recovery> Snoop<R> {
                 continue;
             }
             passed_on = 0;
-            let Some(portion) = flow.waiting.portion(hop, &self.trust) else { return };
+            let Some(portion) = flow.waiting.portion(hop, &self.loss_free_run) else { return };
             let Some((packet, is_whole)) = flow.take_waiting(portion) else { return };
             self.held -= u64::from(is_whole);
             if flow.waiting.is_empty() {

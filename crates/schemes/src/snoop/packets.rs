@@ -108,7 +108,7 @@ impl<R: Recovery> Snoop<R> {
             hop.recount(was_in_flight, in_flight);
             flow.pace.on_progress(&progress, hop, cx.now());
             hop.on_progress(progress, host, cx.now(), &self.targets);
-            self.trust.on_progress(&progress, hop.segment());
+            self.loss_free_run.on_progress(&progress, hop.segment());
         }
         if progress.lost > 0 {
             self.leave_to_sender(slot, was_in_flight, cx);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_agent::PacketQueue;
-use lasthop_hop::last_hop::{LastHop, Trust};
+use lasthop_hop::last_hop::{LastHop, LossFreeRun};
 use lasthop_packet::{Instant, Packet, Seq, Sizes};
 
 use super::segmentation::take_front;
@@ -84,10 +84,10 @@ impl Waiting {
 
     /// How much of the first packet there is room for.
     #[inline]
-    pub fn portion(&self, hop: &LastHop, trust: &Trust) -> Option<Portion> {
+    pub fn portion(&self, hop: &LastHop, loss_free_run: &LossFreeRun) -> Option<Portion> {
         let next = self.packets.front()?;
         let all = next.payload().len() as u32;
-        let octets = hop.portion(all, next.segment_payload(), hop.room_to_pass(trust))?;
+        let octets = hop.portion(all, next.segment_payload(), hop.room_to_pass(loss_free_run))?;
         Some(Portion { octets, is_whole: octets >= all })
     }
 

@@ -15,9 +15,9 @@ const FIRST_RUN: u64 = 1000;
 /// Maximum length of a required run, in segments.
 const LONGEST_RUN: u64 = 1 << 20;
 
-/// The record of a hop.
+/// The run of a hop without losses.
 #[derive(Clone, Copy, Debug)]
-pub struct Trust {
+pub struct LossFreeRun {
     /// Octets delivered since the latest loss.
     run: u64,
     /// Segments of the required run; the next field has the octets of the largest segment.
@@ -26,14 +26,14 @@ pub struct Trust {
     has_lost: bool,
 }
 
-impl Default for Trust {
-    /// The record of a new hop.
+impl Default for LossFreeRun {
+    /// The run of a new hop.
     fn default() -> Self {
         Self { run: 0, needed: FIRST_RUN, segment: 1, has_lost: false }
     }
 }
 
-impl Trust {
+impl LossFreeRun {
     /// Records what an ACK showed, with segments of this size.
     pub fn on_progress(&mut self, progress: &Progress, segment: u32) {
         self.segment = self.segment.max(segment);
@@ -46,19 +46,19 @@ impl Trust {
     /// Records a loss.
     fn on_loss(&mut self) {
         self.has_lost = true;
-        if self.is_earned() {
+        if self.is_complete() {
             self.needed = (2 * self.needed).min(LONGEST_RUN);
         }
         self.run = 0;
     }
 
     /// Whether nothing has ever been lost.
-    pub(super) const fn is_unbroken(&self) -> bool {
+    pub(super) const fn has_lost_nothing(&self) -> bool {
         !self.has_lost
     }
 
-    /// Whether the run is long enough.
-    pub(super) fn is_earned(&self) -> bool {
+    /// Whether the run has the required length.
+    pub(super) fn is_complete(&self) -> bool {
         self.run >= self.needed * u64::from(self.segment)
     }
 }
@@ -67,44 +67,44 @@ impl Trust {
 mod tests {
     use super::*;
 
-    impl Trust {
+    impl LossFreeRun {
         fn on_delivered(&mut self, delivered: u64) {
             self.on_progress(&Progress { delivered, ..Progress::default() }, 1448);
         }
     }
 
     #[test]
-    fn each_loss_after_trust_was_earned_doubles_the_required_run() {
-        let mut trust = Trust::default();
+    fn each_loss_after_a_complete_run_doubles_the_required_run() {
+        let mut loss_free_run = LossFreeRun::default();
         for run in [1000, 2000, 4000] {
-            assert!(!trust.is_earned());
-            trust.on_delivered(run * 1448 - 1);
-            assert!(!trust.is_earned());
-            trust.on_delivered(1);
-            assert!(trust.is_earned());
-            trust.on_loss();
+            assert!(!loss_free_run.is_complete());
+            loss_free_run.on_delivered(run * 1448 - 1);
+            assert!(!loss_free_run.is_complete());
+            loss_free_run.on_delivered(1);
+            assert!(loss_free_run.is_complete());
+            loss_free_run.on_loss();
         }
     }
 
     #[test]
-    fn a_loss_before_trust_was_earned_restarts_the_run() {
-        let mut trust = Trust::default();
-        trust.on_delivered(999 * 1448);
-        trust.on_loss();
-        trust.on_delivered(999 * 1448);
-        assert!(!trust.is_earned());
-        trust.on_delivered(1448);
-        assert!(trust.is_earned());
+    fn a_loss_during_a_run_restarts_it() {
+        let mut loss_free_run = LossFreeRun::default();
+        loss_free_run.on_delivered(999 * 1448);
+        loss_free_run.on_loss();
+        loss_free_run.on_delivered(999 * 1448);
+        assert!(!loss_free_run.is_complete());
+        loss_free_run.on_delivered(1448);
+        assert!(loss_free_run.is_complete());
     }
 
     #[test]
     fn the_required_run_is_bounded() {
-        let mut trust = Trust::default();
+        let mut loss_free_run = LossFreeRun::default();
         for _ in 0..100 {
-            trust.on_delivered(u64::MAX);
-            trust.on_loss();
+            loss_free_run.on_delivered(u64::MAX);
+            loss_free_run.on_loss();
         }
-        trust.on_delivered(LONGEST_RUN * 1448);
-        assert!(trust.is_earned());
+        loss_free_run.on_delivered(LONGEST_RUN * 1448);
+        assert!(loss_free_run.is_complete());
     }
 }
