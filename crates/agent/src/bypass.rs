@@ -55,7 +55,7 @@ impl Limits {
     /// Limits for an agent that lets all new data and new ACKs pass, and stores none of them: from
     /// `from` to the end of the sequence number space. `until` stays as in `last` until half of the
     /// distance is used up.
-    pub fn as_far_as_numbers_go(acknowledged: Seq, from: Seq, last: Option<Self>) -> Self {
+    pub fn unlimited(acknowledged: Seq, from: Seq, last: Option<Self>) -> Self {
         let is_enough = |until: &Seq| until.offset_from(from) > (LARGEST_WINDOW / 2).cast_signed();
         let until = last.map(|last| last.until).filter(is_enough).unwrap_or(from + LARGEST_WINDOW);
         Self { acknowledged, from, until, shown: Shown::Headers }
