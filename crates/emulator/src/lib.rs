@@ -11,7 +11,7 @@
 //! | [`client_side`], [`masquerade`], `tool`, [`command`] | a command in its own namespace on the client side of the hop |
 //! | `in_use` | the addresses that a hop must not use |
 //! | [`user`] | the user as whom the command runs |
-//! | [`names`], [`services`], `questions`, `relay`, `join` | this machine's names and services, for the command |
+//! | [`names`], [`services`], `dns_relay`, `relay`, `join` | this machine's names and services, for the command |
 //! | [`machine`], [`host_side`], [`redirect`], [`datagrams`] | the same for an emulator without root, in an empty network namespace |
 //! | [`supervisor`] | a process that clears up after an emulation that was killed |
 //! | `measurements` | the counters and times of the event loop |
@@ -29,6 +29,7 @@ pub mod control;
 pub mod datagrams;
 pub mod device;
 pub mod directory;
+mod dns_relay;
 mod end;
 pub mod fates;
 pub mod host_side;
@@ -40,7 +41,6 @@ mod measurements;
 pub mod names;
 pub mod open_files;
 mod pacer;
-mod questions;
 pub mod redirect;
 mod relay;
 pub mod running;

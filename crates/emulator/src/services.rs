@@ -15,8 +15,8 @@ use rustix::net::sockopt::ip_original_dst;
 use rustix::time::Timespec;
 
 use super::client_side::ClientSide;
+use super::dns_relay::DnsRelay;
 use super::machine::Machine;
-use super::questions::DnsRelay;
 use super::relay::{Relays, descriptors};
 use lasthop_linux::clock;
 
