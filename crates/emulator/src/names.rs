@@ -36,7 +36,7 @@ pub struct Names {
 impl Names {
     /// Creates the files for the client side of a hop. There, `host.lasthop` and `server` resolve
     /// to this machine.
-    pub fn behind(hop: &ClientSide, machine: &Machine) -> io::Result<Self> {
+    pub fn new(hop: &ClientSide, machine: &Machine) -> io::Result<Self> {
         let v4 = hop.gateway;
         let mut names = Self { files: Vec::new(), resolvers: Vec::new() };
         hop.directory.make()?;

@@ -264,8 +264,7 @@ fn run(
     let (hop, near_device, far_device) = ClientSide::new(directory, &machine)?;
     let mut supervisor =
         start_supervisor(&hop).context("cannot start the process that clears up after this one")?;
-    let names =
-        Names::behind(&hop, &machine).context("cannot write the names that resolve behind the hop")?;
+    let names = Names::new(&hop, &machine).context("cannot write the names that resolve behind the hop")?;
     let resolvers = names.resolvers().to_vec();
     let listeners = Wanted { resolvers, localhost: arguments.localhost, elsewhere: None };
     let mut reach = Reach::open(&hop, machine, listeners, &mut supervisor)?;
