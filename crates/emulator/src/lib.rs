@@ -58,7 +58,7 @@ pub use device::{Device, DeviceError};
 pub use end::End;
 pub use fates::FateOfFrame;
 pub use pacer::Options;
-pub use running::{Gone, Handle, Running};
+pub use running::{EmulationEnded, Handle, Running};
 pub use summary::Summary;
 
 /// A world and the real hosts at its ends, before the start.

@@ -33,7 +33,7 @@ pub struct Handle {
 /// The error of a request to an emulation that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the emulation has ended")]
-pub struct Gone;
+pub struct EmulationEnded;
 
 impl Handle {
     /// Calls `work` with the world between two events, for example to read its counters or to
@@ -41,24 +41,24 @@ impl Handle {
     pub fn with_world<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut World) -> R + Send + 'static,
-    ) -> Result<R, Gone> {
+    ) -> Result<R, EmulationEnded> {
         let (answer, answers) = channel();
         self.send(Command::Do(Box::new(move |world| {
             // The receiver waits for the answer.
             let _ = answer.send(work(world));
         })))?;
-        answers.recv().map_err(|_| Gone)
+        answers.recv().map_err(|_| EmulationEnded)
     }
 
     /// Returns the summary so far.
-    pub fn summary(&self) -> Result<Summary, Gone> {
+    pub fn summary(&self) -> Result<Summary, EmulationEnded> {
         let (answer, answers) = channel();
         self.send(Command::Summarize(answer))?;
-        answers.recv().map_err(|_| Gone)
+        answers.recv().map_err(|_| EmulationEnded)
     }
 
-    fn send(&self, command: Command) -> Result<(), Gone> {
-        self.commands.send(command).map_err(|_| Gone)?;
+    fn send(&self, command: Command) -> Result<(), EmulationEnded> {
+        self.commands.send(command).map_err(|_| EmulationEnded)?;
         // If this fails, the counter is full, and wakes the loop as well.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
         Ok(())
@@ -89,7 +89,7 @@ impl Running {
     pub fn with_world<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut World) -> R + Send + 'static,
-    ) -> Result<R, Gone> {
+    ) -> Result<R, EmulationEnded> {
         self.handle.with_world(work)
     }
 
@@ -105,7 +105,7 @@ impl Running {
 
     /// Blocks the loop for a time, for tests of the summary of a run that was late.
     #[doc(hidden)]
-    pub fn stall(&self, pause: Duration) -> Result<(), Gone> {
+    pub fn stall(&self, pause: Duration) -> Result<(), EmulationEnded> {
         self.handle.send(Command::Sleep(pause))
     }
 
