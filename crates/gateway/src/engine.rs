@@ -89,7 +89,7 @@ pub struct Outgoing {
     pub set_aside: Vec<FlowKey>,
     /// Connections that were set aside and are to be diverted again; to be processed before
     /// `set_aside`.
-    pub taken_back: Vec<FlowKey>,
+    pub diverted_again: Vec<FlowKey>,
 }
 
 /// The current frame and its packet.

@@ -341,7 +341,7 @@ impl<'a> PacketLoop<'a> {
         for bypass in self.out.bypasses.drain(..) {
             self.io.allow_bypass(bypass);
         }
-        for flow in self.out.taken_back.drain(..) {
+        for flow in self.out.diverted_again.drain(..) {
             self.io.divert_again(flow);
         }
         for flow in self.out.set_aside.drain(..) {

@@ -377,8 +377,8 @@ fn a_passive_engine_measures_by_headers_and_sends_nothing() {
     assert_eq!((flow.hop, flow.rule.as_str(), flow.packets_from_radio), (hop, "", 9));
     let report = gateway.engine.report();
     assert!(report.passive && report.rules.is_empty() && report.counters.counts.received == 0);
-    let Outgoing { frames, bypasses, set_aside, taken_back } = &gateway.out;
-    assert!(frames.is_empty() && bypasses.is_empty() && set_aside.is_empty() && taken_back.is_empty());
+    let Outgoing { frames, bypasses, set_aside, diverted_again } = &gateway.out;
+    assert!(frames.is_empty() && bypasses.is_empty() && set_aside.is_empty() && diverted_again.is_empty());
 }
 
 /// The watch in the place of the gateway: every packet before and behind an agent, or without one.

@@ -72,7 +72,7 @@ impl Engine {
             let key = self.connections.key(slot);
             // Restored connections are processed first, which would not undo this entry.
             out.set_aside.retain(|aside| *aside != key);
-            out.taken_back.push(key);
+            out.diverted_again.push(key);
         }
     }
 

@@ -112,11 +112,11 @@ fn flows_for_which_an_agent_has_no_use_are_set_aside() {
 fn datagrams_that_were_set_aside_are_diverted_again_after_they_expire() {
     let (mut bench, seen) = listening(50);
     bench.on_core(&datagram(2001, RTP, 49));
-    assert!(bench.out.taken_back.is_empty());
+    assert!(bench.out.diverted_again.is_empty());
     // The kernel does not divert them any more.
     bench.later(Duration::from_secs(61));
     bench.engine.on_deadline(bench.now, &mut bench.out);
-    assert_eq!(bench.out.taken_back, [key(2001)]);
+    assert_eq!(bench.out.diverted_again, [key(2001)]);
     bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!(seen.load(Ordering::Relaxed), 2);
 }
@@ -129,7 +129,7 @@ fn flows_without_use_are_shown_to_the_agent_again_after_a_reload() {
     let mut bench = Bench::new(&plan);
     bench.on_core(&datagram(2001, RTP, 49));
     bench.engine.reload(&plan, bench.now, &mut bench.out);
-    assert_eq!(bench.out.taken_back, [key(2001)]);
+    assert_eq!(bench.out.diverted_again, [key(2001)]);
     bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.aside), (2, 0));
 }
@@ -215,7 +215,7 @@ fn a_flow_that_is_restored_in_the_turn_that_set_it_aside_is_not_aside() {
     bench.engine.reload(&plan, bench.now, &mut bench.out);
     // In the order of the packet loop: restored flows before those set aside.
     let mut aside: Vec<FlowKey> = Vec::new();
-    aside.retain(|flow| !bench.out.taken_back.contains(flow));
+    aside.retain(|flow| !bench.out.diverted_again.contains(flow));
     aside.extend(&bench.out.set_aside);
     assert_eq!(aside, []);
 }
