@@ -15,7 +15,7 @@ const CANDIDATES: usize = 16;
 
 /// State `S` and a timer for each flow, up to the number of flows in the world's budget
 /// ([`crate::Budget::flows`]). At the bound one of the flows that have been idle longest makes room
-/// ([`FlowTable::next_to_go`]), if it has been idle for the grace time and may go. Otherwise the
+/// ([`FlowTable::eviction_candidate`]), if it has been idle for the grace time and may go. Otherwise the
 /// new flow gets no state and passes untouched.
 #[derive(Debug)]
 pub struct FlowTable<S> {
@@ -124,9 +124,14 @@ impl<S> FlowTable<S> {
     }
 
     /// The flow to remove before another fits among `flows`: the idlest that is past its grace time
-    /// and `may_go`. `None` unless the table is full, and if none of the idlest may go. A flow with
+    /// and `may_be_evicted`. `None` unless the table is full, and if none of the idlest may be evicted. A flow with
     /// an obligation must not ([`crate::Obligation`]).
-    pub fn next_to_go(&self, flows: usize, now: Instant, may_go: impl Fn(&S) -> bool) -> Option<FlowKey> {
+    pub fn eviction_candidate(
+        &self,
+        flows: usize,
+        now: Instant,
+        may_be_evicted: impl Fn(&S) -> bool,
+    ) -> Option<FlowKey> {
         if self.len() < flows {
             return None;
         }
@@ -134,8 +139,9 @@ impl<S> FlowTable<S> {
             self.slab.last_used(*slot).is_some_and(|last_used| now.since(last_used) >= self.grace)
         };
         let mut candidates = self.slab.in_order(()).take(CANDIDATES).take_while(is_past_grace);
-        let goes = candidates.find(|slot| self.slab.get(*slot).is_some_and(|flow| may_go(&flow.state)))?;
-        self.slab.key(goes)
+        let candidate =
+            candidates.find(|slot| self.slab.get(*slot).is_some_and(|flow| may_be_evicted(&flow.state)))?;
+        self.slab.key(candidate)
     }
 
     /// When the flow that has been idle longest was last used, to the second.
@@ -276,32 +282,32 @@ mod tests {
     fn at_the_bound_the_idlest_flow_makes_room_and_a_busy_one_does_not() {
         let mut table = FlowTable::new(Duration::from_secs(10));
         assert_eq!(table.insert(key(1), 'a', 2, Instant::ZERO), Ok(()));
-        assert_eq!(table.next_to_go(2, Instant::from_secs(99), |_| true), None, "there is room");
+        assert_eq!(table.eviction_candidate(2, Instant::from_secs(99), |_| true), None, "there is room");
         assert_eq!(table.insert(key(2), 'b', 2, Instant::from_secs(1)), Ok(()));
         assert_eq!(table.touch(key(1), Instant::from_secs(5)), Some(&mut 'a'));
-        assert_eq!(table.next_to_go(2, Instant::from_secs(10), |_| true), None);
+        assert_eq!(table.eviction_candidate(2, Instant::from_secs(10), |_| true), None);
         assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(99)), Err('c'));
-        assert_eq!(table.next_to_go(2, Instant::from_secs(11), |_| true), Some(key(2)));
+        assert_eq!(table.eviction_candidate(2, Instant::from_secs(11), |_| true), Some(key(2)));
         assert_eq!(table.remove(key(2)), Some('b'));
         assert_eq!(table.insert(key(3), 'c', 2, Instant::from_secs(11)), Ok(()));
         assert_eq!((table.len(), table.peek(key(2)), table.peek(key(1))), (2, None, Some(&'a')));
     }
 
     #[test]
-    fn a_flow_that_may_not_go_makes_no_room_and_few_flows_are_tested() {
+    fn a_flow_that_may_not_be_evicted_makes_no_room_and_few_flows_are_tested() {
         let mut table = FlowTable::new(Duration::from_secs(10));
         for port in 0..100 {
             assert!(table.insert(key(port), port, 100, Instant::from_secs(u64::from(port))).is_ok());
         }
         let now = Instant::from_secs(25);
-        assert_eq!(table.next_to_go(100, now, |port| *port > 2), Some(key(3)));
-        assert_eq!(table.next_to_go(100, now, |port| *port > 15), None, "within its grace");
+        assert_eq!(table.eviction_candidate(100, now, |port| *port > 2), Some(key(3)));
+        assert_eq!(table.eviction_candidate(100, now, |port| *port > 15), None, "within its grace");
         let tested = std::cell::Cell::new(0);
-        let none_goes = |_: &u16| {
+        let none_may_be_evicted = |_: &u16| {
             tested.set(tested.get() + 1);
             false
         };
-        assert_eq!(table.next_to_go(100, Instant::from_secs(1000), none_goes), None);
+        assert_eq!(table.eviction_candidate(100, Instant::from_secs(1000), none_may_be_evicted), None);
         assert_eq!(tested.get(), CANDIDATES);
     }
 

@@ -66,7 +66,7 @@ impl Openings {
         }
         let room = octets_in_all.saturating_sub(self.octets());
         let limit = self.table.most(budget, self.octets(), OCTETS).min(self.table.len() + room / OCTETS);
-        if let Some(oldest) = self.table.next_to_go(limit, now, |_| true) {
+        if let Some(oldest) = self.table.eviction_candidate(limit, now, |_| true) {
             self.table.remove(oldest);
         }
         let inserted = self.table.insert(key, Box::new(opening), limit, now);

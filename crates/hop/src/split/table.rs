@@ -199,8 +199,9 @@ impl Splits {
     /// Removes the pair that has been idle longest and may go, if there is no room for one of this
     /// many octets. Returns the resulting limit on pairs.
     fn make_room(&mut self, octets: usize, cx: &mut Context<'_>) -> usize {
-        let may_go = |entry: &Entry| entry.obligation().is_free();
-        if let Some(idlest) = self.pairs.next_to_go(self.limit(octets, cx), cx.now(), may_go) {
+        let may_be_evicted = |entry: &Entry| entry.obligation().is_free();
+        if let Some(idlest) = self.pairs.eviction_candidate(self.limit(octets, cx), cx.now(), may_be_evicted)
+        {
             self.forget(idlest, cx);
         }
         self.limit(octets, cx)

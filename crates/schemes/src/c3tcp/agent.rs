@@ -41,7 +41,7 @@ impl C3tcp {
     /// was room.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
         let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
         let has_room = self.flows.insert(key, flow, most, cx.now()).is_ok();

@@ -182,7 +182,7 @@ impl Streams {
     fn begin(&mut self, key: FlowKey, others: usize, cx: &Context<'_>) -> bool {
         let budget = Budget { flows: Budget::of_datagrams(cx.budget().flows), ..cx.budget() };
         let most = self.entries.most(budget, others + self.octets(), 0);
-        if let Some(idlest) = self.entries.next_to_go(most, cx.now(), |_| true) {
+        if let Some(idlest) = self.entries.eviction_candidate(most, cx.now(), |_| true) {
             self.forget(idlest);
         }
         self.entries.insert(key, Entry::default(), most, cx.now()).is_ok()

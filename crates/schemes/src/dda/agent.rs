@@ -70,7 +70,7 @@ impl Dda {
     /// Creates a flow; `false` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
         let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
         let is_admitted = self.flows.insert(key, flow, most, cx.now()).is_ok();

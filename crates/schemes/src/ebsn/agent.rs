@@ -43,7 +43,9 @@ impl BadStateNotifier {
         }
         let most = self.notified.most(cx.budget(), self.notified.octets(), 0);
         // An entry older than the interval has no effect any more.
-        if let Some(idlest) = self.notified.next_to_go(most, now, |notified| now >= *notified + interval) {
+        if let Some(idlest) =
+            self.notified.eviction_candidate(most, now, |notified| now >= *notified + interval)
+        {
             self.notified.remove(idlest);
         }
         let has_room = self.notified.insert(connection, now, most, now).is_ok();

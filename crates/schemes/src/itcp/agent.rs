@@ -48,7 +48,7 @@ impl Itcp {
         // Openings that complete become pairs, which need room, too.
         let flows = cx.budget().flows.saturating_sub(self.splits.count());
         let budget = Budget { flows, ..cx.budget() };
-        if let Some(idlest) = self.openings.next_to_go(self.most(budget), cx.now(), |_| true) {
+        if let Some(idlest) = self.openings.eviction_candidate(self.most(budget), cx.now(), |_| true) {
             self.openings.remove(idlest);
         }
         let most = self.most(budget);

@@ -16,7 +16,7 @@ impl<R: Recovery> Snoop<R> {
     pub(super) fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> Option<Slot> {
         let budget = cx.budget();
         let most = self.flows.most(budget, self.octets + self.other_octets, 0);
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
         if self.flows.insert(key, SnoopFlow::new(&self.settings, seq), most, cx.now()).is_err() {

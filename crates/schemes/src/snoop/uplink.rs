@@ -129,7 +129,7 @@ impl Uplink {
 
     fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
         let most = self.flows.most(cx.budget(), self.others + self.octets(), 0);
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
+        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
         let upload = Upload {

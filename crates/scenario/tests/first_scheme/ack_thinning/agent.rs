@@ -51,7 +51,7 @@ impl Agent for AckThinning {
         };
         let flows = cx.budget().flows;
         if self.waiting.touch(connection, cx.now()).is_none() {
-            if let Some(idlest) = self.waiting.next_to_go(flows, cx.now(), |_| true) {
+            if let Some(idlest) = self.waiting.eviction_candidate(flows, cx.now(), |_| true) {
                 self.release(idlest, cx);
             }
             // Where there is no room for a connection, its ACKs pass.

@@ -20,7 +20,9 @@ impl Lle {
         }
         self.abandon(key, cx);
         let most = self.flows.most(cx.budget(), self.octets(), size_of::<Control>());
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |flow| flow.obligation().is_free()) {
+        if let Some(idlest) =
+            self.flows.eviction_candidate(most, cx.now(), |flow| flow.obligation().is_free())
+        {
             self.forget(idlest, cx);
         }
         let needs_control = self.receives() && self.settings.sender_buffer > 0;
