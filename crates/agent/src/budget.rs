@@ -23,9 +23,9 @@ impl Budget {
         flows.div_ceil(4)
     }
 
-    /// The bound that limits a table to `most` connections.
-    pub const fn bound_at(self, most: usize) -> &'static str {
-        if most < self.flows { MEMORY_IN_ALL } else { "connections" }
+    /// The bound that limits a table to `max_flows` connections.
+    pub const fn bound_at(self, max_flows: usize) -> &'static str {
+        if max_flows < self.flows { MEMORY_IN_ALL } else { "connections" }
     }
 
     /// The budget of one agent among several, if the others have taken `taken` octets.

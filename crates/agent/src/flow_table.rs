@@ -118,7 +118,7 @@ impl<S> FlowTable<S> {
     /// The limit on flows in a budget of which the agent has taken `taken` octets: as many as the
     /// budget allows, or as there is memory for, each with a timer and `beside` octets of the
     /// agent's memory elsewhere.
-    pub fn most(&self, budget: Budget, taken: usize, beside: usize) -> usize {
+    pub fn max_flows(&self, budget: Budget, taken: usize, beside: usize) -> usize {
         let each = Slab::<Flow<S>>::octets_per_entry() + TimerHeap::OCTETS_OF_ONE + beside;
         self.slab.max_of(budget.flows, budget.octets_in_all.saturating_sub(taken), each)
     }
@@ -359,17 +359,17 @@ mod tests {
         let mut table = FlowTable::new(Duration::ZERO);
         let budget = Budget { flows: 1000, octets_in_all: 100_000, ..Budget::default() };
         let mut port = 0;
-        while table.len() < table.most(budget, table.octets() + 20_000, 0) {
-            let most = table.most(budget, table.octets() + 20_000, 0);
-            assert!(table.insert(key(port), [0u8; 300], most, Instant::ZERO).is_ok());
+        while table.len() < table.max_flows(budget, table.octets() + 20_000, 0) {
+            let max_flows = table.max_flows(budget, table.octets() + 20_000, 0);
+            assert!(table.insert(key(port), [0u8; 300], max_flows, Instant::ZERO).is_ok());
             table.set_timer(key(port), Instant::from_secs(1));
             port += 1;
         }
         assert!((60_000..=80_000).contains(&table.octets()), "{} octets", table.octets());
-        let most = table.most(budget, table.octets() + 20_000, 0);
-        assert_eq!(budget.bound_at(most), "memory in all");
-        assert_eq!(budget.bound_at(table.most(budget, 0, 0)), "memory in all");
-        assert_eq!(FlowTable::<u8>::new(Duration::ZERO).most(Budget::default(), 0, 0), 10_000);
+        let max_flows = table.max_flows(budget, table.octets() + 20_000, 0);
+        assert_eq!(budget.bound_at(max_flows), "memory in all");
+        assert_eq!(budget.bound_at(table.max_flows(budget, 0, 0)), "memory in all");
+        assert_eq!(FlowTable::<u8>::new(Duration::ZERO).max_flows(Budget::default(), 0, 0), 10_000);
     }
 
     #[test]

@@ -108,17 +108,17 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         self.entries.capacity() * Self::octets_per_entry()
     }
 
-    /// The limit on entries, at most `most`, if `room` more octets may be allocated.
-    pub fn max_within(&self, most: usize, room: usize) -> usize {
-        self.max_of(most, room, Self::octets_per_entry())
+    /// The limit on entries, at most `max_len`, if `room` more octets may be allocated.
+    pub fn max_within(&self, max_len: usize, room: usize) -> usize {
+        self.max_of(max_len, room, Self::octets_per_entry())
     }
 
     /// The same if an entry takes `each` octets, including memory of its owner.
-    pub(crate) fn max_of(&self, most: usize, room: usize, each: usize) -> usize {
+    pub(crate) fn max_of(&self, max_len: usize, room: usize, each: usize) -> usize {
         let capacity = self.entries.capacity();
         // An array that grew by a few entries at a time would be copied with each of them.
         let more = Some(room / each).filter(|more| *more >= capacity / 16).unwrap_or_default();
-        most.min(capacity.saturating_add(more))
+        max_len.min(capacity.saturating_add(more))
     }
 
     /// Allocates memory for `capacity` entries in all.
@@ -131,11 +131,11 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
     }
 
     /// Allocates memory for another entry if there is no free one: twice as much as before, but for
-    /// no more than `most` entries.
-    pub fn make_room(&mut self, most: usize) {
+    /// no more than `max_len` entries.
+    pub fn make_room(&mut self, max_len: usize) {
         let len = self.entries.len();
         if self.is_full() {
-            self.entries.reserve_exact(len.max(4).min(most.saturating_sub(len)));
+            self.entries.reserve_exact(len.max(4).min(max_len.saturating_sub(len)));
         }
     }
 

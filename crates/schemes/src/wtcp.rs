@@ -112,14 +112,14 @@ impl Wtcp {
             return Some(slot);
         }
         let taken = self.flows.octets() + self.local.octets();
-        let most = self.flows.most(budget, taken, 0);
+        let max_flows = self.flows.max_flows(budget, taken, 0);
         while self.flows.len() >= budget.flows {
             // Local recovery has as many, and has evicted one for this flow.
             let (_, gone) = self.flows.idlest()?;
             self.flows.remove(gone);
         }
         // Without memory for it, its timestamps are not changed.
-        let (Ok(()) | Err(_)) = self.flows.insert(key, WtcpFlow::default(), most, now);
+        let (Ok(()) | Err(_)) = self.flows.insert(key, WtcpFlow::default(), max_flows, now);
         self.local.leave_room(self.flows.octets());
         self.flows.find(key)
     }

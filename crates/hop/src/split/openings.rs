@@ -65,7 +65,7 @@ impl Openings {
             self.table.remove(oldest);
         }
         let room = octets_in_all.saturating_sub(self.octets());
-        let limit = self.table.most(budget, self.octets(), OCTETS).min(self.table.len() + room / OCTETS);
+        let limit = self.table.max_flows(budget, self.octets(), OCTETS).min(self.table.len() + room / OCTETS);
         if let Some(oldest) = self.table.eviction_candidate(limit, now, |_| true) {
             self.table.remove(oldest);
         }

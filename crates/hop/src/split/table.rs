@@ -212,7 +212,7 @@ impl Splits {
         let (taken, octets) = (self.taken(), octets + Windows::octets_of_one());
         let has_memory = cx.budget().room(0, taken).in_all >= octets;
         let of_memory = if has_memory { usize::MAX } else { self.pairs.len() };
-        self.pairs.most(cx.budget(), taken, octets).min(of_memory)
+        self.pairs.max_flows(cx.budget(), taken, octets).min(of_memory)
     }
 
     pub(super) fn insert(&mut self, key: FlowKey, mut pair: Pair, limit: usize, cx: &Context<'_>) -> bool {

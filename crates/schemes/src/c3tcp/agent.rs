@@ -40,13 +40,13 @@ impl C3tcp {
     /// Adds the state of a connection, and replaces that of an earlier one. Returns whether there
     /// was room.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
-        let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
-        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
+        let max_flows = self.flows.max_flows(cx.budget(), self.flows.octets(), 0);
+        if let Some(idlest) = self.flows.eviction_candidate(max_flows, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
-        let has_room = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        let has_room = self.flows.insert(key, flow, max_flows, cx.now()).is_ok();
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         has_room
     }

@@ -181,11 +181,11 @@ impl Streams {
     /// Creates an entry for the first datagram between two ports; `false` if there is no room.
     fn begin(&mut self, key: FlowKey, others: usize, cx: &Context<'_>) -> bool {
         let budget = Budget { flows: Budget::of_datagrams(cx.budget().flows), ..cx.budget() };
-        let most = self.entries.most(budget, others + self.octets(), 0);
-        if let Some(idlest) = self.entries.eviction_candidate(most, cx.now(), |_| true) {
+        let max_flows = self.entries.max_flows(budget, others + self.octets(), 0);
+        if let Some(idlest) = self.entries.eviction_candidate(max_flows, cx.now(), |_| true) {
             self.forget(idlest);
         }
-        self.entries.insert(key, Entry::default(), most, cx.now()).is_ok()
+        self.entries.insert(key, Entry::default(), max_flows, cx.now()).is_ok()
     }
 
     /// Forgets the streams of hosts that another agent serves from now on; that agent detects them

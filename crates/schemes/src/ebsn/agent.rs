@@ -41,16 +41,16 @@ impl BadStateNotifier {
             }
             return is_due;
         }
-        let most = self.notified.most(cx.budget(), self.notified.octets(), 0);
+        let max_flows = self.notified.max_flows(cx.budget(), self.notified.octets(), 0);
         // An entry older than the interval has no effect any more.
         if let Some(idlest) =
-            self.notified.eviction_candidate(most, now, |notified| now >= *notified + interval)
+            self.notified.eviction_candidate(max_flows, now, |notified| now >= *notified + interval)
         {
             self.notified.remove(idlest);
         }
-        let has_room = self.notified.insert(connection, now, most, now).is_ok();
+        let has_room = self.notified.insert(connection, now, max_flows, now).is_ok();
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         has_room
     }

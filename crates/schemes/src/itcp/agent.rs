@@ -48,23 +48,23 @@ impl Itcp {
         // Openings that complete become pairs, which need room, too.
         let flows = cx.budget().flows.saturating_sub(self.splits.count());
         let budget = Budget { flows, ..cx.budget() };
-        if let Some(idlest) = self.openings.eviction_candidate(self.most(budget), cx.now(), |_| true) {
+        if let Some(idlest) = self.openings.eviction_candidate(self.max_flows(budget), cx.now(), |_| true) {
             self.openings.remove(idlest);
         }
-        let most = self.most(budget);
-        let is_there = self.openings.insert(key, Box::new(opening), most, cx.now()).is_ok();
+        let max_flows = self.max_flows(budget);
+        let is_there = self.openings.insert(key, Box::new(opening), max_flows, cx.now()).is_ok();
         if !is_there {
-            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(max_flows)));
         }
         is_there
     }
 
     /// The maximum number of simultaneous openings.
-    fn most(&self, budget: Budget) -> usize {
+    fn max_flows(&self, budget: Budget) -> usize {
         let taken = self.octets();
         let has_memory = budget.room(0, taken).in_all >= self.of_opening;
         let of_memory = if has_memory { usize::MAX } else { self.openings.len() };
-        self.openings.most(budget, taken, self.of_opening).min(of_memory)
+        self.openings.max_flows(budget, taken, self.of_opening).min(of_memory)
     }
 
     /// Limits the pairs to the remaining memory.

@@ -122,13 +122,13 @@ impl PacketControl {
 
     /// Creates a flow; `false` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
-        let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
-        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
+        let max_flows = self.flows.max_flows(cx.budget(), self.flows.octets(), 0);
+        if let Some(idlest) = self.flows.eviction_candidate(max_flows, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
-        let is_admitted = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        let is_admitted = self.flows.insert(key, flow, max_flows, cx.now()).is_ok();
         if !is_admitted {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         is_admitted
     }

@@ -15,12 +15,12 @@ impl<R: Recovery> Snoop<R> {
     /// Creates a flow; `None` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> Option<Slot> {
         let budget = cx.budget();
-        let most = self.flows.most(budget, self.octets + self.other_octets, 0);
-        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
+        let max_flows = self.flows.max_flows(budget, self.octets + self.other_octets, 0);
+        if let Some(idlest) = self.flows.eviction_candidate(max_flows, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
-        if self.flows.insert(key, SnoopFlow::new(&self.settings, seq), most, cx.now()).is_err() {
-            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(most)));
+        if self.flows.insert(key, SnoopFlow::new(&self.settings, seq), max_flows, cx.now()).is_err() {
+            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(max_flows)));
             return None;
         }
         self.charge_tables();
@@ -48,11 +48,11 @@ impl<R: Recovery> Snoop<R> {
         }
         let room = cx.budget().room(0, self.octets + self.other_octets).in_all;
         let room = room.checked_sub(LastHop::min_memory())?;
-        let most = self.hops.max_within(Hops::MAX_LEN, room);
-        if self.hops.len() >= most {
+        let max_flows = self.hops.max_within(Hops::MAX_LEN, room);
+        if self.hops.len() >= max_flows {
             return None;
         }
-        self.hops.make_room(most);
+        self.hops.make_room(max_flows);
         let at = self.hops.insert(host, LastHop::new(cx.now()), (), cx.now());
         self.charge_tables();
         self.charge_hop(Some(at));

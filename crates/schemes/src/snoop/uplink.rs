@@ -128,8 +128,8 @@ impl Uplink {
     }
 
     fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
-        let most = self.flows.most(cx.budget(), self.others + self.octets(), 0);
-        if let Some(idlest) = self.flows.eviction_candidate(most, cx.now(), |_| true) {
+        let max_flows = self.flows.max_flows(cx.budget(), self.others + self.octets(), 0);
+        if let Some(idlest) = self.flows.eviction_candidate(max_flows, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
         let upload = Upload {
@@ -139,9 +139,9 @@ impl Uplink {
             segment: 1,
             reported: (seq, cx.now()),
         };
-        let admitted = self.flows.insert(key, upload, most, cx.now()).is_ok();
+        let admitted = self.flows.insert(key, upload, max_flows, cx.now()).is_ok();
         if !admitted {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         admitted
     }

@@ -19,9 +19,9 @@ impl Lle {
             return true;
         }
         self.abandon(key, cx);
-        let most = self.flows.most(cx.budget(), self.octets(), size_of::<Control>());
+        let max_flows = self.flows.max_flows(cx.budget(), self.octets(), size_of::<Control>());
         if let Some(idlest) =
-            self.flows.eviction_candidate(most, cx.now(), |flow| flow.obligation().is_free())
+            self.flows.eviction_candidate(max_flows, cx.now(), |flow| flow.obligation().is_free())
         {
             self.forget(idlest, cx);
         }
@@ -30,11 +30,11 @@ impl Lle {
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
         let flow = LleFlow::new(opening, control);
         let account = Account::of(&flow);
-        let begun = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        let begun = self.flows.insert(key, flow, max_flows, cx.now()).is_ok();
         if begun {
             self.settle(Account::default(), account);
         } else {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         begun
     }
