@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
-use lasthop_sim::world::{Change, ChangeError, PlannedChange, PlannedInterval, LinkDirection};
+use lasthop_sim::world::{Change, ChangeError, LinkDirection, PlannedChange, PlannedInterval};
 use lasthop_sim::{ChannelConfig, Cut, Direction, LinkId, NodeConfig, NodeKind, Selection, World};
 
 use crate::model::{Link, LinkInterval, LinkModel, Property, Scenario};
@@ -110,8 +110,8 @@ fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (LinkDirect
 
 /// The properties of both directions, and those that they share.
 const PROPERTIES: [(LinkDirection, Property); 13] = {
-    use Property::{Capacity, Channel, Cut, Delay, Faults, Loss, Queue, Selection};
     use LinkDirection::{Backward, Both, Forward};
+    use Property::{Capacity, Channel, Cut, Delay, Faults, Loss, Queue, Selection};
     [
         (Forward, Capacity),
         (Forward, Queue),

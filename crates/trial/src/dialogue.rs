@@ -24,7 +24,7 @@ use lasthop_linux::namespace::Namespace;
 
 /// The maximum number of connections that the script no longer uses and that are still being closed. Above
 /// it the oldest is aborted.
-const MOST_CLOSING: usize = 256;
+const MAX_CLOSING: usize = 256;
 
 /// A dialogue before it starts.
 pub(super) struct Conversation<'a> {
@@ -228,7 +228,7 @@ impl RunningDialogue<'_> {
             }
         }
         let mut closing = self.connections.iter().enumerate().filter(|(_, one)| one.lane.is_none());
-        if let (Some((oldest, _)), Some(_)) = (closing.next(), closing.nth(MOST_CLOSING - 1)) {
+        if let (Some((oldest, _)), Some(_)) = (closing.next(), closing.nth(MAX_CLOSING - 1)) {
             let oldest = self.connections.remove(oldest);
             self.count(&oldest);
             oldest.abort();
