@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// The packets, memory and obligations of an agent. By default, an agent has none.
 pub trait Accounts {
-    /// Packets that the agent has absorbed or made and will send later.
+    /// Packets that the agent has absorbed or made and will send later. A copy of a packet that was
+    /// forwarded, kept in case it must be sent again, is none of them.
     fn held(&self) -> u64 {
         0
     }

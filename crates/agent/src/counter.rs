@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Counter {
     /// The name in results, such as `local_retransmits`.
     pub name: &'static str,
-    /// The meaning, as a phrase with a full stop.
+    /// The meaning, as a phrase.
     pub about: &'static str,
 }
 

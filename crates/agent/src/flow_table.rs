@@ -115,9 +115,9 @@ impl<S> FlowTable<S> {
         if self.slab.is_full() { self.slab.capacity().max(4) * each } else { 0 }
     }
 
-    /// The limit on flows in a budget of which the agent has taken `taken` octets: as many as the
-    /// budget allows, or as there is memory for, each with a timer and `beside` octets of the
-    /// agent's memory elsewhere.
+    /// The limit on flows in a budget of which the agent has taken `taken` octets, those of this
+    /// table ([`Self::octets`]) included: as many as the budget allows, or as there is memory for,
+    /// each with a timer and `beside` octets of the agent's memory elsewhere.
     pub fn max_flows(&self, budget: Budget, taken: usize, beside: usize) -> usize {
         let each = Slab::<Flow<S>>::octets_per_entry() + TimerHeap::OCTETS_OF_ONE + beside;
         self.slab.max_of(budget.flows, budget.octets_in_all.saturating_sub(taken), each)

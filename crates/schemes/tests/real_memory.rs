@@ -8,6 +8,12 @@
 //! reports at least what it has allocated, less a fiftieth (the reference count of each buffer) and
 //! 16 KiB (outboxes between layers, which are as large as the output of one call).
 
+/// The scheme of the tutorial "Your first scheme".
+#[path = "../../scenario/tests/first_scheme"]
+mod tutorial {
+    pub mod ack_thinning;
+}
+
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -357,7 +363,7 @@ fn check(scheme: &Scheme, settings: &str, role: Role) -> Vec<String> {
 #[test]
 fn an_agents_reported_memory_is_its_allocated_memory() {
     let mut wrong = Vec::new();
-    for scheme in CATALOGUE {
+    for scheme in CATALOGUE.iter().copied().chain([&tutorial::ack_thinning::SCHEME]) {
         for settings in settings(scheme) {
             for role in [Role::Edge, Role::Relay, Role::Router, Role::MobileHost] {
                 wrong.extend(check(scheme, &settings, role));

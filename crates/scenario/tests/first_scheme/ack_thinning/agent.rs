@@ -49,7 +49,8 @@ impl Agent for AckThinning {
             self.send(connection, cx);
             return Verdict::Forward;
         };
-        let flows = cx.budget().flows;
+        // The table is all the memory that this agent takes.
+        let flows = self.waiting.max_flows(cx.budget(), self.waiting.octets(), 0);
         if self.waiting.touch(connection, cx.now()).is_none() {
             if let Some(idlest) = self.waiting.eviction_candidate(flows, cx.now(), |_| true) {
                 self.release(idlest, cx);
@@ -97,6 +98,10 @@ impl Agent for AckThinning {
 impl Accounts for AckThinning {
     fn held(&self) -> u64 {
         self.held
+    }
+
+    fn octets(&self) -> usize {
+        self.waiting.octets()
     }
 }
 
