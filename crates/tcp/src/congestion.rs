@@ -12,13 +12,12 @@ mod outside;
 mod pacing;
 mod path_model;
 mod reno;
-mod sample;
 mod vegas;
 mod westwood;
 
 pub use abc::RenoAbc;
 pub use bbr::{Bbr, Bbr3};
-pub use control::{CongestionControl, Reduction};
+pub use control::{AckSample, CongestionControl, Reduction, SentSegment};
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use hystart::Hystart;
@@ -27,7 +26,6 @@ pub use outside::Outside;
 pub use pacing::Pacing;
 pub use path_model::{PathModel, PathSample, Stage};
 pub use reno::Reno;
-pub use sample::{AckSample, SentSegment};
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 

@@ -11,7 +11,7 @@
 //! | `control` | congestion control, loss recovery, and the retransmission queue |
 //! | `peer_window` | the peer's window, and the probes of a closed one |
 //! | `path_mtu` | path MTU discovery |
-//! | `departure`, `pacing`; `pacer`, `super_packet` | when segments are sent, and how many at once |
+//! | `departure`, `pacing`, `pacer` | when segments are sent, and how many at once |
 //! | `validation` | window validation |
 //! | `silence` | time-outs without an answer of the peer |
 //! | `timestamp_clock` | the clock of TSval |
@@ -30,7 +30,6 @@ mod saved;
 mod sent;
 mod silence;
 mod stream;
-mod super_packet;
 mod timestamp_clock;
 mod transmission;
 mod urgent;
@@ -49,13 +48,12 @@ use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::stats::Stats;
 use control::{Control, View};
-use departure::Departure;
+use departure::{Departure, SuperPacket};
 use pacer::Pacer;
 use path_mtu::PathMtu;
 use peer_window::PeerWindow;
 use silence::Silence;
 use stream::Stream;
-use super_packet::SuperPacket;
 use timestamp_clock::TimestampClock;
 use validation::Validation;
 

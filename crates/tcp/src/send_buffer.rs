@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slices_cross_pieces_and_follow_what_is_acknowledged() {
+    fn slices_cross_pieces_and_begin_at_the_first_unacknowledged_octet() {
         let mut buffer = SendBuffer::default();
         buffer.push(Payload::Bytes(Bytes::from_static(b"hello ")));
         buffer.push(Payload::Bytes(Bytes::from_static(b"world")));

@@ -1,8 +1,7 @@
 //! Reno that counts octets instead of ACKs: appropriate byte counting (RFC 3465). A receiver that
 //! acknowledges only every second segment does not slow it down.
 
-use super::control::{CongestionControl, Reduction};
-use super::sample::AckSample;
+use super::control::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 /// In slow start, each ACK opens the window by the octets that it acknowledges, up to two segments;

@@ -7,7 +7,7 @@
 //! | `v3` | [`Bbr3`]: version 3 (draft-ietf-ccwg-bbr) |
 //! | `rate` | octets, times and rates |
 //! | `rounds` | round trips counted by packets |
-//! | `windowed_max`, `two_slots` | recent maximum of a value |
+//! | `windowed_max` | recent maximum of a value |
 //! | `full_pipe` | whether the bandwidth still grows |
 //! | `aggregation` | octets that ACKs deliver in excess of the bandwidth |
 //! | `probe_rtt_hold` | how long the window is small for a round-trip time without queue |
@@ -21,7 +21,6 @@ mod pacing_rate;
 mod probe_rtt_hold;
 mod rate;
 mod rounds;
-mod two_slots;
 mod v1;
 mod v3;
 mod windowed_max;

@@ -15,8 +15,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::{CongestionControl, Reduction};
-use super::sample::AckSample;
+use super::control::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 //= RFC 9438, sections 4.1.1 and 5.1: C = 0.4, in segments a second cubed.

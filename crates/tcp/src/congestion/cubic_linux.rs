@@ -13,8 +13,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::{CongestionControl, Reduction};
-use super::sample::{AckSample, SentSegment};
+use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
 use crate::flight::Flight;
 
 /// Beta, in 1/1024.

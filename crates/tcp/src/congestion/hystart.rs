@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::control::{CongestionControl, Reduction};
-use super::sample::{AckSample, SentSegment};
+use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
 use crate::flight::Flight;
 
 // The kernel's constants.

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::control::{CongestionControl, Reduction};
-use super::sample::{AckSample, SentSegment};
+use super::control::{AckSample, CongestionControl, Reduction, SentSegment};
 use crate::flight::Flight;
 
 //= RFC 9406, section 4.3: the recommended constants; L is for senders that do not pace.

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::{CongestionControl, Reduction};
+use super::control::{AckSample, CongestionControl, Reduction};
 use super::path_model::{PathModel, PathSample};
-use super::sample::AckSample;
 use crate::flight::Flight;
 
 /// Leaves the window unchanged, regardless of ACKs and losses.

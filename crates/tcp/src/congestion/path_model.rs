@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::sample::AckSample;
+use super::control::AckSample;
 use crate::flight::Flight;
 use crate::retransmission_queue::RetransmissionQueue;
 

@@ -1,7 +1,6 @@
 //! 4.3BSD Reno: slow start and congestion avoidance (Jacobson 1988; RFC 2001).
 
-use super::control::{CongestionControl, Reduction};
-use super::sample::AckSample;
+use super::control::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 /// The window grows by one segment for each ACK up to and at ssthresh, then by one segment for each

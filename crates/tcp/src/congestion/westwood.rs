@@ -21,8 +21,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::{CongestionControl, Reduction};
-use super::sample::AckSample;
+use super::control::{AckSample, CongestionControl, Reduction};
 use crate::flight::Flight;
 
 /// Time constant of the filter, in seconds.

@@ -141,7 +141,7 @@ mod tests {
     use crate::retransmission_queue::RetransmissionQueue;
 
     #[test]
-    fn a_connection_that_opens_goes_on_elsewhere() {
+    fn a_connection_in_its_handshake_can_be_restored() {
         let end = |port| (Ipv4Addr::LOCALHOST.into(), port);
         let mut connection = Connection::connect(Config::default(), end(1), end(2), Seq(1));
         let goes_on = |connection: &Connection| {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_says_what_it_takes_before_anything_is_taken() {
+    fn a_snapshot_states_its_memory_before_it_is_restored() {
         let end = |port| (Ipv4Addr::LOCALHOST.into(), port);
         let mut connection = Connection::new(Config::default(), end(1), end(2), Seq(1));
         connection.state = State::Established;

@@ -71,7 +71,7 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     #[test]
-    fn three_acks_for_a_gap_leave_at_once_and_then_up_to_44_become_one() {
+    fn three_acks_for_a_gap_are_sent_at_once_and_then_one_for_up_to_44() {
         let mut compression = Compression::new();
         for gap in [Seq(5000), Seq(7000)] {
             for _ in 0..AT_ONCE {

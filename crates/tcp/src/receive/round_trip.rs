@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_counts_once_and_not_upwards_while_data_waits_to_be_read() {
+    fn an_echo_counts_once_and_only_lowers_the_estimate_with_unread_data() {
         let mut rtt = RoundTrip::default();
         rtt.on_echo(echo(0, 9), true);
         assert_eq!(rtt.estimate(), None, "0 is no echo");

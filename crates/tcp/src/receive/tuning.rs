@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_is_twice_what_was_read_and_its_growth_in_a_round_trip() {
+    fn the_buffer_is_twice_the_octets_read_in_a_round_trip_plus_their_growth() {
         let mut tuning = tuning();
         tuning.on_arrival(Seq(0), Instant::from_millis(49));
         tuning.on_read(Seq(30_000), 0, 0, RTT);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_to_its_largest_and_no_further() {
+    fn the_buffer_grows_up_to_its_maximum() {
         let mut tuning = tuning();
         tuning.on_arrival(Seq(0), Instant::from_millis(50));
         tuning.on_read(Seq(1_900_000_000), 0, 0, RTT);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_opens_by_two_segments_with_each_up_to_the_buffer() {
+    fn each_segment_opens_the_window_by_two_up_to_the_buffer() {
         let mut tuning = Tuning::new(8000, 12_000);
         tuning.begin(1000);
         assert_eq!((tuning.offered(), tuning.buffer()), (8000, 10_000), "five eighths of the memory");

@@ -48,7 +48,7 @@ fn a_report_of_parts_splits_segments_and_counts_the_octets_it_names() {
 }
 
 #[test]
-fn an_acknowledgment_within_a_segment_leaves_its_rest() {
+fn an_acknowledgment_within_a_segment_splits_it() {
     for first in FIRSTS {
         let mut queue = queue(first, 5);
         queue.begin_ack(None);
@@ -59,7 +59,7 @@ fn an_acknowledgment_within_a_segment_leaves_its_rest() {
 }
 
 #[test]
-fn a_retransmission_of_a_part_splits_its_segment_and_may_go_on_with_new_data() {
+fn a_retransmission_of_a_part_splits_its_segment_and_may_include_new_data() {
     for first in FIRSTS {
         let mut queue = queue(first, 3);
         queue.mark_lost(all, |_| ());
@@ -72,7 +72,7 @@ fn a_retransmission_of_a_part_splits_its_segment_and_may_go_on_with_new_data() {
 }
 
 #[test]
-fn what_is_lost_goes_again_from_the_first_on_and_one_that_is_lost_again_too() {
+fn lost_segments_are_retransmitted_in_order_and_again_if_lost_again() {
     let first = Seq(1);
     let mut queue = queue(first, 4);
     queue.on_sack(first, &[(first + 1000, first + 2000)], at(100));
@@ -93,7 +93,7 @@ fn what_is_lost_goes_again_from_the_first_on_and_one_that_is_lost_again_too() {
 }
 
 #[test]
-fn a_probe_is_for_the_last_segment_that_is_not_reported() {
+fn the_last_missing_segment_is_the_last_one_not_reported() {
     let mut queue = queue(Seq(1), 3);
     assert_eq!(queue.last_missing().map(|last| last.seq), Some(Seq(2001)));
     queue.on_sack(Seq(1), &[(Seq(2001), Seq(3001))], at(100));
@@ -104,7 +104,7 @@ fn a_probe_is_for_the_last_segment_that_is_not_reported() {
 
 //= RFC 2018, section 8: the receiver may discard data that it has reported.
 #[test]
-fn what_is_forgotten_is_in_the_network_again_and_can_be_reported_again() {
+fn discarded_reports_can_be_repeated() {
     let mut queue = queue(Seq(1), 3);
     let blocks = [(Seq(1001), Seq(3001))];
     queue.on_sack(Seq(1), &blocks, at(100));
@@ -116,7 +116,7 @@ fn what_is_forgotten_is_in_the_network_again_and_can_be_reported_again() {
 
 //= RFC 2883, section 4, whose examples these are: a first block below the acknowledgment number, or within the second block.
 #[test]
-fn the_first_block_may_tell_of_a_duplicate() {
+fn the_first_block_may_report_a_duplicate() {
     let block = |left: u32, right: u32| (Seq(left), Seq(right));
     for (ack, blocks, is_duplicate) in [
         (4000, vec![block(3000, 3500)], true),
@@ -139,7 +139,7 @@ fn the_first_block_may_tell_of_a_duplicate() {
 }
 
 #[test]
-fn a_report_of_long_ago_hides_no_report_whose_numbers_are_the_same() {
+fn an_old_report_does_not_hide_one_with_the_same_numbers() {
     let mut queue = queue(Seq(1), 3);
     queue.on_sack(Seq(1), &[(Seq(1001), Seq(2001))], at(100));
     queue.on_cumulative_ack(Seq(3001), at(100));
@@ -150,7 +150,7 @@ fn a_report_of_long_ago_hides_no_report_whose_numbers_are_the_same() {
 }
 
 #[test]
-fn a_receiver_that_reports_single_octets_does_not_make_the_queue_grow_without_bound() {
+fn reports_of_single_octets_do_not_grow_the_queue_without_bound() {
     let len = 4 * MAX_PIECES as u32;
     let mut queue = RetransmissionQueue::default();
     queue.on_sent(Seq(1), Seq(1 + len), Instant::ZERO);
@@ -164,7 +164,7 @@ fn a_receiver_that_reports_single_octets_does_not_make_the_queue_grow_without_bo
 }
 
 #[test]
-fn the_least_round_trip_is_of_what_was_sent_once() {
+fn the_minimum_round_trip_ignores_retransmissions() {
     let mut queue = queue(Seq(1), 3);
     queue.on_cumulative_ack(Seq(1001), at(80));
     queue.on_sent(Seq(1001), Seq(2001), at(90));
@@ -200,7 +200,7 @@ fn a_flight_that_is_acknowledged_evenly_shows_the_rate_of_the_path() {
 
 //= draft-ietf-ccwg-bbr, section 4.1.1.3 (ACK aggregation): "send_rate" bounds what a stretch ACK seems to say.
 #[test]
-fn an_ack_of_many_segments_shows_no_more_than_the_rate_at_which_they_left() {
+fn the_delivery_rate_is_at_most_the_sending_rate() {
     let mut queue = RetransmissionQueue::default();
     queue.on_sent(Seq(0), Seq(MSS), at(0));
     assert_eq!(rate(&mut queue, MSS, 100), Some((1000, 100, false)));
@@ -213,7 +213,7 @@ fn an_ack_of_many_segments_shows_no_more_than_the_rate_at_which_they_left() {
 
 //= draft-ietf-ccwg-bbr, section 4.1.2.3: "if (RS.interval < C.min_rtt) [...] return; /* no reliable sample */".
 #[test]
-fn an_ack_that_comes_too_early_for_a_retransmission_shows_no_rate() {
+fn an_ack_too_early_for_a_retransmission_yields_no_rate_sample() {
     let mut queue = queue(Seq(0), 3);
     assert_eq!(rate(&mut queue, MSS, 100), Some((1000, 100, false)));
     queue.mark_lost(all, |_| ());
@@ -225,7 +225,7 @@ fn an_ack_that_comes_too_early_for_a_retransmission_shows_no_rate() {
 
 //= draft-ietf-ccwg-bbr, section 4.1.2.4: "C.app_limited": until what is in flight then is delivered.
 #[test]
-fn while_the_application_is_the_limit_samples_say_so() {
+fn samples_are_marked_while_the_application_limits_the_sender() {
     let mut queue = queue(Seq(0), 2);
     queue.note_application_limited();
     queue.on_sent(Seq(2 * MSS), Seq(3 * MSS), at(50));
@@ -257,7 +257,7 @@ fn after_a_copy(echo: Option<u32>, is_reported: bool) -> Delivery {
 
 //= RFC 8985, section 6.2, step 2: no RTT of a copy whose ACK echoes an earlier timestamp.
 #[test]
-fn an_ack_that_echoes_an_earlier_timestamp_is_not_for_the_copy_and_times_the_original() {
+fn an_echo_of_an_earlier_timestamp_times_the_original_not_the_retransmission() {
     let delivery = after_a_copy(Some(7), false);
     assert_eq!((delivery.newest, delivery.copied_since), (None, Some(at(100))));
     for echo in [Some(9), None] {
@@ -268,13 +268,13 @@ fn an_ack_that_echoes_an_earlier_timestamp_is_not_for_the_copy_and_times_the_ori
 }
 
 #[test]
-fn what_is_reported_behind_a_gap_is_not_timed_by_the_timestamp_of_another_segment() {
+fn reported_segments_are_not_timed_by_the_timestamp_of_another() {
     let delivery = after_a_copy(Some(7), true);
     assert_eq!((delivery.newest, delivery.copied_since), (None, None));
 }
 
 #[test]
-fn without_timestamps_duplicates_tell_that_an_ack_is_for_the_original() {
+fn without_timestamps_duplicates_show_that_an_ack_is_for_the_original() {
     let mut queue = queue(Seq(0), 1);
     queue.begin_ack(None);
     queue.on_cumulative_ack(Seq(MSS), at(100));

@@ -89,7 +89,7 @@ mod tests {
 
     /// Documentation/networking/ip-sysctl.rst, `tcp_retries1` and `tcp_retries2`.
     #[test]
-    fn the_time_of_fifteen_time_outs_is_what_the_kernel_says() {
+    fn the_duration_of_fifteen_time_outs_is_that_of_the_kernel() {
         assert_eq!(time_of(15), Duration::from_millis(924_600));
         assert_eq!(time_of(8), Duration::from_millis(102_200));
         assert_eq!(time_of(0), MIN_TIMEOUT);

@@ -4,7 +4,7 @@ use lasthop_packet::{Instant, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{Config, Connection, Handshake, NotAHandshake};
 
 #[test]
-fn what_is_no_handshake_is_refused() {
+fn segments_other_than_a_handshake_are_refused() {
     let syn = Tcp { seq: Seq(100), flags: TcpFlags::SYN, ..Tcp::default() };
     let answer =
         Tcp { seq: Seq(900), ack: Seq(101), flags: TcpFlags::SYN.with(TcpFlags::ACK), ..Tcp::default() };

@@ -17,7 +17,7 @@ impl SenderExtension for Retransmit {
 }
 
 #[test]
-fn only_a_quotation_of_an_outstanding_segment_is_heard() {
+fn only_a_quotation_of_an_outstanding_segment_is_accepted() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=3"
@@ -43,7 +43,7 @@ fn only_a_quotation_of_an_outstanding_segment_is_heard() {
 
 /// Of another connection, or cut off within the sequence number.
 #[test]
-fn a_quotation_of_something_else_is_not_heard() {
+fn quotations_of_other_segments_are_ignored() {
     run_with(
         "--open=established --config=reno",
         |connection| connection.with_sender_extension(Some(Box::new(Retransmit))),
@@ -71,7 +71,7 @@ fn a_quotation_of_something_else_is_not_heard() {
 }
 
 #[test]
-fn the_handshake_is_deaf_to_it() {
+fn icmp_messages_are_ignored_in_the_handshake() {
     run_sender(
         r#"
         --config="reno"

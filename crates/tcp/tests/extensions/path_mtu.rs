@@ -47,15 +47,15 @@ fn exchange(ends: [&mut Connection; 2], now: Instant) -> usize {
 }
 
 #[test]
-fn a_connection_that_moves_tries_a_large_segment_as_soon_as_it_would_have() {
+fn a_restored_connection_sends_its_probe_at_the_same_time() {
     // After an outage at once, and after a router's message ten minutes later.
-    for (is_told, waits, expected) in [(false, 20, 1400), (true, 20, 600), (true, 601, 1400)] {
+    for (has_message, waits, expected) in [(false, 20, 1400), (true, 20, 600), (true, 601, 1400)] {
         let mut now = Instant::from_secs(1);
         let mut a = Connection::established(probing(), &probing(), A, B, Seq(100), Seq(900));
         let mut b = Connection::established(probing(), &probing(), B, A, Seq(900), Seq(100));
         a.write_stream(1, 0, 1400);
         let first = a.poll_transmit(now).expect("there is data");
-        if is_told {
+        if has_message {
             let message = quote::too_big(&first, ROUTER, 640).expect("it is TCP");
             a.on_icmp(&message, now);
         } else {
@@ -70,6 +70,6 @@ fn a_connection_that_moves_tries_a_large_segment_as_soon_as_it_would_have() {
         let mut a = Connection::restore(probing(), snapshot, now).expect("it is sound");
         now += Duration::from_secs(waits);
         a.write_stream(1, 1400, 100_000);
-        assert_eq!(exchange([&mut a, &mut b], now), expected, "{is_told}, {waits} s");
+        assert_eq!(exchange([&mut a, &mut b], now), expected, "{has_message}, {waits} s");
     }
 }

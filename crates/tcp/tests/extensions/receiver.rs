@@ -20,7 +20,7 @@ impl ReceiverExtension for Counting {
 }
 
 #[test]
-fn every_acceptable_segment_is_shown_and_no_other() {
+fn on_segment_is_called_for_acceptable_segments_only() {
     run_receiver(
         r#"
         --open=established --config="reno"
@@ -50,7 +50,7 @@ fn every_acceptable_segment_is_shown_and_no_other() {
 }
 
 #[test]
-fn a_segment_with_an_old_timestamp_is_not_shown() {
+fn on_segment_is_not_called_for_an_old_timestamp() {
     run_receiver(
         r#"
         --open=established --config="reno timestamps"
@@ -64,7 +64,7 @@ fn a_segment_with_an_old_timestamp_is_not_shown() {
 }
 
 #[test]
-fn the_handshake_is_not_shown_and_all_that_acknowledges_after_it_is() {
+fn on_ack_sent_is_called_for_all_acks_after_the_handshake() {
     run_receiver(
         r#"
         --config="reno"
@@ -118,7 +118,7 @@ impl ReceiverExtension for Before {
 }
 
 #[test]
-fn a_segment_is_shown_before_it_is_processed_and_its_ack_after() {
+fn on_segment_is_called_before_processing_and_on_ack_sent_after_it() {
     run_receiver(
         r#"
         --open=established --config="reno"
@@ -152,7 +152,7 @@ impl ReceiverExtension for Limit {
 
 //= RFC 9293, section 3.8.6: the right edge is never moved to the left.
 #[test]
-fn a_limit_is_reached_as_data_arrives_and_what_was_offered_stays_offered() {
+fn a_limit_is_reached_as_data_arrives_without_shrinking_the_window() {
     run_receiver(
         r#"
         --open=established --config="reno window=5000"
@@ -207,7 +207,7 @@ fn a_closed_window_is_probed_until_the_limit_is_raised() {
 }
 
 #[test]
-fn a_limit_is_told_in_units_of_a_scaled_window() {
+fn a_limit_is_rounded_down_to_the_unit_of_a_scaled_window() {
     run_receiver(
         r#"
         --open=established --config="reno window=200000"

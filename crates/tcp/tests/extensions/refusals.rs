@@ -39,7 +39,7 @@ fn refuses(head: &str, script: &[&str], wanted: &[(Refusal, u32)]) {
 }
 
 #[test]
-fn without_a_connection() {
+fn segments_without_a_connection() {
     let script = "
         +0     < R. 1:1(0) ack 1 win 9000
         +0     < . 1:1(0) ack 1 win 9000
@@ -50,7 +50,7 @@ fn without_a_connection() {
 }
 
 #[test]
-fn of_a_listener() {
+fn segments_to_a_listener() {
     let script = "
         +0     < R 0:0(0) win 9000
         +0     < . 1:1(0) ack 5 win 9000
@@ -62,7 +62,7 @@ fn of_a_listener() {
 }
 
 #[test]
-fn of_an_end_that_opens() {
+fn segments_in_syn_sent() {
     let script = "
         +0     < R 0:0(0) win 9000
         +0     < R. 0:0(0) ack 5 win 9000
@@ -76,7 +76,7 @@ fn of_an_end_that_opens() {
 }
 
 #[test]
-fn of_an_end_that_has_answered() {
+fn segments_in_syn_received() {
     let script = "
         +0     < . 1:1(0) ack 5 win 9000
         +0     > R 5:5(0)
@@ -85,7 +85,7 @@ fn of_an_end_that_has_answered() {
 }
 
 #[test]
-fn for_its_flags() {
+fn segments_with_invalid_flags() {
     let script = "
         +0     < R 2:2(0) win 9000
         +0     > . 1:1(0) ack 1
@@ -106,7 +106,7 @@ fn for_its_flags() {
 }
 
 #[test]
-fn for_its_number_or_its_timestamp() {
+fn segments_outside_the_window_or_with_an_old_timestamp() {
     let script = "
         +0     < . 1:101(100) ack 1 win 9000 <nop,nop,TS val 5 ecr 0>
         +0     > . 1:1(0) ack 101 <nop,nop,TS val 1 ecr 5>
@@ -120,7 +120,7 @@ fn for_its_number_or_its_timestamp() {
 }
 
 #[test]
-fn for_what_it_acknowledges() {
+fn segments_with_an_invalid_acknowledgment() {
     let script = "
         +0     write(3, ..., 3000) = 3000
         +0     > . 1:1001(1000) ack 1

@@ -33,7 +33,7 @@ fn follow(in_flight: u32, rows: &[(u64, u64, u64)]) {
 
 // The tables are the kernel's lines in Python, with its integers.
 #[test]
-fn rto_is_the_smoothed_round_trip_and_what_deviations_were_lately_a_round_trip_at_a_time() {
+fn linux_rto_is_the_smoothed_round_trip_plus_the_recent_maximum_deviation() {
     follow(
         1,
         &[
@@ -58,7 +58,7 @@ fn rto_is_the_smoothed_round_trip_and_what_deviations_were_lately_a_round_trip_a
 }
 
 #[test]
-fn within_a_round_trip_it_falls_with_the_smoothed_round_trip_only() {
+fn within_a_round_trip_linux_rto_falls_only_with_the_smoothed_one() {
     follow(
         4,
         &[
@@ -84,7 +84,7 @@ fn within_a_round_trip_it_falls_with_the_smoothed_round_trip_only() {
 
 // `tcp_rto_min`: it bounds what lies above the smoothed round trip, however even round trips are.
 #[test]
-fn the_minimum_lies_above_the_round_trip() {
+fn the_minimum_of_linux_rto_is_added_to_the_round_trip() {
     let even = [(500, 500_000, 1_500_000); 2];
     follow(1, &even);
     let rows: Vec<_> = (0..40).map(|_| (50, 50_000, 250_000)).collect();

@@ -45,7 +45,7 @@ fn the_timer_can_be_postponed() {
 }
 
 #[test]
-fn a_spared_time_out_retransmits_one_segment_and_leaves_window_and_rto() {
+fn retransmit_only_keeps_window_and_rto() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=3 max_timeouts=2"
@@ -63,7 +63,7 @@ fn a_spared_time_out_retransmits_one_segment_and_leaves_window_and_rto() {
 }
 
 #[test]
-fn recovery_without_reduction_gives_the_window_back() {
+fn recovery_without_reduction_restores_the_window() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=5 max_timeouts=2"
@@ -86,7 +86,7 @@ fn recovery_without_reduction_gives_the_window_back() {
 }
 
 #[test]
-fn recovery_without_reduction_gives_the_window_back_after_a_second_loss_too() {
+fn recovery_without_reduction_restores_the_window_after_a_second_loss() {
     run_sender(
         r#"
         --open=established --config="reno recovery=NewReno initial_window=5"
@@ -109,7 +109,7 @@ fn recovery_without_reduction_gives_the_window_back_after_a_second_loss_too() {
 }
 
 #[test]
-fn sack_recovery_without_reduction_keeps_the_window_and_goes_by_the_pipe() {
+fn sack_recovery_without_reduction_keeps_the_window_and_uses_the_pipe() {
     run_sender(
         r#"
         --open=established --config="reno sack recovery=Sack initial_window=5"
@@ -131,7 +131,7 @@ fn sack_recovery_without_reduction_keeps_the_window_and_goes_by_the_pipe() {
 }
 
 #[test]
-fn tahoe_spared_a_loss_neither_begins_slow_start_nor_inflates() {
+fn tahoe_recovery_without_reduction_has_neither_slow_start_nor_inflation() {
     run_sender(
         r#"
         --open=established --config="reno recovery=Tahoe initial_window=5"
@@ -165,7 +165,7 @@ impl SenderExtension for Early {
 }
 
 #[test]
-fn after_a_loss_was_spared_the_third_duplicate_is_no_loss_under_any_recovery() {
+fn after_recovery_without_reduction_a_third_duplicate_is_no_loss() {
     for config in [
         "reno sack recovery=Tahoe",
         "reno sack",
@@ -194,7 +194,7 @@ fn after_a_loss_was_spared_the_third_duplicate_is_no_loss_under_any_recovery() {
 }
 
 #[test]
-fn a_time_out_in_such_a_recovery_gives_it_back_too() {
+fn a_time_out_in_recovery_without_reduction_restores_the_window() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=4 max_timeouts=2"
@@ -232,7 +232,7 @@ impl SenderExtension for Eager {
 }
 
 #[test]
-fn what_is_asked_for_twice_leaves_once_and_no_timer_runs_for_nothing() {
+fn a_retransmission_requested_twice_is_sent_once() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=4"
@@ -251,8 +251,8 @@ fn what_is_asked_for_twice_leaves_once_and_no_timer_runs_for_nothing() {
     );
 }
 
-/// Goes by the reserved bits of ACKs alone: with 1, a third duplicate is no congestion; with 2, the
-/// oldest segment goes again; with 4, it is not the receiver's.
+/// Uses only the reserved bits of ACKs: with 1, a third duplicate is no congestion; with 2, the oldest
+/// segment is retransmitted; with 4, the ACK is not from the receiver.
 #[derive(Default)]
 struct Reader(u8);
 
@@ -277,7 +277,7 @@ impl SenderExtension for Reader {
 }
 
 #[test]
-fn what_an_ack_says_is_known_when_it_turns_out_to_be_a_duplicate() {
+fn on_ack_is_called_before_on_duplicate_ack() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=5"
@@ -307,7 +307,7 @@ fn what_an_ack_says_is_known_when_it_turns_out_to_be_a_duplicate() {
 }
 
 #[test]
-fn what_is_not_from_the_receiver_is_no_duplicate() {
+fn an_ignored_duplicate_does_not_count() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=5"
@@ -327,7 +327,7 @@ fn what_is_not_from_the_receiver_is_no_duplicate() {
 }
 
 #[test]
-fn every_ack_that_counts_is_shown_before_it_is_processed_and_no_other() {
+fn on_ack_is_called_for_valid_acks_only_before_they_are_processed() {
     run_sender(
         r#"
         --open=established --config="reno initial_window=5"

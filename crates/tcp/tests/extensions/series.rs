@@ -41,7 +41,7 @@ fn every_segment_is_acknowledged_after_a_loss_and_later_every_second_one() {
 
 // `tcp_init_buffer_space`, `tcp_enter_quickack_mode` in Linux 6.18: one quick ACK for two segments of the window.
 #[test]
-fn linux_sends_sixteen_quick_acks_at_most() {
+fn linux_sends_at_most_sixteen_quick_acks() {
     for (window, quick) in [(3000, 1), (12_000, 6), (32_000, 16), (64_000, 16)] {
         let config = format!(
             "reno window={window} ack_policy=Linux rto_initial=1s rto_minimum=200ms rto_granularity=1ms"

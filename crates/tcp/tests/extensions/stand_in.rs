@@ -89,7 +89,7 @@ fn a_held_fin_is_accepted_in_every_state_that_can_have_one() {
 }
 
 #[test]
-fn no_fin_is_accepted_before_the_gap_ahead_of_it_is_filled() {
+fn no_fin_is_accepted_before_the_gap_below_it_is_filled() {
     run_with("--open=established --config=reno", identity, |run| {
         run.change(|connection, _| connection.hold_fin());
         events(
@@ -120,7 +120,7 @@ fn no_fin_is_accepted_before_the_gap_ahead_of_it_is_filled() {
 }
 
 #[test]
-fn timestamps_are_those_that_were_told_and_time_nothing() {
+fn timestamps_that_were_set_do_not_measure_round_trips() {
     run_with("--open=adopt --config=reno", identity, |run| {
         events(
             run,
@@ -152,7 +152,7 @@ fn timestamps_are_those_that_were_told_and_time_nothing() {
 }
 
 #[test]
-fn a_window_set_from_outside_stays_as_it_is_through_losses_and_time_outs() {
+fn a_window_set_from_outside_is_unchanged_by_losses_and_time_outs() {
     run_with(
         r#"--open=established --config="rack congestion=Outside tail_loss_probe proportional_reduction f_rto undo""#,
         identity,

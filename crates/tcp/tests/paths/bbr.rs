@@ -61,7 +61,7 @@ fn a_bbr_flow_fills_the_link_and_keeps_a_short_queue() {
 }
 
 #[test]
-fn random_loss_costs_bbr_what_is_lost_and_little_more() {
+fn random_loss_costs_bbr_little_more_than_the_lost_segments() {
     for (percent, share) in [(1, 0.97), (4, 0.97), (8, 0.97), (15, 0.85)] {
         let mut path = bbr(Congestion::Bbr);
         lose(&mut path, percent);
@@ -76,7 +76,7 @@ fn random_loss_costs_bbr_what_is_lost_and_little_more() {
 }
 
 #[test]
-fn segments_leave_in_bursts_of_a_millisecond_and_at_the_rate() {
+fn segments_are_sent_in_bursts_of_a_millisecond_at_the_rate() {
     let mut path = bbr(Congestion::Bbr);
     path.run_until(Instant::from_secs(5));
     let sent: Vec<Instant> =

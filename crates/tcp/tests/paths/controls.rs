@@ -44,7 +44,7 @@ fn vegas_holds_alpha_to_beta_segments_in_the_queue_and_fills_the_link() {
 /// Section III.C: slow start ends before the queue is long; Reno's would fill it with a window's
 /// worth.
 #[test]
-fn vegas_leaves_slow_start_before_it_has_filled_the_queue() {
+fn vegas_ends_slow_start_before_it_has_filled_the_queue() {
     let longest = |congestion| {
         let mut path = path(1000, &Config { congestion, ..Config::default() });
         path.run_until(Instant::from_secs(10));
@@ -59,7 +59,7 @@ fn vegas_leaves_slow_start_before_it_has_filled_the_queue() {
 /// bandwidth-delay product, so that no rate is lost. The queue was long before the loss: the window
 /// comes down to the product, not to its half.
 #[test]
-fn westwood_sets_the_window_to_the_rate_of_the_link_times_the_least_round_trip() {
+fn westwood_sets_the_window_to_the_link_rate_times_the_minimum_round_trip() {
     let policies = [
         AckPolicy::EverySegment,
         AckPolicy::Delayed(Duration::from_millis(200)),
@@ -88,7 +88,7 @@ fn westwood_sets_the_window_to_the_rate_of_the_link_times_the_least_round_trip()
 
 /// RFC 9438, section 4.6: one loss takes three tenths of the window, not half.
 #[test]
-fn cubic_goes_on_with_seven_tenths_of_the_window() {
+fn cubic_continues_with_seven_tenths_of_the_window() {
     let mut path = path(
         40,
         &Config { congestion: Congestion::Cubic, recovery: Recovery::Sack, sack: true, ..Config::default() },

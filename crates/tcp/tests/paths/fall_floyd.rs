@@ -111,7 +111,7 @@ fn figure_3_two_losses_send_reno_into_recovery_twice_and_newreno_and_sack_once()
 }
 
 #[test]
-fn figure_4_three_losses_leave_reno_to_the_timer() {
+fn figure_4_three_losses_cost_reno_a_time_out() {
     let reno = run(Recovery::Reno, 4);
     assert_eq!((reno.timeouts, reno.fast_retransmits), (1, 2), "{reno:?}");
     assert_eq!(numbers(&reno)[..3], [14, 26, 28], "the first two by fast retransmit");
@@ -119,7 +119,7 @@ fn figure_4_three_losses_leave_reno_to_the_timer() {
 }
 
 #[test]
-fn figure_5_four_losses_leave_reno_to_the_timer_again() {
+fn figure_5_four_losses_cost_reno_a_time_out_too() {
     let reno = run(Recovery::Reno, 5);
     assert_eq!((reno.timeouts, reno.fast_retransmits), (1, 2), "{reno:?}");
     assert_eq!(numbers(&reno)[..3], [14, 24, 26], "the first two by fast retransmit");

@@ -47,7 +47,7 @@ fn a_transfer_begins_with_quick_acks_and_settles_at_one_for_two_segments() {
 }
 
 #[test]
-fn behind_a_gap_three_reports_leave_at_once_and_then_one_a_millisecond() {
+fn above_a_gap_three_acks_are_sent_at_once_and_then_one_a_millisecond() {
     let mut path = path(100_000_000, 200);
     path.drops = vec![800];
     path.run_until(Instant::from_secs(1));

@@ -8,7 +8,7 @@ use lasthop_tcp::{Config, Congestion, SlowStart};
 use crate::path::{Hop, Path};
 
 #[test]
-fn a_window_that_is_full_but_for_what_waits_grows() {
+fn a_window_grows_if_it_is_full_except_for_waiting_segments() {
     for congestion in Congestion::ALL {
         let run = |segmentation_offload| {
             let config = Config {

@@ -2,7 +2,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `gain` | multiples of the bandwidth |
 //! | `gain_cycle` | alternating higher and lower gains, to find more bandwidth and to share it |
 //! | `min_rtt` | the minimum round-trip time of ten seconds |
 //! | `long_term` | the rate of a policer |
@@ -15,7 +14,6 @@
 //! - Random numbers are seeded with the connection's first sequence number.
 
 mod extra_acked;
-mod gain;
 mod gain_cycle;
 mod long_term;
 mod min_rtt;
@@ -26,8 +24,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 
 use self::extra_acked::ExtraAcked;
-use self::gain::Gain;
-use self::gain_cycle::GainCycle;
+use self::gain_cycle::{Gain, GainCycle};
 use self::long_term::LongTerm;
 use self::min_rtt::MinRtt;
 use self::window::{Conserving, MIN_WINDOW, Window};

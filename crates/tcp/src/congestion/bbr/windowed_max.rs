@@ -1,5 +1,4 @@
-//! An approximate maximum over the last few rounds: the three best samples are kept, each later
-//! than the one before (Kathleen Nichols' algorithm, `lib/win_minmax.c` in Linux).
+//! Recent maxima: over the last few rounds, and over two periods.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sample {
@@ -7,7 +6,8 @@ struct Sample {
     value: u64,
 }
 
-/// A maximum over a window of rounds.
+/// An approximate maximum over a window of rounds: the three best samples are kept, each later than the
+/// one before (Kathleen Nichols' algorithm, `lib/win_minmax.c` in Linux).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowedMax {
     best: [Sample; 3],
@@ -51,6 +51,33 @@ impl WindowedMax {
     }
 }
 
+/// A maximum over two periods.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TwoSlots {
+    previous: u64,
+    current: u64,
+}
+
+impl TwoSlots {
+    /// The maximum; 0 at the beginning.
+    #[inline]
+    pub(super) const fn get(&self) -> u64 {
+        if self.current > self.previous { self.current } else { self.previous }
+    }
+
+    #[inline]
+    pub(super) const fn update(&mut self, value: u64) {
+        if value > self.current {
+            self.current = value;
+        }
+    }
+
+    /// Begins a new period.
+    pub(super) const fn advance(&mut self) {
+        *self = Self { previous: self.current, current: 0 };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +111,17 @@ mod tests {
         max.update(100, 0, 10);
         max.update(1, 40, 10);
         assert_eq!(max.get(), 1);
+    }
+
+    #[test]
+    fn a_value_counts_in_its_period_and_the_next() {
+        let mut slots = TwoSlots::default();
+        slots.update(5);
+        slots.update(3);
+        slots.advance();
+        slots.update(1);
+        assert_eq!(slots.get(), 5);
+        slots.advance();
+        assert_eq!(slots.get(), 1);
     }
 }

@@ -15,7 +15,7 @@ fn settled(now: Instant) -> Pacer {
 }
 
 #[test]
-fn the_first_nine_segments_wait_for_nothing() {
+fn the_first_nine_segments_are_not_paced() {
     let mut pacer = settled(at(5000));
     assert!(!pacer.holds(at(5000), || 2));
     pacer.on_sent(1000, at(5000), 1_000_000);
@@ -25,7 +25,7 @@ fn the_first_nine_segments_wait_for_nothing() {
 }
 
 #[test]
-fn a_burst_leaves_at_once_and_the_next_one_when_the_rate_allows_it() {
+fn a_burst_is_sent_at_once_and_the_next_one_when_the_rate_allows_it() {
     let mut pacer = settled(at(0));
     pacer.left = 0;
     for start in [0, 3000, 6000] {
@@ -39,7 +39,7 @@ fn a_burst_leaves_at_once_and_the_next_one_when_the_rate_allows_it() {
 }
 
 #[test]
-fn what_is_late_is_made_up_for_by_half_of_what_a_burst_takes() {
+fn lateness_is_made_up_for_by_half_of_the_time_of_a_burst() {
     let mut pacer = settled(at(0));
     pacer.left = 0;
     let mut send = |now: u64| {

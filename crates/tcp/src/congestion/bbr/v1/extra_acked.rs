@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 
 use crate::congestion::bbr::aggregation::Aggregation;
 use crate::congestion::bbr::rate::octets_in;
-use crate::congestion::bbr::two_slots::TwoSlots;
+use crate::congestion::bbr::windowed_max::TwoSlots;
 
 /// Round trips of a slot (`bbr_extra_acked_win_rtts`).
 const ROUNDS: u32 = 5;
