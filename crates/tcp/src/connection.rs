@@ -324,7 +324,7 @@ impl Connection {
     /// Records the timestamp of a packet that another endpoint processes.
     pub fn learn_timestamp(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
-        if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps()) {
+        if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
             self.receive.note_later_timestamp(timestamps.value, now);
         }
     }
@@ -358,7 +358,7 @@ impl Connection {
 
     /// The unit of the window field in segments sent, in octets (RFC 7323, section 2.3).
     pub const fn window_unit(&self) -> u32 {
-        1 << self.negotiated.our_shift()
+        1 << self.negotiated.our_shift
     }
 
     /// Octets written and unacknowledged.

@@ -17,13 +17,13 @@ pub(crate) const LARGEST_SHIFT: u8 = 14;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Negotiated {
     /// Shift of the received windows.
-    peer_shift: u8,
+    pub(crate) peer_shift: u8,
     /// Shift of the sent windows.
-    our_shift: u8,
+    pub(crate) our_shift: u8,
     /// Both SYNs had the window scale option.
-    scaling: bool,
-    timestamps: bool,
-    sack: bool,
+    pub(crate) scaling: bool,
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
 }
 
 impl Negotiated {
@@ -55,26 +55,6 @@ impl Negotiated {
 
     pub(crate) const fn is_sound(self) -> bool {
         self.our_shift <= LARGEST_SHIFT && self.peer_shift <= LARGEST_SHIFT
-    }
-
-    pub(crate) const fn our_shift(self) -> u8 {
-        self.our_shift
-    }
-
-    pub(crate) const fn peer_shift(self) -> u8 {
-        self.peer_shift
-    }
-
-    pub(crate) const fn scaling(self) -> bool {
-        self.scaling
-    }
-
-    pub(crate) const fn timestamps(self) -> bool {
-        self.timestamps
-    }
-
-    pub(crate) const fn sack(self) -> bool {
-        self.sack
     }
 
     /// Octets of the options in every segment.

@@ -4,9 +4,8 @@
 //! |---|---|
 //! | `stream` | the data that the application sends, and its end; `urgent`: ends of urgent data |
 //! | `handshake` | our SYN |
-//! | `transmission` | the next segment |
+//! | `transmission` | the next segment, and its accounting |
 //! | `acknowledgment` | processing of ACKs |
-//! | `sent` | accounting of sent segments |
 //! | `expiry` | expiry of timers |
 //! | `control` | congestion control, loss recovery, and the retransmission queue |
 //! | `peer_window` | the peer's window, and the probes of a closed one |
@@ -27,7 +26,6 @@ mod pacing;
 mod path_mtu;
 mod peer_window;
 mod saved;
-mod sent;
 mod silence;
 mod stream;
 mod timestamp_clock;
@@ -145,15 +143,15 @@ impl SendSide {
 
     /// Begins the transfer with the negotiated maximum segment size.
     pub(crate) fn begin(&mut self, config: &Config, mss: u32, negotiated: Negotiated) {
-        self.timestamp_clock.begin(negotiated.timestamps());
-        self.peer_window.set_shift(negotiated.peer_shift());
+        self.timestamp_clock.begin(negotiated.timestamps);
+        self.peer_window.set_shift(negotiated.peer_shift);
         // RFC 6691: options come out of the segment's payload.
         let options = negotiated.fixed_options();
         self.flight.mss = mss.saturating_sub(options).max(1);
         self.path_mtu.begin(self.flight.mss, options);
         // No larger than the largest window that TCP can advertise (RFC 7323, section 2.3).
         self.flight.cwnd = self.flight.mss.saturating_mul(config.initial_window.max(1)).min(1 << 30);
-        self.control.begin(config, negotiated.sack());
+        self.control.begin(config, negotiated.sack);
         self.departure = if self.control.congestion().is_paced() || config.pacing == PacingRule::Fq {
             Departure::Paced(Pacer::default())
         } else if config.segmentation_offload && self.control.allows_offload() {

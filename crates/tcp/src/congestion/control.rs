@@ -25,7 +25,7 @@ pub trait CongestionControl: Send {
 
     /// Whether it sets the window in loss recovery too. Such a control has a [`PathModel`], whose
     /// [`update`](PathModel::update) is called with each ACK instead of [`Self::on_ack`] and
-    /// [`Self::on_other_ack`]. A loss recovery that supports this leaves the window alone, and
+    /// [`Self::on_other_ack`]. A loss recovery that supports this does not set the window, and
     /// ignores [`Reduction`].
     fn rules_recovery(&self) -> bool {
         false

@@ -86,7 +86,7 @@ impl Connection {
         self.receive.synchronize(tcp.seq, window);
         let options = &tcp.options;
         self.negotiated = Negotiated::from_syn(&self.config, options, offered);
-        if !self.negotiated.scaling() {
+        if !self.negotiated.scaling {
             self.receive.forgo_scaling();
         }
         self.ecn = Ecn::negotiated(self.config.ecn, tcp);

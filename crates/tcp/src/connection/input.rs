@@ -47,7 +47,7 @@ impl Connection {
             self.on_reset(tcp, now);
             return;
         }
-        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps());
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
         if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value, now)) {
             self.refuse_unacceptable(Refusal::OldTimestamp, packet, now);
             if tcp.seq.before(self.receive.next()) {
@@ -204,7 +204,7 @@ impl Connection {
 
     #[inline]
     fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
-        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps());
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
         let echo = || {
             let value = timestamps?.echo_reply;
             Some(Echo { value, age: self.send.timestamp_clock().age(value, now)? })

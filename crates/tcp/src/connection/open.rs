@@ -53,8 +53,8 @@ impl Connection {
         let negotiated = Negotiated::from_configs(&config, peer);
         let is_ecn = config.ecn && peer.ecn;
         let mss = config.mss.min(peer.mss);
-        let peer_window = expressible(peer.window, negotiated.peer_shift());
-        let window = expressible(config.window, negotiated.our_shift());
+        let peer_window = expressible(peer.window, negotiated.peer_shift);
+        let window = expressible(config.window, negotiated.our_shift);
         let mut connection = Self::new(config, local, remote, iss);
         connection.state = State::Established;
         connection.negotiated = negotiated;
@@ -91,6 +91,6 @@ impl Connection {
     /// Begins the transfer with the negotiated maximum segment size.
     pub(super) fn begin_transfer(&mut self, mss: u32) {
         self.send.begin(&self.config, mss, self.negotiated);
-        self.receive.begin(self.send.flight().mss, self.negotiated.sack());
+        self.receive.begin(self.send.flight().mss, self.negotiated.sack);
     }
 }

@@ -88,7 +88,7 @@ impl Connection {
     #[inline]
     fn segment_room(&self) -> u32 {
         let room = self.send.segment_room();
-        if !self.negotiated.sack() || !self.receive.has_report() {
+        if !self.negotiated.sack || !self.receive.has_report() {
             return room;
         }
         let blocks = self.receive.sack_blocks(self.negotiated.max_sack_blocks());
@@ -150,7 +150,7 @@ impl Connection {
         let reset = self.reset.take()?;
         //= RFC 7323, section 3.2: "Once TSopt has been successfully negotiated [...], the TSopt MUST be sent in every non-<RST>
         //= segment for the duration of the connection, and SHOULD be sent in an <RST> segment".
-        let has_timestamps = reset.is_of_connection && self.negotiated.timestamps();
+        let has_timestamps = reset.is_of_connection && self.negotiated.timestamps;
         let timestamps = has_timestamps.then(|| self.timestamps(now));
         let flags = if reset.ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
         let tcp = Tcp {
@@ -227,14 +227,14 @@ impl Connection {
     #[expect(clippy::inline_always, reason = "every packet; measured")]
     fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
         let is_syn = flags.has(TcpFlags::SYN);
-        let timestamps = self.negotiated.timestamps().then(|| self.timestamps(now));
+        let timestamps = self.negotiated.timestamps.then(|| self.timestamps(now));
         Tcp {
             source_port: self.ip.local().1,
             destination_port: self.ip.remote().1,
             seq,
             ack: if flags.has(TcpFlags::ACK) { self.receive.acknowledges() } else { Seq(0) },
             flags,
-            window: if is_syn { 0 } else { self.receive.advertise(self.negotiated.our_shift()) },
+            window: if is_syn { 0 } else { self.receive.advertise(self.negotiated.our_shift) },
             urgent_pointer: 0,
             options: TcpOptions { timestamps, ..TcpOptions::default() },
         }
@@ -244,7 +244,7 @@ impl Connection {
     #[inline]
     fn has_rare_parts(&self, flags: TcpFlags) -> bool {
         flags.has(TcpFlags::SYN)
-            || (self.negotiated.sack() && self.receive.has_report())
+            || (self.negotiated.sack && self.receive.has_report())
             || !self.send.stream().urgent().is_empty()
     }
 
@@ -252,7 +252,7 @@ impl Connection {
     #[cold]
     fn write_rare_parts(&self, tcp: &mut Tcp, now: Instant) {
         if !tcp.flags.has(TcpFlags::SYN) {
-            if self.negotiated.sack() {
+            if self.negotiated.sack {
                 tcp.options.sack = self.receive.sack_blocks(self.negotiated.max_sack_blocks());
             }
             self.send.stream().urgent().write_pointer(tcp);
@@ -260,7 +260,7 @@ impl Connection {
         }
         let (config, negotiated) = (&self.config, &self.negotiated);
         let answers = self.state == State::SynReceived;
-        let has_timestamps = if answers { negotiated.timestamps() } else { config.timestamps };
+        let has_timestamps = if answers { negotiated.timestamps } else { config.timestamps };
         tcp.window = if answers {
             // The window of the first SYN-ACK remains promised.
             self.receive.window().min(u32::from(u16::MAX)) as u16
@@ -270,7 +270,7 @@ impl Connection {
         tcp.options = TcpOptions {
             maximum_segment_size: Some(config.mss.min(u32::from(u16::MAX)) as u16),
             window_scale: if answers { negotiated.answered_shift() } else { offered_shift(config) },
-            sack_permitted: if answers { negotiated.sack() } else { config.sack },
+            sack_permitted: if answers { negotiated.sack } else { config.sack },
             timestamps: has_timestamps.then(|| self.timestamps(now)),
             ..TcpOptions::default()
         };

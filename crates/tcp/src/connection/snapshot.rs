@@ -77,17 +77,17 @@ impl Connection {
         }
         let Snapshot { local, remote, state, negotiated, send, close_requested, .. } = snapshot;
         let Snapshot { identification, host, rtt, ecn, receive, .. } = snapshot;
-        config.window = expressible(config.window, negotiated.our_shift());
-        config.window_max = config.window_max.map(|window| expressible(window, negotiated.our_shift()));
+        config.window = expressible(config.window, negotiated.our_shift);
+        config.window_max = config.window_max.map(|window| expressible(window, negotiated.our_shift));
         let mut connection = Self::new(config, local, remote, send.iss());
         connection.state = state;
         connection.negotiated = negotiated;
         connection.ip.restore(identification, host);
         connection.ecn = ecn;
         connection.send.restore((send, rtt), (&connection.config, negotiated), (state, close_requested), now);
-        connection.receive.begin(connection.send.flight().mss, negotiated.sack());
+        connection.receive.begin(connection.send.flight().mss, negotiated.sack);
         connection.receive.restore(receive).ok_or(Unusable)?;
-        if !negotiated.scaling() {
+        if !negotiated.scaling {
             connection.receive.forgo_scaling();
         }
         if state.is_handshaking() {
@@ -162,7 +162,7 @@ mod tests {
         let empty = connection.snapshot(Instant::ZERO).expect("it is open");
         assert_eq!((empty.memory(), empty.is_simulated()), (0, false));
 
-        // A few octets that say as much as may be outstanding, in segments of one octet.
+        // A short stream piece with the maximum of outstanding octets, in segments of one octet.
         let mut hostile = empty.clone();
         hostile.send.set_outstanding(1, |buffer| buffer.push_stream(1, 0, 1 << 30));
         assert!(hostile.is_sound());

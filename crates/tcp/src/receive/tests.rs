@@ -15,7 +15,7 @@ use crate::rtt::RttEstimator;
 enum Step {
     /// So many octets come, if the window takes them, and are acknowledged.
     Arrive(u32),
-    /// The same so many octets further on.
+    /// The same, this number of octets later.
     ArriveAhead(u32, u32),
     Read,
     Limit(u32),

@@ -8,7 +8,7 @@ fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// A queue with so many segments that left at 0, from `first` on.
+/// A queue with this number of segments sent at 0, from `first` on.
 fn queue(first: Seq, segments: u32) -> RetransmissionQueue {
     let mut queue = RetransmissionQueue::default();
     for segment in 0..segments {
@@ -172,7 +172,7 @@ fn the_minimum_round_trip_ignores_retransmissions() {
     assert_eq!(queue.min_rtt(), Some(Duration::from_millis(80)));
 }
 
-/// What one ACK says of the rate: octets, milliseconds, and whether the application was the limit.
+/// The rate sample of one ACK: octets, milliseconds, and whether the application limited the sender.
 fn rate(queue: &mut RetransmissionQueue, ack: u32, now: u64) -> Option<(u64, u64, bool)> {
     queue.begin_ack(None);
     queue.on_cumulative_ack(Seq(ack), at(now));
@@ -190,7 +190,7 @@ fn a_flight_that_is_acknowledged_evenly_shows_the_rate_of_the_path() {
         queue.on_sent(Seq(segment * MSS), Seq((segment + 1) * MSS), at(now));
         if segment >= 10 {
             let sample = rate(&mut queue, (segment - 9) * MSS, now);
-            // What left before anything was delivered belongs to the first flight. Each segment leaves before the ACK of its time.
+            // Segments sent before the first delivery belong to the first flight. Each is sent before the ACK of its time.
             if segment > 20 {
                 assert_eq!(sample, Some((11_000, 110, false)), "segment {segment}");
             }

@@ -207,7 +207,7 @@ impl Control {
         BeforeAck::new(&self.queue, flight)
     }
 
-    /// Loss recovery has processed an ACK. The next segment may leave at `next_departure`.
+    /// Loss recovery has processed an ACK. The next segment may be sent at `next_departure`.
     pub(super) fn update_model(
         &mut self,
         before: BeforeAck,
@@ -222,7 +222,7 @@ impl Control {
         }
     }
 
-    /// A segment is about to leave: the model restarts if the network is empty because the application had
+    /// A segment is about to be sent: the model restarts if the network is empty because the application had
     /// nothing to send.
     pub(super) fn restart_model(&mut self, flight: &mut Flight, now: Instant) {
         if self.has_model()

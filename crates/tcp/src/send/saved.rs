@@ -131,7 +131,7 @@ impl SendSide {
         (flight.cwnd, flight.ssthresh) = (saved.cwnd, saved.ssthresh);
         flight.peer_window = saved.peer_window;
         self.path_mtu.restore(saved.agreed_mss.into(), saved.mss, saved.mtu_pause, now);
-        self.peer_window = PeerWindow::restored(negotiated.peer_shift(), saved.window_reported_at);
+        self.peer_window = PeerWindow::restored(negotiated.peer_shift, saved.window_reported_at);
         self.stream.restore(saved.buffer, saved.urgent, end(state, close_requested));
         if let Some((srtt, variation)) = rtt {
             self.rtt = RttEstimator::known(config.rto, srtt, variation);

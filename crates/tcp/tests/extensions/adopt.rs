@@ -1,4 +1,4 @@
-//! Taking the place of one end behind a handshake that somebody else made.
+//! Taking the place of one end after its handshake.
 
 use lasthop_packet::{Instant, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{Config, Connection, Handshake, NotAHandshake};

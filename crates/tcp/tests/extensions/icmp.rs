@@ -1,4 +1,4 @@
-//! Which ICMP messages are heard.
+//! Which ICMP messages are accepted.
 //!
 //! //= RFC 5927, section 4.1: the number quoted must be that of a segment that is outstanding.
 
@@ -7,7 +7,7 @@ use lasthop_tcp::{IcmpNotice, SenderControl, SenderExtension};
 
 use crate::{events, run_sender, run_with};
 
-/// Sends again what an ICMP message is about.
+/// Retransmits the segment quoted in an ICMP message.
 struct Retransmit;
 
 impl SenderExtension for Retransmit {

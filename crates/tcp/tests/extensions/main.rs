@@ -1,5 +1,5 @@
-//! What a scheme or an owner can have a connection do, and what is easier to write as a series or
-//! a table than as a script. Scripts in these tests are packetdrill's, as in `tests/scripts`.
+//! The hooks for schemes and owners of a connection, and tests that are easier to write as a series or a
+//! table than as a script. Scripts in these tests are packetdrill's, as in `tests/scripts`.
 
 mod adopt;
 mod icmp;

@@ -24,7 +24,7 @@ const A: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 1);
 const ROUTER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1));
 const B: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 2);
 
-/// Both ends send each other what they have, and read; the largest payload from the first one.
+/// Exchanges all packets of both ends, and reads their data. Returns the largest payload of the first one.
 fn exchange(ends: [&mut Connection; 2], now: Instant) -> usize {
     let [a, b] = ends;
     let mut largest = 0;

@@ -135,8 +135,8 @@ fn on_segment_is_called_before_processing_and_on_ack_sent_after_it() {
     );
 }
 
-/// Limits the window to so many thousand octets as the reserved bits of the segment shown last say,
-/// 7 for no limit; as late as it can.
+/// Limits the window to the number of thousand octets in the reserved bits of the last segment, 7 for no
+/// limit; as late as possible.
 #[derive(Default)]
 struct Limit(u8);
 

@@ -15,8 +15,8 @@ fn linux_rto() -> RtoConfig {
     }
 }
 
-/// Samples in ms, and what follows from each in microseconds: the smoothed round trip and RTO. With so many segments in flight, one
-/// sample a segment.
+/// Samples in ms, each with the resulting smoothed round trip and RTO in microseconds. One sample per segment, with `in_flight`
+/// segments in flight.
 fn follow(in_flight: u32, rows: &[(u64, u64, u64)]) {
     let mut rtt = RttEstimator::new(linux_rto());
     for (at, &(sample, srtt, rto)) in rows.iter().enumerate() {
@@ -82,7 +82,7 @@ fn within_a_round_trip_linux_rto_falls_only_with_the_smoothed_one() {
     );
 }
 
-// `tcp_rto_min`: it bounds what lies above the smoothed round trip, however even round trips are.
+// `tcp_rto_min` bounds the difference to the smoothed round trip, even if all round trips are the same.
 #[test]
 fn the_minimum_of_linux_rto_is_added_to_the_round_trip() {
     let even = [(500, 500_000, 1_500_000); 2];

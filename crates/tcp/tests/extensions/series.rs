@@ -28,9 +28,9 @@ fn arriving(segments: std::ops::Range<u32>, len: u32, after: &str, are_prompt: u
 fn every_segment_is_acknowledged_after_a_loss_and_later_every_second_one() {
     let script = [
         &arriving(0..216, 10, "+0", 16),
-        // A segment alone waits, and not for long.
+        // The ACK of a single segment is delayed.
         "+0 < . 2161:2171(10) ack 1 win 65535\n+.02 > . 1:1(0) ack 2171\n",
-        // One is lost, and comes again: the 16 behind it are acknowledged one by one.
+        // One is lost, and retransmitted: the 16 after it are acknowledged one by one.
         "+0 < . 2181:2191(10) ack 1 win 65535\n+0 > . 1:1(0) ack 2171\n",
         "+0 < . 2171:2181(10) ack 1 win 65535\n+0 > . 1:1(0) ack 2191\n",
         &arriving(219..237, 10, "+0", 16),

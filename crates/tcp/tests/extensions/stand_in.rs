@@ -1,5 +1,5 @@
-//! What an owner can have a connection do that stands in for another endpoint: keep the peer's FIN
-//! unacknowledged, tell timestamps of the other's clock, and move a window that nothing else moves.
+//! A connection in the place of another endpoint: its owner can hold the peer's FIN, set timestamps of the
+//! other's clock, and set the congestion window.
 
 use std::convert::identity;
 
@@ -185,7 +185,7 @@ fn a_window_set_from_outside_is_unchanged_by_losses_and_time_outs() {
 
 #[test]
 fn a_window_set_from_outside_allows_nothing_more_for_duplicate_acks() {
-    // Without SACK: the two segments of limited transmit (RFC 3042) would be beyond the window.
+    // Without SACK: the two segments of limited transmit (RFC 3042) would exceed the window.
     run_with(
         r#"--open=established --config="rack congestion=Outside sack=false limited_transmit""#,
         identity,

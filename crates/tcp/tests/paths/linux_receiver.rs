@@ -1,10 +1,10 @@
 //! How many ACKs a receiver sends, against a kernel of 6.18.44.
 //!
-//! There, a program behind a TUN device was the sender and the path: slow start from ten segments
-//! to sixty, segments of 1448 octets with timestamps, 25 ms each way, no PSH; a process read at
-//! once. Ranges are those of four runs. The kernel's counts for the second hundred are lower where
-//! its reader was late for a segment or two; ours reads at once. Behind the gap the kernel's ACKs
-//! left after the arrivals 801, 802, 803, 804, 814, 824, 834 and 844.
+//! There, a program at a TUN device was the sender and the path: slow start from ten segments to sixty,
+//! segments of 1448 octets with timestamps, 25 ms each way, no PSH; a process read at once. Ranges are those
+//! of four runs. The kernel's counts for the second hundred are lower if its reader was late by a segment or
+//! two; ours reads at once. Above the gap, the kernel sent ACKs after the arrivals 801, 802, 803, 804, 814,
+//! 824, 834 and 844.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn path(bits_a_second: u64, segments: u32) -> Path {
     Path::new(&config, hops)
 }
 
-/// ACKs from behind the arrival of one segment to that of another.
+/// ACKs after the arrival of one segment until that of another.
 fn acks(path: &Path, from: u32, to: u32) -> usize {
     path.acks.iter().filter(|arrived| (from + 1..=to).contains(*arrived)).count()
 }
@@ -52,6 +52,6 @@ fn above_a_gap_three_acks_are_sent_at_once_and_then_one_a_millisecond() {
     path.drops = vec![800];
     path.run_until(Instant::from_secs(1));
     let behind: Vec<u32> = path.acks.iter().copied().filter(|arrived| *arrived > 800).take(8).collect();
-    // The first is quick, because the window opened for what lies behind the gap.
+    // The first is quick, because the window opened for the data above the gap.
     assert_eq!(behind, [801, 802, 803, 804, 814, 824, 834, 844]);
 }

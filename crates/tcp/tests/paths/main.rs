@@ -1,4 +1,4 @@
-//! Whole flows over a path of two hops, against what papers say of them.
+//! Complete flows over a path of two hops, compared with the results of papers.
 
 mod bbr;
 mod controls;

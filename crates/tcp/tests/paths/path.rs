@@ -11,7 +11,7 @@ use lasthop_tcp::{Config, Connection};
 /// Headers of a segment without options, in octets.
 const HEADERS: u32 = 40;
 
-/// One direction of a hop: packets leave one after the other.
+/// One direction of a hop, which sends one packet at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     pub bits_a_second: u64,
@@ -24,7 +24,7 @@ impl Hop {
         Self { bits_a_second, delay, is_busy_until: Instant::ZERO }
     }
 
-    /// When a packet of so many octets begins to leave, and when it arrives.
+    /// When the transmission of a packet of this length begins, and when it arrives.
     fn carry(&mut self, octets: u32, now: Instant) -> (Instant, Instant) {
         let begins = self.is_busy_until.max(now);
         let nanos = u64::from(octets) * 8 * 1_000_000_000 / self.bits_a_second;
@@ -33,14 +33,14 @@ impl Hop {
     }
 }
 
-/// A data segment as it left the sender.
+/// A data segment as sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at: Instant,
     /// Its number, from 0 on.
     pub number: u32,
     pub is_again: bool,
-    /// When it came to the queue of the slow hop, and when it left it.
+    /// When it entered the queue of the slow hop, and when it left it.
     pub queued: (Instant, Instant),
 }
 
@@ -49,7 +49,7 @@ pub struct Path {
     pub receiver: Connection,
     pub now: Instant,
     pub sent: Vec<Sent>,
-    /// For each ACK: how many data segments had arrived when it left.
+    /// For each ACK, the number of data segments that had arrived when it was sent.
     pub acks: Vec<u32>,
     arrived: u32,
     /// The segments of which the first copy is lost.

@@ -45,8 +45,8 @@ struct Side {
     is_lazy: bool,
     /// A scheme's part of the sender, which spares time-outs and reductions at random.
     whim: Option<u64>,
-    /// Once in so many packets that arrive, the end goes on as another one made from its snapshot,
-    /// [`MAX_MOVES`] times at most: what was known of losses is lost with each.
+    /// Once in this number of packets that arrive, the end is restored from its snapshot, at most
+    /// [`MAX_MOVES`] times: the state of loss recovery is lost each time.
     moves: Option<u32>,
 }
 
@@ -159,10 +159,10 @@ struct World {
     channel: Channel,
     rng: Rng,
     now: Instant,
-    /// Packets under way: when they arrive, in which order they left, at which end, and which.
+    /// Packets in the network: the time of arrival, the order of sending, the receiving end, and the index.
     wire: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     packets: Vec<Packet>,
-    /// Each end's promise: behind what the other may send.
+    /// The end of the window advertised by each end.
     edge: [Option<Seq>; 2],
     shift: [Option<u8>; 2],
 }
@@ -208,12 +208,16 @@ impl World {
         let shift = |config: &Config| (0..14).find(|shift| config.largest_window() >> shift <= 65_535);
         let handshake = opening != Opening::Established;
         let shift = if handshake { [None; 2] } else { [shift(&a.config), shift(&b.config)] };
-        // What a field cannot tell is not promised.
-        let told = |end: usize| {
+        // Only windows that a field can express are advertised.
+        let advertised = |end: usize| {
             let shift = shift[end].unwrap_or(0);
             (sides[end].config.window >> shift).max(1) << shift
         };
-        let edge = if handshake { [None; 2] } else { [Some(iss_b + 1 + told(0)), Some(iss_a + 1 + told(1))] };
+        let edge = if handshake {
+            [None; 2]
+        } else {
+            [Some(iss_b + 1 + advertised(0)), Some(iss_a + 1 + advertised(1))]
+        };
         Self {
             ends,
             sides,
@@ -297,7 +301,7 @@ impl World {
         self.settle(end)
     }
 
-    /// Has an end go on as another one, made from its snapshot's octets.
+    /// Replaces an end by one restored from the octets of its snapshot.
     fn go_on_elsewhere(&mut self, end: usize) -> Result<(), TestCaseError> {
         let Some(snapshot) = self.ends[end].snapshot(self.now) else { return Ok(()) };
         let octets = postcard::to_allocvec(&snapshot).expect("it is written");
@@ -341,7 +345,7 @@ impl World {
     fn settle(&mut self, end: usize) -> Result<(), TestCaseError> {
         for count in 0.. {
             prop_assert!(count < 100_000, "it does not stop sending\n{}", self.describe());
-            // What is idle at a glance has nothing to send when asked in full.
+            // The fast check agrees with the complete one.
             let (is_idle, mut place) = (self.ends[end].is_idle(), None);
             let has_sent = self.ends[end].transmit_into(&mut place, self.now);
             prop_assert!(has_sent == place.is_some() && !(is_idle && has_sent), "{}", self.describe());
@@ -367,8 +371,7 @@ impl World {
         self.check_queue(end)
     }
 
-    /// What is kept segment by segment is what is outstanding, without gaps, and each octet counts
-    /// once.
+    /// The retransmission queue has the outstanding octets, each once and without gaps.
     fn check_queue(&self, end: usize) -> Result<(), TestCaseError> {
         let (queue, flight) = (self.ends[end].queue(), self.ends[end].flight());
         let Some(first) = queue.first() else { return Ok(()) };
@@ -391,8 +394,7 @@ impl World {
         self.rng.happens(Probability::new(probability).unwrap_or_default())
     }
 
-    /// Neither does an end send beyond what the other promised (a probe or a FIN excepted), nor
-    /// does a promise shrink.
+    /// No end sends beyond the window of the other (except for a probe or a FIN), and no window shrinks.
     fn check_windows(&mut self, end: usize, packet: &Packet) -> Result<(), TestCaseError> {
         let Some(tcp) = packet.tcp() else { return Ok(()) };
         if tcp.flags.has(TcpFlags::RST) {

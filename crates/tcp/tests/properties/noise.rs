@@ -1,4 +1,4 @@
-//! Segments at random, at a connection in any state: nothing breaks.
+//! Random segments to a connection in any state.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const LOCAL: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 
 const REMOTE: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)), 2);
 const STREAM: u32 = 9;
 
-/// A peer that knows about where the numbers are, and otherwise does what it likes.
+/// A peer that sends random segments with sequence numbers near the valid ones.
 struct Noise {
     rng: Rng,
     iss: Seq,

@@ -44,7 +44,7 @@ pub(super) struct Pipe<M> {
     recovery_end: Seq,
 }
 
-/// The delivery of what was sent when `prior` octets were delivered; now `delivered` are.
+/// A delivery, of data sent when `prior` octets were delivered; now `delivered` octets are.
 pub(super) const fn delivery(prior: u64, delivered: u64) -> RateSample {
     RateSample {
         delivered: delivered - prior,

@@ -75,7 +75,7 @@ impl Cycle {
         self.was_too_high
     }
 
-    /// Too much was lost of what was sent while the path was probed.
+    /// Too much of the data sent for the probe was lost.
     pub(super) const fn on_too_much(&mut self) {
         (self.was_too_high, self.is_sampling) = (true, false);
     }
