@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::control::{AckSample, CongestionControl, Reduction};
-use super::path_model::{PathModel, PathSample};
+use super::control::{AckSample, CongestionControl, PathModel, PathSample, Reduction};
 use crate::flight::Flight;
 
 /// Leaves the window unchanged, regardless of ACKs and losses.
