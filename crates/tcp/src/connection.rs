@@ -1,6 +1,5 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
-mod adopt;
 mod ecn;
 mod handshake;
 mod input;
@@ -24,10 +23,10 @@ use crate::send::{End, SendSide};
 use crate::state::State;
 use crate::stats::Stats;
 
-pub use adopt::{Handshake, NotAHandshake};
 use ecn::Ecn;
 use ip_template::IpTemplate;
 pub use ip_template::Socket;
+pub use open::{Handshake, NotAHandshake};
 use refusals::{Refusals, Reset};
 pub use snapshot::{Snapshot, Unusable};
 
