@@ -19,11 +19,9 @@ use source::{is_word, tokens, without_tests};
 const HELD: [&str; 2] = ["sim", "tcp"];
 
 /// Crate, struct: those whose methods are in several files, and why.
-const SPREAD: [(&str, &str); 5] = [
+const SPREAD: [(&str, &str); 4] = [
     // Its fields are the parts, which own theirs: it only leads from one to another, a file for each way.
     ("sim", "World"),
-    // To be parted: what comes out of a cell, and the channels of its links.
-    ("sim", "Cells"),
     // It takes each input from one part to the next, in the order of RFC 9293: a file for each input.
     ("tcp", "Connection"),
     // An ACK, a timer and a segment that leaves each change several of its parts: a file for each.

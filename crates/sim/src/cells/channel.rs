@@ -1,94 +1,46 @@
-//! Channels of links: chosen packets are lost on them, and changes of their states are told.
+//! Chosen packets are lost on the channels of links.
 
-use lasthop_link::{Channel, Flip};
-use lasthop_wifi::{MacFrame, Output as WlanOutput, Receiver, StationId};
+use lasthop_link::Flip;
+use lasthop_packet::Instant;
+use lasthop_wifi::{MacFrame, Receiver, StationId, Wlan};
 
-use super::Cells;
-use crate::id::WlanId;
-use crate::observe::TraceEvent;
 use crate::packets::PacketKey;
 use crate::transit::Transit;
 
-impl Cells {
-    /// Gives the link between two stations a channel.
-    pub(crate) fn set_channel(&mut self, id: WlanId, between: (StationId, StationId), channel: Channel) {
-        let cell = &mut self.all[id.index()];
-        if channel.is_forced() {
-            // The last fate of a packet ends what is done to it.
-            cell.tell_fates();
-        }
-        cell.wlan.set_channel(between, channel);
+/// A packet comes into the hands of a station's MAC: if it is one to lose, the MAC has its link's
+/// channel bad from its first transmission on.
+#[inline]
+pub(super) fn packet_begins(wlan: &mut Wlan, from: StationId, frame: MacFrame, transit: &Transit) {
+    if let Receiver::Station(to) = frame.to
+        && wlan.has_channels()
+    {
+        choose(wlan, (from, to), frame, transit);
     }
+}
 
-    /// Brings the channels of a cell up to now.
-    pub(super) fn catch_up_channels(&mut self, id: WlanId, transit: &mut Transit) {
-        let wlan = &mut self.all[id.index()].wlan;
-        let changes: Vec<_> = wlan.catch_up(transit.now()).collect();
-        for change in changes {
-            if let WlanOutput::ChannelState { between, at, good } = change {
-                self.tell_channel(id, between, Flip { at, good }, transit);
-            }
-        }
+#[cold]
+fn choose(wlan: &mut Wlan, link: (StationId, StationId), frame: MacFrame, transit: &Transit) {
+    let Some(channel) = wlan.channel_mut(link).filter(|it| it.is_forced()) else { return };
+    let packet = transit.packet(PacketKey(frame.key));
+    let Some(first) = transit.first_octet(packet) else { return };
+    if channel.is_to_lose(packet, first) {
+        wlan.lose(link, frame.key);
     }
+}
 
-    #[cold]
-    pub(super) fn tell_channel(
-        &self,
-        id: WlanId,
-        (one, other): (StationId, StationId),
-        Flip { at, good }: Flip,
-        transit: &mut Transit,
-    ) {
-        if let Some(port) = self.port(id, one, other) {
-            transit.emit(&TraceEvent::ChannelState { link: port.link, at, good });
-        }
+/// A station is done with a packet, which was delivered or given up. A channel that was bad for it is good
+/// again: its link, and when.
+#[inline]
+pub(super) fn packet_ends(
+    wlan: &mut Wlan,
+    from: StationId,
+    frame: MacFrame,
+    now: Instant,
+) -> Option<((StationId, StationId), Flip)> {
+    let Receiver::Station(to) = frame.to else { return None };
+    if !wlan.has_channels() {
+        return None;
     }
-
-    /// A packet comes into the hands of a station's MAC: if it is one to lose, the MAC has its link's
-    /// channel bad from its first transmission on.
-    #[inline]
-    pub(super) fn packet_begins(
-        &mut self,
-        id: WlanId,
-        from: StationId,
-        frame: MacFrame,
-        transit: &mut Transit,
-    ) {
-        if let Receiver::Station(to) = frame.to
-            && self.all[id.index()].wlan.has_channels()
-        {
-            self.choose(id, (from, to), frame, transit);
-        }
-    }
-
-    #[cold]
-    fn choose(&mut self, id: WlanId, link: (StationId, StationId), frame: MacFrame, transit: &Transit) {
-        let Some(channel) = self.all[id.index()].wlan.channel_mut(link).filter(|it| it.is_forced()) else {
-            return;
-        };
-        let packet = transit.packet(PacketKey(frame.key));
-        let Some(first) = transit.first_octet(packet) else { return };
-        if channel.is_to_lose(packet, first) {
-            self.all[id.index()].wlan.lose(link, frame.key);
-        }
-    }
-
-    /// A packet is through, delivered or given up: a channel that was bad for its sake is good again.
-    #[inline]
-    pub(super) fn packet_ends(
-        &mut self,
-        id: WlanId,
-        from: StationId,
-        frame: MacFrame,
-        transit: &mut Transit,
-    ) {
-        let wlan = &mut self.all[id.index()].wlan;
-        if let Receiver::Station(to) = frame.to
-            && wlan.has_channels()
-            && let Some(channel) = wlan.channel_mut((from, to))
-            && let Some(flip) = channel.packet_ends(from.index(), transit.now())
-        {
-            self.tell_channel(id, (from, to), flip, transit);
-        }
-    }
+    let flip = wlan.channel_mut((from, to))?.packet_ends(from.index(), now)?;
+    Some(((from, to), flip))
 }

@@ -4,17 +4,32 @@ use std::time::Duration;
 
 use lasthop_wifi::{Receiver, StationId, Used};
 
-use crate::id::{NodeId, PortId};
+use crate::id::{LinkId, NodeId, PortId};
 use crate::packets::PacketKey;
+use crate::technology::At;
 
 pub(super) struct Radio {
     node: NodeId,
     /// The port towards each other station, if there is a link.
-    ports: Vec<Option<PortId>>,
-    first_port: Option<PortId>,
+    ports: Vec<Option<Port>>,
+    /// The station that the port leads to which was added first.
+    first: Option<StationId>,
     hand: Hand,
     /// Where receivers take turns, each has a hand of its own; by station.
     hands: Option<Vec<Hand>>,
+}
+
+/// One direction of a link, at the station where it begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Port {
+    pub(super) id: PortId,
+    pub(super) link: LinkId,
+    /// The interface that leads to it.
+    pub(super) at: At,
+    /// Whether an agent watches that interface.
+    pub(super) is_watched: bool,
+    /// The delay of what has come through the link, before it reaches the node at the other end.
+    pub(super) delay: Duration,
 }
 
 /// What is known of the frame in the hands of a station's MAC. Where receivers take turns, there may be
@@ -81,32 +96,38 @@ pub(super) enum Arrival {
 
 impl Radio {
     pub(super) fn new(node: NodeId, has_turns: bool) -> Self {
-        Self {
-            node,
-            ports: Vec::new(),
-            first_port: None,
-            hand: Hand::default(),
-            hands: has_turns.then(Vec::new),
-        }
+        Self { node, ports: Vec::new(), first: None, hand: Hand::default(), hands: has_turns.then(Vec::new) }
     }
 
     pub(super) const fn node(&self) -> NodeId {
         self.node
     }
 
-    /// The first of its ports, which stands for its queue.
-    pub(super) const fn first_port(&self) -> Option<PortId> {
-        self.first_port
-    }
-
-    pub(super) fn add_port(&mut self, to: StationId, port: PortId) {
-        self.first_port.get_or_insert(port);
+    pub(super) fn add_port(&mut self, to: StationId, port: Port) {
+        self.first.get_or_insert(to);
         if self.ports.len() <= to.index() {
             self.ports.resize(to.index() + 1, None);
         }
         self.ports[to.index()] = Some(port);
         if let Some(hands) = &mut self.hands {
             hands.resize(self.ports.len(), Hand::default());
+        }
+    }
+
+    #[inline]
+    pub(super) fn port(&self, to: StationId) -> Option<&Port> {
+        self.ports.get(to.index())?.as_ref()
+    }
+
+    /// The port that was added first, which stands for the station's queue.
+    pub(super) fn first_port(&self) -> Option<&Port> {
+        self.port(self.first?)
+    }
+
+    /// An agent watches the interface of a port from now on.
+    pub(super) fn watch(&mut self, to: StationId) {
+        if let Some(Some(port)) = self.ports.get_mut(to.index()) {
+            port.is_watched = true;
         }
     }
 
@@ -137,10 +158,6 @@ impl Radio {
     pub(super) fn copies(&self) -> usize {
         let others = self.hands.iter().flatten();
         others.chain([&self.hand]).filter(|hand| hand.arrival == Arrival::Copied).count()
-    }
-
-    pub(super) fn port(&self, to: StationId) -> Option<PortId> {
-        self.ports.get(to.index()).copied().flatten()
     }
 }
 

@@ -86,7 +86,7 @@ impl World {
     /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station
     /// like any other here: what makes it one is that the links of the others lead to it.
     pub fn add_station(&mut self, wlan: WlanId, node: NodeId, config: &StationConfig) -> StationId {
-        self.links.cells_mut().add_station(wlan, node, config)
+        self.links.cells_mut().cell_mut(wlan).add_station(node, config)
     }
 
     /// Gives a cell power save, after its last station and before its first frame: these stations are
@@ -98,7 +98,8 @@ impl World {
         stations: &[StationId],
         config: PowerSaveConfig,
     ) {
-        self.links.cells_mut().save_power(wlan, access_point, stations, config, &mut self.transit);
+        let cell = self.links.cells_mut().cell_mut(wlan);
+        cell.save_power(access_point, stations, config, &mut self.transit);
     }
 
     /// Joins two stations' nodes by a link over the air. In an infrastructure network there is one
@@ -123,7 +124,8 @@ impl World {
         second: StationId,
     ) -> LinkId {
         let RadioLinkConfig { name, channel, delay, seed } = config;
-        let ends = (self.links.cells().node(wlan, first), self.links.cells().node(wlan, second));
+        let cell = self.links.cells().cell(wlan);
+        let ends = (cell.node(first), cell.node(second));
         let link = self.network.add_link(name, ends, RadioLinkConfig::SENSES);
         let interfaces = self.network.next_interfaces([ends.0, ends.1]);
         for ((node, interface), stations) in interfaces.into_iter().zip([(first, second), (second, first)]) {
@@ -132,7 +134,7 @@ impl World {
         }
         if let Some(channel) = channel {
             let channel = self.channel(channel, *seed, name);
-            self.links.cells_mut().set_channel(wlan, (first, second), channel);
+            self.links.cells_mut().cell_mut(wlan).set_channel((first, second), channel);
         }
         link
     }
@@ -146,22 +148,22 @@ impl World {
 
     /// Gives one direction of a link in a cell an error process of its own.
     pub fn set_radio_errors(&mut self, wlan: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
-        self.links.cells_mut().set_errors(wlan, from, to, config);
+        self.links.cells_mut().cell_mut(wlan).wlan_mut().set_errors(from, to, config);
     }
 
     /// Stations of a cell are at other places from now on.
     pub fn move_stations(&mut self, wlan: WlanId, positions: &[(StationId, Position)]) {
-        self.links.cells_mut().move_stations(wlan, positions, &mut self.transit);
+        self.links.cells_mut().cell_mut(wlan).move_stations(positions, &mut self.transit);
     }
 
     /// A cell as it stands.
     pub fn wlan(&self, wlan: WlanId) -> &Wlan {
-        self.links.cells().wlan(wlan)
+        self.links.cells().cell(wlan).wlan()
     }
 
     /// What a station has had of the air so far, or since [`World::start_measuring`].
     pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
-        let used = self.links.cells().radio_use(wlan, station, self.transit.now());
+        let used = self.links.cells().cell(wlan).radio_use(station, self.now());
         self.warm_up.radio(wlan, station).map_or(used, |earlier| used.since(earlier))
     }
 
@@ -185,13 +187,13 @@ impl World {
     pub fn walk(&mut self, wlan: WlanId, name: &str, model: RandomWaypoint, stations: &[StationId]) {
         let now = self.transit.now();
         let walker = |&station: &StationId| {
-            let node = self.links.cells().node(wlan, station);
+            let node = self.links.cells().cell(wlan).node(station);
             let rng = self.stream(&format!("wlan {name} walk {}", self.node_name(node)));
             (station, Walker::new(&model, self.wlan(wlan).position(station), now, rng))
         };
         let movement = Movement::new(model, stations.iter().map(walker).collect());
         let Some(first) = movement.next_step(now) else { return };
-        self.links.cells_mut().expect_moves(wlan);
+        self.links.cells_mut().cell_mut(wlan).wlan_mut().expect_moves();
         self.movements.set(wlan, movement);
         self.transit.schedule(first, Event::Movement(wlan));
     }
@@ -199,7 +201,8 @@ impl World {
     pub(super) fn on_movement(&mut self, wlan: WlanId) {
         let now = self.transit.now();
         let Some(movement) = self.movements.of(wlan) else { return };
-        self.links.cells_mut().move_stations(wlan, movement.positions(now), &mut self.transit);
+        let cell = self.links.cells_mut().cell_mut(wlan);
+        cell.move_stations(movement.positions(now), &mut self.transit);
         if let Some(next) = movement.next_step(now) {
             self.transit.schedule(next, Event::Movement(wlan));
         }

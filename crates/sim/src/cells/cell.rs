@@ -1,0 +1,598 @@
+//! A cell: frames go into its stations' queues; what comes of its events goes on as packets, and as fates to
+//! agents, routing and observers.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use lasthop_agent::LinkSenses;
+use lasthop_link::{Channel, Flip};
+use lasthop_packet::Instant;
+use lasthop_wifi::{
+    Fate, FrameTimes, MacFrame, Output as WlanOutput, Position, PowerSaveConfig, Receiver, Scheduler,
+    StationConfig, StationId, Wlan,
+};
+
+use super::channel;
+use super::flows::Turns;
+use super::station::{Arrival, Port, Radio, RadioUse};
+use crate::accounts::DropCause;
+use crate::counters::Counters;
+use crate::id::{NodeId, PortId, WlanId};
+use crate::observe::{Interest, TraceEvent};
+use crate::packets::PacketKey;
+use crate::schedule::{Event, LazyTimer};
+use crate::technology::{Addressee, Admission, At, FrameFate, Output};
+use crate::transit::Transit;
+
+/// Interests of observers who receive the fates of frames that arrive.
+pub(super) const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
+
+/// A cell, and the nodes that its stations belong to.
+pub(crate) struct Cell {
+    id: WlanId,
+    wlan: Wlan,
+    stations: Vec<Radio>,
+    /// Whether an agent receives each transmission.
+    has_attentive_agent: bool,
+    timer: LazyTimer,
+    /// What still follows from the fate that it reported last.
+    rest: Option<(Rest, SentFrame)>,
+    /// Where flows take turns.
+    turns: Turns,
+    /// Packets that have come through and have not reached their node, by the port of their receiver that
+    /// leads back to their sender. Each link has one delay, so they stay in order.
+    delayed: BTreeMap<PortId, VecDeque<PacketKey>>,
+}
+
+/// What follows from a frame's fate, step by step. Between two of these the world carries out what came of the
+/// first.
+#[derive(Clone, Copy)]
+enum Rest {
+    /// The frame was given up: its receiver may be out of reach.
+    GivenUp,
+    /// Its station is done with it.
+    Ended,
+    /// The next frame is at the head of the station's queue.
+    Next,
+    /// Frames to the same receiver could take another way.
+    Broken,
+}
+
+/// A frame whose fate is reported.
+#[derive(Clone, Copy)]
+struct SentFrame {
+    from: StationId,
+    frame: MacFrame,
+    fate: Fate,
+    transmissions: u32,
+}
+
+/// Its stations.
+impl Cell {
+    pub(super) fn new(id: WlanId, mut wlan: Wlan, tells_fates: bool, interests: Interest) -> Self {
+        wlan.tell_attempts(interests.contains(Interest::FRAMES));
+        wlan.tell_fates(tells_fates || interests.intersects(OF_FATES));
+        Self {
+            id,
+            wlan,
+            stations: Vec::new(),
+            has_attentive_agent: false,
+            timer: LazyTimer::default(),
+            rest: None,
+            turns: Turns::default(),
+            delayed: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn add_station(&mut self, node: NodeId, config: &StationConfig) -> StationId {
+        let has_turns = config.scheduler == Scheduler::PerReceiver;
+        if has_turns {
+            self.tell_fates();
+        }
+        self.stations.push(Radio::new(node, has_turns));
+        self.wlan.add_station(config)
+    }
+
+    /// Adds a port of a station, towards another one.
+    pub(super) fn add_port(&mut self, from: StationId, to: StationId, port: Port) {
+        self.stations[from.index()].add_port(to, port);
+    }
+
+    pub(crate) const fn wlan(&self) -> &Wlan {
+        &self.wlan
+    }
+
+    /// As [`Self::wlan`], for changes that are not events of the cell.
+    pub(crate) const fn wlan_mut(&mut self) -> &mut Wlan {
+        &mut self.wlan
+    }
+
+    pub(crate) fn node(&self, station: StationId) -> NodeId {
+        self.stations[station.index()].node()
+    }
+
+    #[inline]
+    pub(super) fn port(&self, from: StationId, to: StationId) -> Option<&Port> {
+        self.stations[from.index()].port(to)
+    }
+
+    /// The port through which a frame went. A broadcast went through none.
+    #[inline]
+    fn port_of(&self, from: StationId, frame: MacFrame) -> Option<&Port> {
+        match frame.to {
+            Receiver::Station(to) => self.port(from, to),
+            Receiver::Broadcast => None,
+        }
+    }
+
+    /// The first of a station's ports, which stands for its queue.
+    pub(super) fn first_port(&self, station: StationId) -> Option<PortId> {
+        self.stations[station.index()].first_port().map(|port| port.id)
+    }
+
+    /// What a station has had of the air so far.
+    pub(crate) fn radio_use(&self, station: StationId, now: Instant) -> RadioUse {
+        let awake = self.wlan.awake_time(station, now).map(Duration::from_nanos);
+        RadioUse::new(self.wlan.used(station), awake)
+    }
+
+    /// What each station has had of the air so far.
+    pub(super) fn radio_uses(&self, now: Instant) -> Vec<RadioUse> {
+        let stations = (0..self.stations.len()).map(StationId::from_index);
+        stations.map(|station| self.radio_use(station, now)).collect()
+    }
+
+    /// Gives the cell power save, after its last station.
+    pub(crate) fn save_power(
+        &mut self,
+        access_point: StationId,
+        stations: &[StationId],
+        config: PowerSaveConfig,
+        transit: &mut Transit,
+    ) {
+        self.wlan.save_power(access_point, stations, config);
+        self.follow(transit);
+    }
+
+    pub(crate) fn move_stations(&mut self, positions: &[(StationId, Position)], transit: &mut Transit) {
+        self.wlan.move_stations(transit.now(), positions);
+        self.follow(transit);
+    }
+
+    /// Packets that are among the packets twice.
+    pub(super) fn copies(&self) -> usize {
+        self.stations.iter().map(Radio::copies).sum()
+    }
+
+    pub(super) const fn counters(&self) -> Counters {
+        let counted = self.wlan.counters();
+        Counters {
+            events: 0,
+            frames_sent: counted.attempts,
+            frames_lost: counted.failures - counted.acks_lost,
+            frames_given_up: counted.given_up,
+            link_acks_lost: counted.acks_lost,
+            duplicate_frames: counted.duplicates,
+        }
+    }
+}
+
+/// What it reports.
+impl Cell {
+    /// From now on all fates are reported: what a station's node knows of its frames is brought to the
+    /// present, and kept there.
+    pub(super) fn tell_fates(&mut self) {
+        if self.wlan.tells_fates() {
+            return;
+        }
+        self.wlan.tell_fates(true);
+        for (index, radio) in self.stations.iter_mut().enumerate() {
+            let station = StationId::from_index(index);
+            // Where receivers take turns fates have been reported from the start.
+            let hand = radio.only_hand();
+            let head = self.wlan.head(station).map(|head| PacketKey(head.key));
+            hand.catch_up(self.wlan.used(station).frames, head);
+            if self.wlan.head_has_arrived(station) {
+                hand.has_arrived();
+            }
+        }
+    }
+
+    /// An agent watches a port from now on, and needs these senses.
+    pub(super) fn watch(&mut self, from: StationId, to: StationId, needs: LinkSenses) {
+        self.stations[from.index()].watch(to);
+        self.tell_fates();
+        if needs.contains(LinkSenses::LINK_OPTIONS) {
+            self.wlan.set_knows_options(from, true);
+        }
+        if needs.intersects(crate::config::OPTIONS) {
+            self.wlan.tell_transmissions(true);
+        }
+        if needs.contains(LinkSenses::ATTEMPTS) {
+            self.has_attentive_agent = true;
+            self.wlan.tell_attempts(true);
+        }
+    }
+
+    /// Observers have these interests from now on.
+    pub(super) fn observe(&mut self, interests: Interest) {
+        self.wlan.tell_attempts(interests.contains(Interest::FRAMES) || self.has_attentive_agent);
+        if interests.intersects(OF_FATES) {
+            self.tell_fates();
+        }
+    }
+
+    /// Gives the link between two stations a channel.
+    pub(crate) fn set_channel(&mut self, between: (StationId, StationId), channel: Channel) {
+        if channel.is_forced() {
+            // The last fate of a packet ends what is done to it.
+            self.tell_fates();
+        }
+        self.wlan.set_channel(between, channel);
+    }
+
+    /// Brings its channels up to now.
+    pub(super) fn catch_up_channels(&mut self, transit: &mut Transit) {
+        let changes: Vec<_> = self.wlan.catch_up(transit.now()).collect();
+        for change in changes {
+            if let WlanOutput::ChannelState { between, at, good } = change {
+                self.tell_channel(between, Flip { at, good }, transit);
+            }
+        }
+    }
+
+    #[cold]
+    fn tell_channel(
+        &self,
+        (one, other): (StationId, StationId),
+        Flip { at, good }: Flip,
+        transit: &mut Transit,
+    ) {
+        if let Some(port) = self.port(one, other) {
+            transit.emit(&TraceEvent::ChannelState { link: port.link, at, good });
+        }
+    }
+}
+
+/// Its queues and events.
+impl Cell {
+    /// A packet goes into the queue of a station. `follows`: whether the cell's next event may have changed
+    /// with that.
+    pub(super) fn enqueue(
+        &mut self,
+        from: StationId,
+        frame: MacFrame,
+        follows: bool,
+        transit: &mut Transit,
+    ) -> Admission {
+        let admission = if self.wlan.takes_turns(from) {
+            self.turns.enqueue(&mut self.wlan, from, frame, transit)
+        } else if self.wlan.enqueue(transit.now(), from, frame) {
+            Admission::Queued
+        } else {
+            Admission::Dropped(DropCause::QueueFull)
+        };
+        if let Admission::Dropped(_) = admission {
+            return admission;
+        }
+        if follows {
+            self.follow(transit);
+        }
+        if self.wlan.head(from) != Some(frame) {
+            return admission;
+        }
+        self.stations[from.index()].hand_mut(frame.to).depart(PacketKey(frame.key));
+        channel::packet_begins(&mut self.wlan, from, frame, transit);
+        Admission::Departs
+    }
+
+    /// A packet that was dropped to make room; each is reported once.
+    pub(super) fn next_displaced(&mut self) -> Option<PacketKey> {
+        self.turns.next_displaced()
+    }
+
+    /// Packets and octets that wait in the queue of a station.
+    pub(super) fn queue(&self, from: StationId) -> (usize, u64) {
+        let (packets, octets) = self.wlan.waiting(from);
+        let has_departed = |frame: &MacFrame| {
+            let hand = self.stations[from.index()].hand(frame.to);
+            !self.wlan.tells_fates() || hand.has_departed(PacketKey(frame.key))
+        };
+        match self.wlan.head(from).filter(|frame| !has_departed(frame)) {
+            Some(next) => (packets + 1, octets + u64::from(next.octets)),
+            None => (packets, octets),
+        }
+    }
+
+    /// Its timer has fired. Whether it has had an event.
+    pub(super) fn on_event(&mut self, transit: &mut Transit) -> bool {
+        let is_due = self.timer.fired(transit.now());
+        if is_due {
+            self.go_on(transit);
+        }
+        is_due
+    }
+
+    /// All is carried out that came of its latest event. Mostly its next event is the next of all: if so, and if
+    /// it may continue, it has that at once. Whether it has had it.
+    #[inline]
+    pub(super) fn goes_on(&mut self, may: bool, transit: &mut Transit) -> bool {
+        let goes_on = may && self.wlan.next_event_at().is_some_and(|at| at < transit.horizon());
+        if goes_on {
+            self.timer.forestall();
+            self.go_on(transit);
+        } else {
+            self.follow(transit);
+        }
+        goes_on
+    }
+
+    /// Does what is due, and what would be next of all events to come, until there is something to report.
+    #[inline]
+    fn go_on(&mut self, transit: &mut Transit) {
+        let (last, later) = self.wlan.go_on(transit.now(), transit.horizon());
+        transit.skip_to(last, later);
+    }
+
+    /// Follows the time of its next event.
+    fn follow(&mut self, transit: &mut Transit) {
+        transit.follow(&mut self.timer, self.wlan.next_event_at(), Event::Radio(self.id));
+    }
+}
+
+/// What comes of its latest event.
+impl Cell {
+    #[inline]
+    pub(super) fn has_output(&self) -> bool {
+        self.rest.is_some() || self.wlan.has_output()
+    }
+
+    /// What comes of its latest event next.
+    pub(super) fn next_output(&mut self, transit: &mut Transit) -> Option<Output> {
+        loop {
+            let output = if let Some((rest, sent)) = self.rest {
+                self.follow_fate(rest, sent, transit)
+            } else if self.wlan.has_output() {
+                self.pass_on(transit)
+            } else {
+                return None;
+            };
+            if output.is_some() {
+                return output;
+            }
+        }
+    }
+
+    #[inline]
+    fn pass_on(&mut self, transit: &mut Transit) -> Option<Output> {
+        match *self.wlan.next_output()? {
+            WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
+            other => self.pass_on_other(other, transit),
+        }
+    }
+
+    #[inline(never)]
+    fn pass_on_other(&mut self, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
+        match output {
+            WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
+            WlanOutput::Departs { from } => self.depart_next(from, transit),
+            WlanOutput::ChannelState { between, at, good } => {
+                self.tell_channel(between, Flip { at, good }, transit);
+                None
+            }
+            WlanOutput::TooOld { from, frame } => {
+                let at = self.port_of(from, frame)?.at;
+                Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
+            }
+            WlanOutput::Transmission { from, frame, has_options, times } => {
+                let (at, key) = self.told(from, frame)?;
+                if !has_options && transit.packet(key).link_options().is_some() {
+                    transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
+                }
+                Some(Output::Transmission { at, key, times: agents_times(times) })
+            }
+            WlanOutput::Attempt { from, frame, began, transmission, lost, acknowledged } => {
+                self.trace_attempt(from, frame, transmission, (lost, acknowledged), transit);
+                let (at, key) = self.told(from, frame)?;
+                Some(Output::Attempt { at, key, transmission, began, is_confirmed: acknowledged })
+            }
+            WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
+                let sent = SentFrame { from, frame, fate, transmissions };
+                let hand = self.stations[from.index()].hand_mut(frame.to);
+                if arrived {
+                    hand.has_arrived();
+                }
+                match fate {
+                    Fate::FirstTransmissionFailed => {}
+                    Fate::GivenUp => self.rest = Some((Rest::GivenUp, sent)),
+                    Fate::Delivered => {
+                        if hand.arrival() == Arrival::Moved {
+                            // What most frames come to, on a way of its own.
+                            self.end(sent, transit);
+                            return self.depart_next(from, transit);
+                        }
+                        self.rest = Some((Rest::Ended, sent));
+                    }
+                }
+                let (at, key) = self.told(from, frame)?;
+                let link = self.port_of(from, frame)?.link;
+                let [queueing, access, air_time] = [queueing, access, air_time].map(Duration::from_nanos);
+                let fate = agents_fate(fate);
+                let fate = FrameFate { fate, transmissions, queueing, access: Some(access), air_time };
+                Some(Output::Fate { at, link, key, fate })
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn follow_fate(&mut self, rest: Rest, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
+        let (next, output) = match rest {
+            Rest::GivenUp => (Some(Rest::Ended), self.give_up(sent, transit)),
+            Rest::Ended => (Some(Rest::Next), self.end(sent, transit)),
+            Rest::Next => {
+                ((sent.fate == Fate::GivenUp).then_some(Rest::Broken), self.depart_next(sent.from, transit))
+            }
+            Rest::Broken => {
+                let port = self.port_of(sent.from, sent.frame);
+                (None, port.map(|port| Output::LinkBroken { at: port.at }))
+            }
+        };
+        self.rest = next.map(|rest| (rest, sent));
+        output
+    }
+
+    #[inline]
+    fn deliver(
+        &mut self,
+        (from, at): (StationId, StationId),
+        frame: MacFrame,
+        transit: &mut Transit,
+    ) -> Option<Output> {
+        let mut key = PacketKey(frame.key);
+        let back = self.port(at, from);
+        if frame.to == Receiver::Broadcast {
+            return Some(Output::Heard { node: self.node(at), link: back.map(|back| back.link), key });
+        }
+        let Port { id: back, link, at: receiver, is_watched: is_understood, delay } = *back?;
+        if self.wlan.tells_fates() {
+            let is_wanted = self.port(from, at)?.is_watched || transit.wants(OF_FATES);
+            let arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+            self.stations[from.index()].hand_mut(frame.to).set_arrival(arrival);
+            if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
+                key = copy;
+            }
+        }
+        if !is_understood && self.wlan.tells_transmissions() {
+            transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
+        }
+        if !delay.is_zero() {
+            self.delay(back, key);
+            transit.schedule(transit.now() + delay, Event::RadioArrival(back));
+            return None;
+        }
+        Some(Output::Arrived { at: receiver, link, key })
+    }
+
+    #[cold]
+    fn delay(&mut self, back: PortId, key: PacketKey) {
+        self.delayed.entry(back).or_default().push_back(key);
+    }
+
+    /// The first packet that is delayed on its way to `at` reaches its node.
+    #[cold]
+    pub(super) fn arrive(&mut self, at: StationId, from: StationId) -> Option<Output> {
+        let Port { id, at, link, .. } = *self.port(at, from)?;
+        let key = self.delayed.get_mut(&id)?.pop_front()?;
+        Some(Output::Arrived { at, link, key })
+    }
+
+    /// The interface whose agent receives what becomes of a frame, and its packet if it is still there. A
+    /// broadcast is on no link, and has no confirmation.
+    fn told(&self, from: StationId, frame: MacFrame) -> Option<(At, PacketKey)> {
+        let port = self.port_of(from, frame)?;
+        let is_here = self.stations[from.index()].hand(frame.to).arrival() != Arrival::Moved;
+        is_here.then_some((port.at, PacketKey(frame.key)))
+    }
+
+    fn trace_attempt(
+        &self,
+        from: StationId,
+        frame: MacFrame,
+        transmission: u32,
+        (lost, acknowledged): (bool, bool),
+        transit: &mut Transit,
+    ) {
+        let Receiver::Station(to) = frame.to else { return };
+        let Some(Port { at: (node, _), link, .. }) = self.port(from, to).copied() else { return };
+        let (to, number) = (self.node(to), self.stations[from.index()].hand(frame.to).number());
+        if let Some((_, key)) = self.told(from, frame) {
+            transit.trace(Interest::FRAMES, key, |packet| TraceEvent::Frame {
+                link,
+                from: node,
+                to,
+                number,
+                transmission,
+                packet,
+                lost,
+            });
+        }
+        if !lost && !acknowledged {
+            transit.emit(&TraceEvent::LinkAckLost { link, from: to, number });
+        }
+    }
+
+    fn give_up(&self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
+        let SentFrame { from, frame, transmissions, .. } = sent;
+        let Receiver::Station(to) = frame.to else { return None };
+        let Port { at: (node, _), link, .. } = *self.port(from, to)?;
+        let to = self.node(to);
+        let hand = self.stations[from.index()].hand(frame.to);
+        if let Some((_, key)) = self.told(from, frame) {
+            let number = hand.number();
+            transit.trace(Interest::FRAMES, key, |packet| TraceEvent::FrameGivenUp {
+                link,
+                from: node,
+                to,
+                number,
+                transmissions,
+                packet,
+            });
+        }
+        let key = (hand.arrival() == Arrival::NotYet).then_some(PacketKey(frame.key));
+        Some(Output::NeighbourLost { node, neighbour: to, key })
+    }
+
+    fn end(&mut self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
+        let SentFrame { from, frame, .. } = sent;
+        if let Some((link, flip)) = channel::packet_ends(&mut self.wlan, from, frame, transit.now()) {
+            self.tell_channel(link, flip, transit);
+        }
+        let link = self.port_of(from, frame).map(|port| port.link);
+        let radio = &mut self.stations[from.index()];
+        let key = PacketKey(frame.key);
+        match radio.hand_mut(frame.to).is_through_with(key) {
+            Arrival::Moved => {}
+            Arrival::Copied => transit.packets_mut().remove(key),
+            Arrival::NotYet if frame.to == Receiver::Broadcast => {
+                transit.accounts_mut().broadcast += 1;
+                transit.packets_mut().remove(key);
+            }
+            Arrival::NotYet => {
+                return Some(Output::Lost { node: radio.node(), link, key, cause: DropCause::WirelessLoss });
+            }
+        }
+        None
+    }
+
+    /// The next frame leaves the queue, unless it did on its arrival there: a packet that an agent
+    /// sent on receiving the last one's fate.
+    #[inline]
+    fn depart_next(&mut self, from: StationId, transit: &mut Transit) -> Option<Output> {
+        let (frame, radio) = (self.wlan.head(from)?, &mut self.stations[from.index()]);
+        let key = PacketKey(frame.key);
+        if !radio.hand_mut(frame.to).depart(key) {
+            return None;
+        }
+        let (port, to) = match frame.to {
+            Receiver::Station(to) => (radio.port(to)?, Addressee::Peer),
+            Receiver::Broadcast => (radio.first_port()?, Addressee::Everyone),
+        };
+        let at = port.at;
+        channel::packet_begins(&mut self.wlan, from, frame, transit);
+        Some(Output::Departs { at, to, key, time: Duration::ZERO })
+    }
+}
+
+/// A frame's fate as agents receive it.
+const fn agents_fate(fate: Fate) -> lasthop_agent::Fate {
+    match fate {
+        Fate::Delivered => lasthop_agent::Fate::Delivered,
+        Fate::FirstTransmissionFailed => lasthop_agent::Fate::FirstTransmissionFailed,
+        Fate::GivenUp => lasthop_agent::Fate::GivenUp,
+    }
+}
+
+/// A data frame's times as agents receive them.
+const fn agents_times(FrameTimes { queued, departed, began, over }: FrameTimes) -> lasthop_agent::FrameTimes {
+    lasthop_agent::FrameTimes { queued, departed, began, over }
+}
