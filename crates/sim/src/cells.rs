@@ -11,6 +11,7 @@ mod cell;
 mod channel;
 mod flows;
 mod station;
+mod stations;
 
 use std::time::Duration;
 
@@ -71,7 +72,7 @@ impl Cells {
         let port = PortId::of(self.ports.len());
         let cell = self.cell_mut(id);
         let at = (cell.node(from), interface);
-        cell.add_port(from, to, Port { id: port, link, at, is_watched: false, delay });
+        cell.stations_mut().of_mut(from).add_port(to, Port { id: port, link, at, is_watched: false, delay });
         self.ports.push(Place { cell: id, from, to });
         port
     }
@@ -180,7 +181,7 @@ impl Technology for Cells {
 
     fn queue_of(&self, port: usize) -> usize {
         let (cell, from, _) = self.of(port);
-        cell.first_port(from).map_or(port, PortId::index)
+        cell.stations().first_port(from).map_or(port, PortId::index)
     }
 
     fn broadcasts(&self, port: usize) -> bool {
@@ -225,7 +226,7 @@ impl Technology for Cells {
     }
 
     fn doubled(&self) -> usize {
-        self.all.iter().map(Cell::copies).sum()
+        self.all.iter().map(|cell| cell.stations().copies()).sum()
     }
 
     fn can_change(&self, _port: usize, _change: &Change) -> Result<(), ChangeError> {

@@ -129,8 +129,8 @@ impl Sessions {
 /// The outcome of a call or a dialogue.
 pub(crate) struct WorkOutcome {
     /// See [`SessionOutcome::octets`].
-    pub(crate) octets: u64,
+    octets: u64,
     /// Whether each octet that arrived was the one sent.
-    pub(crate) intact: bool,
-    pub(crate) result: SessionResult,
+    intact: bool,
+    result: SessionResult,
 }

@@ -14,24 +14,25 @@ use lasthop_wifi::{
 
 use super::channel;
 use super::flows::Turns;
-use super::station::{Arrival, Port, Radio, RadioUse};
+use super::station::{Arrival, Port, RadioUse};
+use super::stations::Stations;
 use crate::accounts::DropCause;
 use crate::counters::Counters;
 use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
-use crate::technology::{Addressee, Admission, At, FrameFate, Output};
+use crate::technology::{Addressee, Admission, FrameFate, Output};
 use crate::transit::Transit;
 
 /// Interests of observers who receive the fates of frames that arrive.
-pub(super) const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
+const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
 
 /// A cell, and the nodes that its stations belong to.
 pub(crate) struct Cell {
     id: WlanId,
     wlan: Wlan,
-    stations: Vec<Radio>,
+    stations: Stations,
     /// Whether an agent receives each transmission.
     has_attentive_agent: bool,
     timer: LazyTimer,
@@ -75,7 +76,7 @@ impl Cell {
         Self {
             id,
             wlan,
-            stations: Vec::new(),
+            stations: Stations::default(),
             has_attentive_agent: false,
             timer: LazyTimer::default(),
             rest: None,
@@ -89,13 +90,17 @@ impl Cell {
         if has_turns {
             self.tell_fates();
         }
-        self.stations.push(Radio::new(node, has_turns));
+        self.stations.add(node, has_turns);
         self.wlan.add_station(config)
     }
 
-    /// Adds a port of a station, towards another one.
-    pub(super) fn add_port(&mut self, from: StationId, to: StationId, port: Port) {
-        self.stations[from.index()].add_port(to, port);
+    pub(super) const fn stations(&self) -> &Stations {
+        &self.stations
+    }
+
+    /// As [`Self::stations`].
+    pub(super) const fn stations_mut(&mut self) -> &mut Stations {
+        &mut self.stations
     }
 
     pub(crate) const fn wlan(&self) -> &Wlan {
@@ -108,26 +113,7 @@ impl Cell {
     }
 
     pub(crate) fn node(&self, station: StationId) -> NodeId {
-        self.stations[station.index()].node()
-    }
-
-    #[inline]
-    pub(super) fn port(&self, from: StationId, to: StationId) -> Option<&Port> {
-        self.stations[from.index()].port(to)
-    }
-
-    /// The port through which a frame went. A broadcast went through none.
-    #[inline]
-    fn port_of(&self, from: StationId, frame: MacFrame) -> Option<&Port> {
-        match frame.to {
-            Receiver::Station(to) => self.port(from, to),
-            Receiver::Broadcast => None,
-        }
-    }
-
-    /// The first of a station's ports, which stands for its queue.
-    pub(super) fn first_port(&self, station: StationId) -> Option<PortId> {
-        self.stations[station.index()].first_port().map(|port| port.id)
+        self.stations.node(station)
     }
 
     /// What a station has had of the air so far.
@@ -138,8 +124,7 @@ impl Cell {
 
     /// What each station has had of the air so far.
     pub(super) fn radio_uses(&self, now: Instant) -> Vec<RadioUse> {
-        let stations = (0..self.stations.len()).map(StationId::from_index);
-        stations.map(|station| self.radio_use(station, now)).collect()
+        self.stations.all().map(|station| self.radio_use(station, now)).collect()
     }
 
     /// Gives the cell power save, after its last station.
@@ -157,11 +142,6 @@ impl Cell {
     pub(crate) fn move_stations(&mut self, positions: &[(StationId, Position)], transit: &mut Transit) {
         self.wlan.move_stations(transit.now(), positions);
         self.follow(transit);
-    }
-
-    /// Packets that are among the packets twice.
-    pub(super) fn copies(&self) -> usize {
-        self.stations.iter().map(Radio::copies).sum()
     }
 
     pub(super) const fn counters(&self) -> Counters {
@@ -186,10 +166,9 @@ impl Cell {
             return;
         }
         self.wlan.tell_fates(true);
-        for (index, radio) in self.stations.iter_mut().enumerate() {
-            let station = StationId::from_index(index);
+        for station in self.stations.all() {
             // Where receivers take turns fates have been reported from the start.
-            let hand = radio.only_hand();
+            let hand = self.stations.of_mut(station).only_hand();
             let head = self.wlan.head(station).map(|head| PacketKey(head.key));
             hand.catch_up(self.wlan.used(station).frames, head);
             if self.wlan.head_has_arrived(station) {
@@ -200,7 +179,7 @@ impl Cell {
 
     /// An agent watches a port from now on, and needs these senses.
     pub(super) fn watch(&mut self, from: StationId, to: StationId, needs: LinkSenses) {
-        self.stations[from.index()].watch(to);
+        self.stations.of_mut(from).watch(to);
         self.tell_fates();
         if needs.contains(LinkSenses::LINK_OPTIONS) {
             self.wlan.set_knows_options(from, true);
@@ -248,7 +227,7 @@ impl Cell {
         Flip { at, good }: Flip,
         transit: &mut Transit,
     ) {
-        if let Some(port) = self.port(one, other) {
+        if let Some(port) = self.stations.port(one, other) {
             transit.emit(&TraceEvent::ChannelState { link: port.link, at, good });
         }
     }
@@ -281,7 +260,7 @@ impl Cell {
         if self.wlan.head(from) != Some(frame) {
             return admission;
         }
-        self.stations[from.index()].hand_mut(frame.to).depart(PacketKey(frame.key));
+        self.stations.of_mut(from).hand_mut(frame.to).depart(PacketKey(frame.key));
         channel::packet_begins(&mut self.wlan, from, frame, transit);
         Admission::Departs
     }
@@ -295,7 +274,7 @@ impl Cell {
     pub(super) fn queue(&self, from: StationId) -> (usize, u64) {
         let (packets, octets) = self.wlan.waiting(from);
         let has_departed = |frame: &MacFrame| {
-            let hand = self.stations[from.index()].hand(frame.to);
+            let hand = self.stations.of(from).hand(frame.to);
             !self.wlan.tells_fates() || hand.has_departed(PacketKey(frame.key))
         };
         match self.wlan.head(from).filter(|frame| !has_departed(frame)) {
@@ -381,24 +360,24 @@ impl Cell {
                 None
             }
             WlanOutput::TooOld { from, frame } => {
-                let at = self.port_of(from, frame)?.at;
+                let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
             }
             WlanOutput::Transmission { from, frame, has_options, times } => {
-                let (at, key) = self.told(from, frame)?;
+                let (at, key) = self.stations.told(from, frame)?;
                 if !has_options && transit.packet(key).link_options().is_some() {
                     transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
                 }
                 Some(Output::Transmission { at, key, times: agents_times(times) })
             }
             WlanOutput::Attempt { from, frame, began, transmission, lost, acknowledged } => {
-                self.trace_attempt(from, frame, transmission, (lost, acknowledged), transit);
-                let (at, key) = self.told(from, frame)?;
+                self.stations.trace_attempt((from, frame), transmission, (lost, acknowledged), transit);
+                let (at, key) = self.stations.told(from, frame)?;
                 Some(Output::Attempt { at, key, transmission, began, is_confirmed: acknowledged })
             }
             WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
                 let sent = SentFrame { from, frame, fate, transmissions };
-                let hand = self.stations[from.index()].hand_mut(frame.to);
+                let hand = self.stations.of_mut(from).hand_mut(frame.to);
                 if arrived {
                     hand.has_arrived();
                 }
@@ -414,8 +393,8 @@ impl Cell {
                         self.rest = Some((Rest::Ended, sent));
                     }
                 }
-                let (at, key) = self.told(from, frame)?;
-                let link = self.port_of(from, frame)?.link;
+                let (at, key) = self.stations.told(from, frame)?;
+                let link = self.stations.port_of(from, frame)?.link;
                 let [queueing, access, air_time] = [queueing, access, air_time].map(Duration::from_nanos);
                 let fate = agents_fate(fate);
                 let fate = FrameFate { fate, transmissions, queueing, access: Some(access), air_time };
@@ -427,13 +406,16 @@ impl Cell {
     #[inline(never)]
     fn follow_fate(&mut self, rest: Rest, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let (next, output) = match rest {
-            Rest::GivenUp => (Some(Rest::Ended), self.give_up(sent, transit)),
+            Rest::GivenUp => (
+                Some(Rest::Ended),
+                self.stations.give_up((sent.from, sent.frame), sent.transmissions, transit),
+            ),
             Rest::Ended => (Some(Rest::Next), self.end(sent, transit)),
             Rest::Next => {
                 ((sent.fate == Fate::GivenUp).then_some(Rest::Broken), self.depart_next(sent.from, transit))
             }
             Rest::Broken => {
-                let port = self.port_of(sent.from, sent.frame);
+                let port = self.stations.port_of(sent.from, sent.frame);
                 (None, port.map(|port| Output::LinkBroken { at: port.at }))
             }
         };
@@ -449,15 +431,19 @@ impl Cell {
         transit: &mut Transit,
     ) -> Option<Output> {
         let mut key = PacketKey(frame.key);
-        let back = self.port(at, from);
+        let back = self.stations.port(at, from);
         if frame.to == Receiver::Broadcast {
-            return Some(Output::Heard { node: self.node(at), link: back.map(|back| back.link), key });
+            return Some(Output::Heard {
+                node: self.stations.node(at),
+                link: back.map(|back| back.link),
+                key,
+            });
         }
         let Port { id: back, link, at: receiver, is_watched: is_understood, delay } = *back?;
         if self.wlan.tells_fates() {
-            let is_wanted = self.port(from, at)?.is_watched || transit.wants(OF_FATES);
+            let is_wanted = self.stations.port(from, at)?.is_watched || transit.wants(OF_FATES);
             let arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
-            self.stations[from.index()].hand_mut(frame.to).set_arrival(arrival);
+            self.stations.of_mut(from).hand_mut(frame.to).set_arrival(arrival);
             if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
                 key = copy;
             }
@@ -481,65 +467,9 @@ impl Cell {
     /// The first packet that is delayed on its way to `at` reaches its node.
     #[cold]
     pub(super) fn arrive(&mut self, at: StationId, from: StationId) -> Option<Output> {
-        let Port { id, at, link, .. } = *self.port(at, from)?;
+        let Port { id, at, link, .. } = *self.stations.port(at, from)?;
         let key = self.delayed.get_mut(&id)?.pop_front()?;
         Some(Output::Arrived { at, link, key })
-    }
-
-    /// The interface whose agent receives what becomes of a frame, and its packet if it is still there. A
-    /// broadcast is on no link, and has no confirmation.
-    fn told(&self, from: StationId, frame: MacFrame) -> Option<(At, PacketKey)> {
-        let port = self.port_of(from, frame)?;
-        let is_here = self.stations[from.index()].hand(frame.to).arrival() != Arrival::Moved;
-        is_here.then_some((port.at, PacketKey(frame.key)))
-    }
-
-    fn trace_attempt(
-        &self,
-        from: StationId,
-        frame: MacFrame,
-        transmission: u32,
-        (lost, acknowledged): (bool, bool),
-        transit: &mut Transit,
-    ) {
-        let Receiver::Station(to) = frame.to else { return };
-        let Some(Port { at: (node, _), link, .. }) = self.port(from, to).copied() else { return };
-        let (to, number) = (self.node(to), self.stations[from.index()].hand(frame.to).number());
-        if let Some((_, key)) = self.told(from, frame) {
-            transit.trace(Interest::FRAMES, key, |packet| TraceEvent::Frame {
-                link,
-                from: node,
-                to,
-                number,
-                transmission,
-                packet,
-                lost,
-            });
-        }
-        if !lost && !acknowledged {
-            transit.emit(&TraceEvent::LinkAckLost { link, from: to, number });
-        }
-    }
-
-    fn give_up(&self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
-        let SentFrame { from, frame, transmissions, .. } = sent;
-        let Receiver::Station(to) = frame.to else { return None };
-        let Port { at: (node, _), link, .. } = *self.port(from, to)?;
-        let to = self.node(to);
-        let hand = self.stations[from.index()].hand(frame.to);
-        if let Some((_, key)) = self.told(from, frame) {
-            let number = hand.number();
-            transit.trace(Interest::FRAMES, key, |packet| TraceEvent::FrameGivenUp {
-                link,
-                from: node,
-                to,
-                number,
-                transmissions,
-                packet,
-            });
-        }
-        let key = (hand.arrival() == Arrival::NotYet).then_some(PacketKey(frame.key));
-        Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
     fn end(&mut self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
@@ -547,8 +477,8 @@ impl Cell {
         if let Some((link, flip)) = channel::packet_ends(&mut self.wlan, from, frame, transit.now()) {
             self.tell_channel(link, flip, transit);
         }
-        let link = self.port_of(from, frame).map(|port| port.link);
-        let radio = &mut self.stations[from.index()];
+        let link = self.stations.port_of(from, frame).map(|port| port.link);
+        let radio = self.stations.of_mut(from);
         let key = PacketKey(frame.key);
         match radio.hand_mut(frame.to).is_through_with(key) {
             Arrival::Moved => {}
@@ -568,7 +498,7 @@ impl Cell {
     /// sent on receiving the last one's fate.
     #[inline]
     fn depart_next(&mut self, from: StationId, transit: &mut Transit) -> Option<Output> {
-        let (frame, radio) = (self.wlan.head(from)?, &mut self.stations[from.index()]);
+        let (frame, radio) = (self.wlan.head(from)?, self.stations.of_mut(from));
         let key = PacketKey(frame.key);
         if !radio.hand_mut(frame.to).depart(key) {
             return None;
