@@ -6,10 +6,9 @@ use std::time::Duration;
 use lasthop_agent::{FlowTable, Slot};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
-use crate::cut::Cut;
+use crate::cut::{Cut, Passing, connection_of, opens};
 use crate::id::{LinkId, NodeId, PipeId};
 use crate::packets::PacketKey;
-use crate::passing::{Passing, connection_of, opens};
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::At;
 use crate::transit::Transit;

@@ -13,9 +13,9 @@
 //! | `cells` | 802.11 cells ([`lasthop_wifi`]) between nodes |
 //! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
 //! | [`loss`] | which packets a link loses |
-//! | [`faults`] | packets that a link delivers twice, or with a wrong bit; those of a world: `faulty_links` |
+//! | [`faults`] | packets that a link delivers twice, or with a wrong bit |
 //! | [`selection`] | which packets a link impairs; the links of a world that impair a part: `selective_links` |
-//! | [`cut`] | which TCP connections a link resets or refuses; the links of a world that do: `cut_links`; a connection there: `passing`; `resets` |
+//! | [`cut`] | which TCP connections a link resets or refuses; the links of a world that do: `cut_links`; `resets` |
 //! | [`change`] | changes of a link while packets are on it; those to come: `timeline` |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
@@ -48,7 +48,6 @@ pub mod delay;
 pub mod endpoint;
 mod endpoints;
 pub mod faults;
-mod faulty_links;
 mod flight;
 pub mod flow;
 mod flows;
@@ -60,7 +59,6 @@ mod network;
 mod nodes;
 pub mod observe;
 mod packets;
-mod passing;
 pub mod queue;
 mod resets;
 pub mod routing;

@@ -23,6 +23,14 @@ use crate::transit::Transit;
 /// A node, with the number of one of its interfaces.
 pub(crate) type At = (NodeId, usize);
 
+/// One direction of a link: the interface where it begins, and the one where it ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkEnds {
+    pub(crate) link: LinkId,
+    pub(crate) from: At,
+    pub(crate) to: At,
+}
+
 /// One direction of a link, at the node where it begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Egress {

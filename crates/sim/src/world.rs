@@ -57,7 +57,7 @@ use crate::ad_hoc::AdHoc;
 use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::cut_links::CutLinks;
-use crate::faulty_links::FaultyLinks;
+use crate::faults::FaultyLinks;
 use crate::flows::Flows;
 use crate::id::{LinkId, NodeId};
 use crate::links::Links;

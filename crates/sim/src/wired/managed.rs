@@ -5,24 +5,19 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
 
-use crate::accounts::DropCause;
 use crate::capacity::{Capacity, Pace, Rest};
 use crate::change::{Change, ChangeError};
 use crate::config::Direction;
 use crate::delay::Delays;
 use crate::flight::Flight;
-use crate::id::{LinkId, NodeId};
 use crate::loss::Losses;
 use crate::packets::{PacketKey, Packets};
-use crate::queue::{Managed, Pushed, Waiting};
+use crate::queue::{Managed, Waiting};
+use crate::technology::LinkEnds;
 
 #[derive(Debug)]
 pub(crate) struct ManagedPipe {
-    link: LinkId,
-    /// The transmitter, with the index of its interface there.
-    from: (NodeId, usize),
-    /// The receiver, with the index of its interface there.
-    to: (NodeId, usize),
+    ends: LinkEnds,
     queue: Managed,
     pace: Pace,
     delays: Delays,
@@ -57,17 +52,14 @@ pub(super) struct Start {
 
 impl ManagedPipe {
     pub(crate) fn new(
-        link: LinkId,
-        (from, to): ((NodeId, usize), (NodeId, usize)),
+        ends: LinkEnds,
         queue: Managed,
         direction: &Direction,
         clock: Duration,
         [losses, variations]: [Rng; 2],
     ) -> Self {
         Self {
-            link,
-            from,
-            to,
+            ends,
             queue,
             pace: Pace::new(&direction.capacity, clock),
             delays: Delays::new(&direction.delay, variations),
@@ -80,40 +72,17 @@ impl ManagedPipe {
         }
     }
 
-    /// Its transmitter, with the index of the interface there, and its link.
-    pub(super) const fn entry(&self) -> ((NodeId, usize), LinkId) {
-        (self.from, self.link)
+    pub(super) const fn ends(&self) -> LinkEnds {
+        self.ends
     }
 
-    /// Its receiver, with the index of the interface there, and its link.
-    pub(super) const fn exit(&self) -> ((NodeId, usize), LinkId) {
-        (self.to, self.link)
+    pub(super) const fn queue(&self) -> &Managed {
+        &self.queue
     }
 
-    /// A packet joins the queue; `waits` says whether it [has to wait](Self::is_busy).
-    pub(super) fn enqueue(
-        &mut self,
-        key: PacketKey,
-        now: Instant,
-        waits: bool,
-        packets: &mut Packets,
-    ) -> Pushed {
-        self.queue.push(key, now, waits, packets)
-    }
-
-    /// See [`Managed::next_dropped`].
-    pub(super) fn next_dropped(&mut self) -> Option<(PacketKey, DropCause)> {
-        self.queue.next_dropped()
-    }
-
-    /// Packets and octets that wait.
-    pub(super) fn queue(&self) -> (usize, u64) {
-        self.queue.size()
-    }
-
-    /// Packets that the queue has marked.
-    pub(super) const fn marked(&self) -> u64 {
-        self.queue.marked()
+    /// As [`Self::queue`]. A packet that joins it waits if the transmitter [is busy](Self::is_busy).
+    pub(super) const fn queue_mut(&mut self) -> &mut Managed {
+        &mut self.queue
     }
 
     /// Whether it can be changed so.

@@ -11,7 +11,7 @@ use crate::id::ManagedPipeId;
 use crate::packets::PacketKey;
 use crate::queue::Pushed;
 use crate::schedule::Event;
-use crate::technology::{Addressee, Admission, Output, Technology};
+use crate::technology::{Addressee, Admission, LinkEnds, Output, Technology};
 use crate::transit::Transit;
 
 /// All wired links with managed queues, by direction.
@@ -51,8 +51,8 @@ impl ManagedWiredLinks {
         }
         let start = self.start_next(port, transit);
         let pipe = &mut self.pipes[port];
-        let (at, link) = pipe.entry();
-        while let Some((key, cause)) = pipe.next_dropped() {
+        let LinkEnds { link, from: at, .. } = pipe.ends();
+        while let Some((key, cause)) = pipe.queue_mut().next_dropped() {
             self.outputs.push_back(Output::Dropped { node: at.0, link, key, cause });
         }
         if let Some(Start { key, time, .. }) = start {
@@ -63,11 +63,10 @@ impl ManagedWiredLinks {
     fn on_arrival(&mut self, port: usize, transit: &mut Transit) {
         let pipe = &mut self.pipes[port];
         let Some((InFlight { key, is_lost, .. }, next)) = pipe.arrive(transit.now()) else { return };
+        let LinkEnds { link, from: (node, _), to: at } = pipe.ends();
         self.outputs.push_back(if is_lost {
-            let ((node, _), link) = pipe.entry();
             Output::Lost { node, link: Some(link), key, cause: DropCause::WiredLoss }
         } else {
-            let (at, link) = pipe.exit();
             Output::Arrived { at, link, key }
         });
         if let Some(next) = next.filter(|next| *next < Instant::MAX) {
@@ -83,7 +82,7 @@ impl Technology for ManagedWiredLinks {
         self.go_on(port, transit);
         let pipe = &mut self.pipes[port];
         let waits = pipe.is_busy(transit.now());
-        match pipe.enqueue(key, transit.now(), waits, transit.packets_mut()) {
+        match pipe.queue_mut().push(key, transit.now(), waits, transit.packets_mut()) {
             Pushed::Dropped(cause) => return Admission::Dropped(cause),
             Pushed::Displaces => {
                 self.await_end(port, transit);
@@ -114,7 +113,7 @@ impl Technology for ManagedWiredLinks {
     }
 
     fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
-        self.pipes[port].next_dropped()
+        self.pipes[port].queue_mut().next_dropped()
     }
 
     fn would_wait(&self, port: usize, now: Instant) -> bool {
@@ -122,11 +121,11 @@ impl Technology for ManagedWiredLinks {
     }
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {
-        self.pipes[port].queue()
+        self.pipes[port].queue().size()
     }
 
     fn marked(&self) -> Option<u64> {
-        self.pipes.iter().map(ManagedPipe::marked).reduce(|one, other| one + other)
+        self.pipes.iter().map(|pipe| pipe.queue().marked()).reduce(|one, other| one + other)
     }
 
     fn can_change(&self, port: usize, change: &Change) -> Result<(), ChangeError> {

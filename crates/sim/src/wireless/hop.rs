@@ -12,18 +12,15 @@ use crate::change::{Change, ChangeError};
 use crate::config::Direction;
 use crate::delay::{Delays, Order};
 use crate::flight::Flight;
-use crate::id::{LinkId, MediumId, NodeId};
+use crate::id::MediumId;
 use crate::loss::Losses;
 use crate::packets::{PacketKey, Packets};
-use crate::queue::{Managed, Pushed, Queue, Waiting};
+use crate::queue::{Queue, Waiting};
+use crate::technology::LinkEnds;
 
 #[derive(Debug)]
 pub(crate) struct Hop {
-    link: LinkId,
-    /// The transmitter, with the index of its interface there.
-    from: (NodeId, usize),
-    /// The receiver, with the index of its interface there.
-    to: (NodeId, usize),
+    ends: LinkEnds,
     medium: MediumId,
     channel: usize,
     pace: Pace,
@@ -53,15 +50,9 @@ pub(crate) struct InFlight {
 }
 
 impl Hop {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call, in the builder, where each argument has its name"
-    )]
     pub(crate) fn new(
-        link: LinkId,
-        (from, to): ((NodeId, usize), (NodeId, usize)),
-        medium: MediumId,
-        channel: usize,
+        ends: LinkEnds,
+        (medium, channel): (MediumId, usize),
         direction: &Direction,
         clock: Duration,
         layer: LinkLayer,
@@ -74,9 +65,7 @@ impl Hop {
             _ => None,
         };
         Self {
-            link,
-            from,
-            to,
+            ends,
             medium,
             channel,
             pace: Pace::new(&direction.capacity, clock),
@@ -93,18 +82,8 @@ impl Hop {
         }
     }
 
-    /// Its transmitter, with the index of the interface there.
-    pub(super) const fn from(&self) -> (NodeId, usize) {
-        self.from
-    }
-
-    /// Its receiver, with the index of the interface there.
-    pub(super) const fn to(&self) -> (NodeId, usize) {
-        self.to
-    }
-
-    pub(super) const fn link(&self) -> LinkId {
-        self.link
+    pub(super) const fn ends(&self) -> LinkEnds {
+        self.ends
     }
 
     pub(super) const fn medium(&self) -> MediumId {
@@ -125,30 +104,13 @@ impl Hop {
         self.pace.exact_time(len as usize)
     }
 
-    /// A packet joins the queue; `waits` says whether it has to wait.
-    pub(super) fn enqueue(
-        &mut self,
-        key: PacketKey,
-        now: Instant,
-        waits: bool,
-        packets: &mut Packets,
-    ) -> Pushed {
-        self.queue.push(key, now, waits, packets)
+    pub(super) const fn queue(&self) -> &Queue {
+        &self.queue
     }
 
-    /// Packets and octets that wait.
-    pub(super) fn queue(&self) -> (usize, u64) {
-        self.queue.size()
-    }
-
-    /// Its queue, if that is a managed one.
-    pub(super) fn managed_queue(&self) -> Option<&Managed> {
-        self.queue.managed()
-    }
-
-    /// As [`Self::managed_queue`].
-    pub(super) fn managed_queue_mut(&mut self) -> Option<&mut Managed> {
-        self.queue.managed_mut()
+    /// As [`Self::queue`].
+    pub(super) const fn queue_mut(&mut self) -> &mut Queue {
+        &mut self.queue
     }
 
     /// Packets that are copies of a packet which is counted elsewhere: the sender's, once a copy

@@ -19,7 +19,7 @@ use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
 use crate::queue::{Managed, Pushed};
 use crate::schedule::Event;
-use crate::technology::{Addressee, Admission, FrameFate, Output, Technology};
+use crate::technology::{Addressee, Admission, FrameFate, LinkEnds, Output, Technology};
 use crate::transit::Transit;
 
 /// All wireless links, by direction, with their media and channels.
@@ -60,7 +60,7 @@ impl WirelessLinks {
 
     pub(crate) fn add_hop(&mut self, hop: Hop) -> HopId {
         let id = HopId::of(self.hops.len());
-        self.media[hop.medium().index()].add(hop.from().0, id);
+        self.media[hop.medium().index()].add(hop.ends().from.0, id);
         self.hops.push(hop);
         id
     }
@@ -81,12 +81,12 @@ impl WirelessLinks {
         let now = transit.now();
         let hop = &mut self.hops[id.index()];
         let Some((sending, finish)) = hop.begin(now) else { return };
-        let (link, channel, medium) = (hop.link(), hop.channel(), hop.medium());
+        let (LinkEnds { link, from: (from, _), to: (to, _) }, channel, medium) =
+            (hop.ends(), hop.channel(), hop.medium());
         if sending.transmissions == 1 {
             self.channels.packet_begins(channel, id, sending.key, transit);
         }
         let lost = self.channels.loses(channel, finish, transit) | hop.loses();
-        let (from, to) = (hop.from().0, hop.to().0);
         let Sending { number, transmissions: transmission, .. } = sending;
         self.counters.frames_sent += 1;
         self.counters.frames_lost += u64::from(lost);
@@ -128,7 +128,7 @@ impl WirelessLinks {
         if let Some(next) = next {
             transit.schedule(next, Event::FrameArrival(id));
         }
-        let (at, link) = (hop.to(), hop.link());
+        let LinkEnds { link, to: at, .. } = hop.ends();
         let is_new = hop.receive(number);
         self.acknowledge(id, number, transit);
         if is_new {
@@ -152,7 +152,8 @@ impl WirelessLinks {
             now + ack_time + delay
         } else {
             self.counters.link_acks_lost += 1;
-            transit.emit(&TraceEvent::LinkAckLost { link: hop.link(), from: hop.to().0, number });
+            let LinkEnds { link, to: (from, _), .. } = hop.ends();
+            transit.emit(&TraceEvent::LinkAckLost { link, from, number });
             // The frame's transmission ended one propagation delay ago.
             now + timeout.saturating_sub(delay)
         };
@@ -190,7 +191,7 @@ impl WirelessLinks {
     /// Plans what an exchange leads to.
     fn conclude(&mut self, id: HopId, sending: Sending) {
         let hop = &mut self.hops[id.index()];
-        let (at, layer) = (hop.from(), hop.layer());
+        let (at, layer) = (hop.ends().from, hop.layer());
         let Sending { key, transmissions, began, confirmed: is_confirmed, .. } = sending;
         let is_last = is_confirmed || transmissions > layer.retransmission_attempts;
         let steps = &mut self.steps;
@@ -217,7 +218,7 @@ impl WirelessLinks {
         let Sending { key, number, transmissions, .. } = sending;
         let hop = &mut self.hops[id.index()];
         hop.done(number);
-        let (link, from, to) = (hop.link(), hop.from().0, hop.to().0);
+        let LinkEnds { link, from: (from, _), to: (to, _) } = hop.ends();
         // Without a link layer nothing gives up: that loss is in the accounts.
         let gives_up = !sending.confirmed && hop.layer().reports_fate();
         self.channels.packet_ends(hop.channel(), id, transit);
@@ -251,8 +252,9 @@ impl WirelessLinks {
         }
         self.steps.push_front(Step::Transmit(hop));
         let of = &self.hops[hop.index()];
-        let departs = Output::Departs { at: of.from(), to: Addressee::Peer, key, time: of.exact_time(len) };
-        if of.managed_queue().is_some() {
+        let departs =
+            Output::Departs { at: of.ends().from, to: Addressee::Peer, key, time: of.exact_time(len) };
+        if of.queue().managed().is_some() {
             self.put_dropped(hop, departs);
             return None;
         }
@@ -264,8 +266,8 @@ impl WirelessLinks {
     fn put_dropped(&mut self, id: HopId, departs: Output) {
         self.steps.push_front(Step::Put(departs));
         let hop = &mut self.hops[id.index()];
-        let (node, link) = (hop.from().0, hop.link());
-        let Some(managed) = hop.managed_queue_mut() else { return };
+        let LinkEnds { link, from: (node, _), .. } = hop.ends();
+        let Some(managed) = hop.queue_mut().managed_mut() else { return };
         while let Some((key, cause)) = managed.last_dropped() {
             self.steps.push_front(Step::Put(Output::Dropped { node, link, key, cause }));
         }
@@ -277,7 +279,7 @@ impl Technology for WirelessLinks {
         let waits = self.would_wait(port, transit.now());
         let hop = &mut self.hops[port];
         let medium = hop.medium();
-        match hop.enqueue(key, transit.now(), waits, transit.packets_mut()) {
+        match hop.queue_mut().push(key, transit.now(), waits, transit.packets_mut()) {
             Pushed::Waits => {}
             Pushed::Displaces => return Admission::Displaces,
             Pushed::Dropped(cause) => return Admission::Dropped(cause),
@@ -307,7 +309,7 @@ impl Technology for WirelessLinks {
             let output = match step {
                 Step::Put(output) => Some(output),
                 Step::Fate(hop, sending, fate) => {
-                    let (at, link) = (self.hops[hop.index()].from(), self.hops[hop.index()].link());
+                    let LinkEnds { link, from: at, .. } = self.hops[hop.index()].ends();
                     let Sending { key, transmissions, queueing, air_time, .. } = sending;
                     let fate = FrameFate { fate, transmissions, queueing, access: None, air_time };
                     Some(Output::Fate { at, link, key, fate })
@@ -332,15 +334,15 @@ impl Technology for WirelessLinks {
     }
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {
-        self.hops[port].queue()
+        self.hops[port].queue().size()
     }
 
     fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
-        self.hops[port].managed_queue_mut()?.next_dropped()
+        self.hops[port].queue_mut().managed_mut()?.next_dropped()
     }
 
     fn marked(&self) -> Option<u64> {
-        let managed = self.hops.iter().filter_map(Hop::managed_queue);
+        let managed = self.hops.iter().filter_map(|hop| hop.queue().managed());
         managed.map(Managed::marked).reduce(|one, other| one + other)
     }
 

@@ -11,7 +11,7 @@ use crate::ad_hoc::AdHoc;
 use crate::config::NodeConfig;
 use crate::connections::Connections;
 use crate::cut_links::CutLinks;
-use crate::faulty_links::FaultyLinks;
+use crate::faults::FaultyLinks;
 use crate::flows::Flows;
 use crate::id::{LinkId, NodeId};
 use crate::links::Links;

@@ -11,7 +11,7 @@ use crate::id::{LinkId, MediumId, NodeId, WlanId};
 use crate::mobility::{Movement, RandomWaypoint, Walker};
 use crate::queue::Managed;
 use crate::schedule::Event;
-use crate::technology::{At, Egress};
+use crate::technology::{At, Egress, LinkEnds};
 use crate::wired::{ManagedPipe, Pipe};
 use crate::wireless::Hop;
 
@@ -32,8 +32,8 @@ impl World {
                     Egress::Pipe(self.links.wired_mut().add(pipe))
                 }
                 Some(queue) => {
-                    let (ends, streams) = ((from, to), [rng, jitter]);
-                    let pipe = ManagedPipe::new(link, ends, queue, direction, config.clock, streams);
+                    let (ends, streams) = (LinkEnds { link, from, to }, [rng, jitter]);
+                    let pipe = ManagedPipe::new(ends, queue, direction, config.clock, streams);
                     Egress::ManagedPipe(self.links.managed_wired_mut().add(pipe))
                 }
             };
@@ -62,10 +62,8 @@ impl World {
             let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
             let queueing = self.link_stream(config.seed, &format!("link {} queue {name}", config.name));
             let hop = self.links.wireless_mut().add_hop(Hop::new(
-                link,
-                (from, to),
-                medium,
-                channel,
+                LinkEnds { link, from, to },
+                (medium, channel),
                 direction,
                 config.clock,
                 config.link_layer,

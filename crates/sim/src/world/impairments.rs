@@ -12,7 +12,7 @@ use crate::change::{Change, LinkDirection};
 use crate::config::{Direction, NodeKind};
 use crate::cut::Cut;
 use crate::cut_links::{Entering, WayBack};
-use crate::faulty_links::{Condition, Drawn};
+use crate::faults::{Condition, Drawn};
 use crate::id::{LinkId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
