@@ -1,4 +1,4 @@
-//! Where every packet went.
+//! The fate of every packet.
 
 use std::collections::BTreeMap;
 

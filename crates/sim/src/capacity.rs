@@ -198,7 +198,7 @@ impl Pace {
         }
     }
 
-    /// When the rest of the transmission of `len` octets ends that goes on at `now`.
+    /// When the rest of a transmission of `len` octets, which is resumed at `now`, ends.
     pub(crate) fn finish_rest(&mut self, now: Instant, len: usize, Rest { left, of }: Rest) -> Instant {
         // A part of a number is never above it.
         let part = |whole: u64| (u128::from(whole) * u128::from(left)).div_ceil(u128::from(of)) as u64;
@@ -238,7 +238,8 @@ fn time_at_fixed_rate(rate: Bitrate, clock: Duration, len: usize) -> Duration {
 }
 
 /// As Mahimahi's link shell does it: an opportunity's octets go to as many packets as are waiting
-/// then, a packet may take several opportunities, and what nobody waits for is gone.
+/// then, a packet may take several opportunities, and an opportunity for which no packet waits is
+/// lost.
 #[cold]
 fn finish_on_trace(
     trace: &CapacityTrace,

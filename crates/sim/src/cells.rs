@@ -1,10 +1,10 @@
 //! 802.11 cells as a technology: packets in, packets and fates out.
 //!
-//! While no agent or observer needs the fates of frames, a cell tells no more than what the world has to act
+//! While no agent or observer needs the fates of frames, a cell reports only what the world acts
 //! upon: arrivals, and frames that were given up.
 //!
-//! A station's frame stays among the packets under its key until the cell tells its last fate. When
-//! it arrives, the packet itself goes on if nothing wants to hear of it any more; otherwise a copy
+//! A station's frame stays among the packets under its key until the cell reports its last fate. When
+//! it arrives, the packet itself continues if no agent or observer needs its fate; otherwise a copy
 //! does.
 
 mod cell;
@@ -91,7 +91,7 @@ impl Cells {
         self.ports[port.index()].cell
     }
 
-    /// What each station of each cell has had of the air so far.
+    /// The use of the air so far by each station of each cell.
     pub(crate) fn radio_uses(&self, now: Instant) -> Vec<Vec<RadioUse>> {
         self.all.iter().map(|cell| cell.radio_uses(now)).collect()
     }

@@ -30,13 +30,13 @@ pub enum LinkDirection {
 /// otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// How fast it is; on a wired link also for the rest of the packet that it is transmitting.
+    /// Its capacity; on a wired link also for the rest of the packet that it is transmitting.
     Capacity(Capacity),
     /// Propagation delay, and whether packets may overtake each other.
     Delay(Delay),
     /// Loss; on a wired link, of packets that are sent into it from now on.
     Loss(Loss),
-    /// How much may wait, and the settings of the queue's discipline; what waits already stays.
+    /// The limit of its queue, and the settings of the queue's discipline; packets that wait already stay.
     Queue(QueueConfig),
     /// Packets that arrive twice, or with a wrong bit, among those that arrive from now on.
     Faults(Faults),
@@ -82,9 +82,9 @@ pub struct PlannedInterval {
     pub link: LinkId,
     /// In which direction. What both directions have in common counts as forward.
     pub way: LinkDirection,
-    /// What holds within.
+    /// The property within the interval.
     pub within: Change,
-    /// What holds outside, of the same kind, until another change of it is made.
+    /// The property outside, of the same kind, until another change of it is made.
     pub outside: Change,
     /// When it begins for the first time.
     pub first: Instant,

@@ -137,7 +137,7 @@ pub struct WirelessConfig {
     pub channel: ChannelConfig,
     /// What happens to frames that are lost.
     pub link_layer: LinkLayer,
-    /// The medium that it shares with other links; full duplex, and nobody else's, if `None`.
+    /// The medium that it shares with other links; if `None`, it is full duplex and shares none.
     pub medium: Option<MediumId>,
     /// See [`WiredConfig::seed`].
     pub seed: Option<u64>,

@@ -27,7 +27,7 @@ pub(crate) struct Connections {
 struct HostedConnection {
     endpoint: AnyEndpoint,
     node: NodeId,
-    /// Where its packets go, once the first one has found that.
+    /// The destination of its packets; `None` until it has sent the first one.
     destination: Option<NodeId>,
     flow: FlowId,
     end: End,

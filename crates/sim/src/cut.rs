@@ -15,7 +15,7 @@ pub enum Cut {
     /// None.
     #[default]
     None,
-    /// Those that stand at this moment. What held before holds on.
+    /// Those that stand at this moment. The previous setting stays in force.
     Standing,
     /// Those that open while this holds; those that stand pass.
     Opening,
@@ -42,9 +42,10 @@ pub(crate) struct Passing {
 struct End {
     /// The number of its SYN.
     iss: Option<Seq>,
-    /// What follows the last that it has sent.
+    /// The sequence number after the last octet that it has sent.
     sent: Option<Seq>,
-    /// What it expects next: what it has acknowledged, or the link has delivered in order since.
+    /// The sequence number that it expects next: the one that it has acknowledged, or that follows what the link
+    /// has delivered in order since.
     expects: Option<Seq>,
     /// The other end's FIN has come to it.
     has_got_all: bool,

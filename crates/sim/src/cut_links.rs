@@ -46,7 +46,7 @@ pub(crate) struct WayBack {
     pub(crate) node: Option<NodeId>,
 }
 
-/// What becomes of a packet that is sent into a link.
+/// The fate of a packet that is sent into a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entering {
     Passes,

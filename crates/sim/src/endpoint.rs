@@ -66,7 +66,7 @@ pub trait Endpoint: Send {
     /// Whether the other end has ended the connection at once.
     fn was_reset(&self) -> bool;
 
-    /// How far it has sent, in its own numbers; for [`Self::repeats`].
+    /// The highest number that it has sent, in its own numbering; for [`Self::repeats`].
     fn sent(&self) -> u64 {
         0
     }

@@ -13,14 +13,14 @@ pub(crate) struct Endpoints<T>(Vec<OfNode<T>>);
 
 struct OfNode<T> {
     by_key: BTreeMap<Key, T>,
-    /// The one that was found last, which is most often the next one, too.
+    /// The endpoint found last, which is most often the next one, too.
     recent: Option<(Key, T)>,
-    /// Where many are found in turn: each that was found, in the place of its ports if no other has
-    /// taken that. A power of two: about as many places as there are endpoints.
+    /// A cache for packets of many endpoints in turn: each endpoint found, in the place of its ports until
+    /// another one takes that. A power of two: about as many places as there are endpoints.
     found: Vec<Option<(Key, T)>>,
 }
 
-/// At most so many places.
+/// The maximum number of places.
 const MAX_FOUND: usize = 1024;
 
 /// Local port, remote port and remote address.

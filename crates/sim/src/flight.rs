@@ -1,4 +1,4 @@
-//! What is on its way through one direction of a link, by its arrival.
+//! Packets or frames in flight through one direction of a link, in order of arrival.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};

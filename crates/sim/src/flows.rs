@@ -86,7 +86,7 @@ impl Flows {
     }
 }
 
-/// What their applications do, and their ends.
+/// Writes of their applications, and their ends.
 impl Flows {
     pub(crate) fn start(&mut self, id: FlowId, transit: &mut Transit) -> Begun {
         let flow = &mut self.list[id.index()];

@@ -25,7 +25,7 @@ id!(
     NodeId
 );
 impl NodeId {
-    /// Where a broadcast goes: no node has this number.
+    /// The destination of a broadcast: no node has this number.
     pub(crate) const EVERYBODY: Self = Self(u32::MAX);
 }
 
@@ -54,7 +54,7 @@ id!(
     PartyId
 );
 id!(
-    /// What the transmitters of a wireless cell share.
+    /// A medium that the transmitters of a wireless cell share.
     MediumId
 );
 id!(

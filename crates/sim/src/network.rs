@@ -52,7 +52,7 @@ struct Link {
     ends: (NodeId, NodeId),
     /// By what its two interfaces are known to agents at the other end.
     addresses: (IpAddr, IpAddr),
-    /// What an agent at its ends can see of it.
+    /// The senses that it offers to agents at its ends.
     senses: LinkSenses,
 }
 

@@ -1,4 +1,4 @@
-//! Everything measured comes from typed events; nothing is collected that nobody asked for.
+//! Everything measured comes from typed events; only events that an observer is interested in are collected.
 
 use std::io;
 
@@ -10,16 +10,16 @@ use lasthop_tcp::Connection;
 use crate::accounts::DropCause;
 use crate::id::{FlowId, LinkId, NodeId};
 
-/// Somebody who wants to know what happens. It goes where its world goes, be that another thread.
+/// A receiver of events. It moves with its world, to another thread, too.
 pub trait Observer: Send {
-    /// What it wants to know. Asked once.
+    /// The events that it receives. Called once.
     fn interest(&self) -> Interest;
 
     /// Something happened.
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>);
 
     /// Nothing more will happen: writes out what is still held back. The first error of all its
-    /// writing is told here; whoever took the observer back calls this once
+    /// writing is returned here; the caller that took the observer back calls this once
     /// ([`crate::World::take_observers`]).
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
@@ -56,7 +56,7 @@ bitflags! {
         const FLOWS = 1 << 8;
         /// Lengths of interfaces' queues.
         const QUEUES = 1 << 9;
-        /// What link layers learn of the fates of their frames, as agents hear of it.
+        /// What link layers learn of the fates of their frames, as agents receive it.
         const FATES = 1 << 10;
         /// Datagrams that flows over UDP send and receive.
         const DATAGRAMS = 1 << 11;
@@ -170,8 +170,8 @@ pub enum TraceEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
-    /// A frame's transmission starts on a wireless link. In an 802.11 cell it is told when the
-    /// sender knows what became of it: when the acknowledgment has come, or its time is over.
+    /// A frame's transmission starts on a wireless link. In an 802.11 cell it is reported when
+    /// the sender knows its result: when the acknowledgment has come, or after the ACK timeout.
     Frame {
         /// The link.
         link: LinkId,
@@ -204,7 +204,7 @@ pub enum TraceEvent<'a> {
         packet: &'a Packet,
     },
     /// A link layer that reports fates learned that of a frame: what an agent at the sending
-    /// interface hears as a [`lasthop_agent::LinkEvent`].
+    /// interface receives as a [`lasthop_agent::LinkEvent`].
     FrameFate {
         /// The link.
         link: LinkId,

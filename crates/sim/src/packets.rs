@@ -13,7 +13,7 @@ struct Slot {
     /// Octets of the packet on the wire, which every queue asks for.
     len: u32,
     destination: NodeId,
-    /// It carries a message of one agent to another.
+    /// Whether it carries a message of one agent to another.
     is_message: bool,
     /// A link has made a bit of it wrong.
     is_damaged: bool,
@@ -118,7 +118,7 @@ impl Packets {
         self.slot_mut(key).packet.take().expect(HELD)
     }
 
-    /// How many are in transit.
+    /// The number of packets in transit.
     pub(crate) fn count(&self) -> usize {
         self.slots.len() - self.vacant.len()
     }
@@ -134,7 +134,7 @@ impl Packets {
         self.slot(key).len as usize
     }
 
-    /// Lets somebody edit a packet.
+    /// Calls `editor` with a packet that it may change.
     pub(crate) fn edit<R>(&mut self, key: PacketKey, editor: impl FnOnce(&mut Packet) -> R) -> R {
         let slot = self.slot_mut(key);
         let packet = slot.packet.as_mut().expect(HELD);

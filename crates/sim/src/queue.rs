@@ -3,13 +3,13 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | [`config`] | what a queue can be told |
+//! | [`config`] | the configuration of queues |
 //! | `waiting` | packets that wait, first in, first out |
 //! | `red` | random early detection (Floyd and Jacobson 1993) |
 //! | `codel` | CoDel's control loop for one queue (RFC 8289) |
 //! | `fq_codel` | flow queues with CoDel (RFC 8290) |
-//! | `flow_hash` | whose a packet is |
-//! | `managed` | a queue under one of these; `either`: one that may be plain
+//! | `flow_hash` | the flow of a packet |
+//! | `managed` | a queue under one of these; `either`: one that may be plain |
 //!
 //! RED decides when a packet arrives, CoDel when it leaves: a link with a managed queue asks for the
 //! next packet when its transmitter is free, and not before.

@@ -4,7 +4,7 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{Config, Connection};
 
-/// What a host answers a segment with that is for none of its connections (RFC 9293, section 3.10.7.1):
+/// A host's answer to a segment that is for none of its connections (RFC 9293, section 3.10.7.1):
 /// nothing if it is a reset.
 pub(crate) fn in_answer_to(packet: &Packet, now: Instant) -> Option<Packet> {
     let tcp = packet.tcp()?;
@@ -15,7 +15,7 @@ pub(crate) fn in_answer_to(packet: &Packet, now: Instant) -> Option<Packet> {
     gone.poll_transmit(now)
 }
 
-/// A reset with this sequence number and, in front of an end that has heard nothing yet, with an
+/// A reset with this sequence number and, for an end that has received nothing yet, with an
 /// acknowledgment.
 pub(crate) fn between(from: Socket, to: Socket, seq: Seq, ack: Option<Seq>) -> Packet {
     let flags = if ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };

@@ -44,7 +44,7 @@ impl Topology {
         self.on_demand[node] = Some(cell);
     }
 
-    /// Where a node's interfaces lead, in their order.
+    /// The neighbors at a node's interfaces, in their order.
     pub fn hops(&self, node: usize) -> &[Hop] {
         &self.hops[node]
     }

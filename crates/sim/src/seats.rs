@@ -16,7 +16,7 @@ use crate::transit::Transit;
 /// Answers of agents at one instant to one packet or message of an agent, at most.
 const MAX_ANSWERS: u32 = 64;
 
-/// What an agent sends: packets, each with the side that it leaves to, and messages.
+/// The output of an agent: packets, each with the side that it leaves to, and messages.
 pub(crate) type Sent = (Vec<(Side, Packet)>, Vec<(IpAddr, Bytes)>);
 
 #[derive(Default)]
@@ -28,11 +28,11 @@ pub(crate) struct Seats {
     depth: u32,
     /// Answers so far to the latest packet or message that the outermost call sent.
     answers: u32,
-    /// Whether an agent hears what waits in queues.
+    /// Whether an agent receives [`LinkSenses::BACKLOG`].
     hear_of_queues: bool,
     /// Whether an agent attaches options to frames.
     attach_options: bool,
-    /// Whom to tell of a queue; empty between calls.
+    /// The agents that learn of a queue; empty between calls.
     told: Vec<AgentId>,
 }
 
@@ -43,9 +43,9 @@ struct PlacedAgent {
     rng: Rng,
     timer: LazyTimer,
     progress: Progress,
-    /// Its deadlines do not come before this: not if it does not get on with them.
+    /// Its deadlines do not come before this: a bound for an agent whose deadlines make no progress.
     not_before: Instant,
-    /// Whether its node refuses frames, as it wanted last.
+    /// Whether its node refuses frames, as it requested last.
     refuses_frames: bool,
     /// Where packets went that passed here, by destination and source, where these are not the
     /// model's: what the agent sends between them goes there, too.
@@ -93,7 +93,7 @@ impl Seats {
         self.agents[id.index()].node
     }
 
-    /// What an agent needs to see of its links.
+    /// The senses that an agent needs of its links.
     pub(crate) fn needs(&self, id: AgentId) -> LinkSenses {
         self.agents[id.index()].needs
     }
@@ -231,13 +231,13 @@ impl Seats {
     }
 
     /// Whether no agent is called any more for what agents send to each other at this instant:
-    /// packets are forwarded past them, link events are not told, messages are dropped. Agents that
+    /// packets are forwarded past them, link events are not reported, messages are dropped. Agents that
     /// answer each other would do so for ever.
     pub(crate) const fn is_at_bound(&self) -> bool {
         self.depth > 0 && self.answers >= MAX_ANSWERS
     }
 
-    /// An empty list of whom to tell of a queue; it is [put back](Self::put_list_back).
+    /// An empty list of agents that learn of a queue; it is [put back](Self::put_list_back).
     pub(crate) fn take_list(&mut self) -> Vec<AgentId> {
         std::mem::take(&mut self.told)
     }

@@ -19,7 +19,7 @@ use crate::transit::Transit;
 pub struct SessionConfig {
     /// Its name, for reports.
     pub name: String,
-    /// How many sessions the scenario has before it: with its name and the seed it decides what the
+    /// The number of sessions before it in the scenario: with its name and the seed it determines what the
     /// session draws ([`lasthop_apps::session::Draws`]), whichever of the others this world has.
     pub index: usize,
     /// The host that begins: a client, or one party of a call.
@@ -30,7 +30,7 @@ pub struct SessionConfig {
     pub start: Instant,
     /// When it stops: nothing new is begun, and no packet of a call is sent; `None` for never.
     pub stop: Option<Instant>,
-    /// What they do.
+    /// Its activity.
     pub activity: Activity,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Hosts {
     pub(crate) addresses: [IpAddr; 2],
 }
 
-/// What a session does.
+/// The activity of a session at work.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     /// The call with this number.
@@ -90,7 +90,7 @@ impl Sessions {
         }
     }
 
-    /// How many sessions there are.
+    /// The number of sessions.
     pub(crate) const fn count(&self) -> usize {
         self.list.len()
     }

@@ -1,5 +1,5 @@
-//! What takes packets out of a node: the trait of link technologies, and what passes between one of
-//! them and the world.
+//! The trait of link technologies, which take packets out of a node, and the values that pass between a
+//! technology and the world.
 //!
 //! A technology has all the links of its kind. It knows each direction of a link as a *port* by its
 //! number, in the order of addition. It is a state machine: the world puts packets in
@@ -49,7 +49,7 @@ pub(crate) trait Technology {
     fn enqueue(&mut self, port: usize, to: Addressee, key: PacketKey, transit: &mut Transit) -> Admission;
 
     /// A packet that was dropped from a port's queue when [`Admission::Displaces`] was the answer,
-    /// and why; each is told once.
+    /// and why; each is reported once.
     fn next_displaced(&mut self, _port: usize) -> Option<(PacketKey, DropCause)> {
         None
     }
@@ -57,16 +57,16 @@ pub(crate) trait Technology {
     /// A packet for which [`Admission::Starts`] was the answer goes on the air.
     fn start(&mut self, _port: usize, _transit: &mut Transit) {}
 
-    /// Something is due that was scheduled here. What comes of it [`Self::poll`] tells.
+    /// An event that was scheduled here is due. [`Self::poll`] returns its outputs.
     fn on_event(&mut self, _event: Event, _transit: &mut Transit) {}
 
-    /// What comes of the latest event, piece by piece. Each is carried out before the next is asked
-    /// for; what agents send meanwhile is put into queues, which leads to no outputs.
+    /// The next output of the latest event. Each is carried out before the next call; what agents send
+    /// meanwhile is put into queues, which leads to no outputs.
     fn poll(&mut self, _transit: &mut Transit) -> Option<Output> {
         None
     }
 
-    /// Puts options of so many octets into the frame of a packet that has just left a port's queue.
+    /// Puts options of this many octets into the frame of a packet that has just left a port's queue.
     /// `false` if it goes without.
     fn attach_options(&mut self, _port: usize, _key: PacketKey, _octets: u16, _now: Instant) -> bool {
         false
@@ -88,7 +88,7 @@ pub(crate) trait Technology {
         false
     }
 
-    /// What waits in a port's queue, taken out of it, because its receiver is out of reach.
+    /// Takes the packets out of a port's queue, because its receiver is out of reach.
     fn withdraw(&mut self, _port: usize) -> Vec<PacketKey> {
         Vec::new()
     }
@@ -106,7 +106,7 @@ pub(crate) trait Technology {
     /// complete.
     fn catch_up(&mut self, _transit: &mut Transit) {}
 
-    /// What was counted here.
+    /// Its counters.
     fn counters(&self) -> Counters {
         Counters::default()
     }
@@ -137,20 +137,20 @@ pub(crate) enum Addressee {
     Everyone,
 }
 
-/// What becomes of a packet that is put into a queue.
+/// The fate of a packet that is put into a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It waits, or is on its way.
     Queued,
     /// It has left the queue and contends for the air.
     Departs,
-    /// It has left the queue and goes on the air for this time: when the world has told those who
-    /// want to know, it calls [`Technology::start`].
+    /// It has left the queue and goes on the air for this time: when the world has reported it to
+    /// agents and observers, it calls [`Technology::start`].
     Starts(Duration),
-    /// It waits, but there was too little room: [`Technology::next_displaced`] tells which packets
-    /// were dropped. It may be one of them.
+    /// It waits, but there was too little room: [`Technology::next_displaced`] returns the packets
+    /// that were dropped. It may be one of them.
     Displaces,
-    /// It does not go.
+    /// It is dropped.
     Dropped(DropCause),
 }
 
@@ -184,7 +184,7 @@ pub(crate) enum Output {
     Lost { node: NodeId, link: Option<LinkId>, key: PacketKey, cause: DropCause },
 }
 
-/// What [`LinkEvent::Frame`] says of a packet.
+/// The content of a [`LinkEvent::Frame`] about a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameFate {
     pub(crate) fate: Fate,

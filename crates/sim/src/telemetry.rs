@@ -44,7 +44,7 @@ impl Telemetry {
         std::mem::take(&mut self.observers)
     }
 
-    /// What any observer wants to know.
+    /// The interests of all observers together.
     pub(crate) const fn interests(&self) -> Interest {
         self.interest
     }

@@ -45,7 +45,7 @@ impl Timeline {
     ) -> Vec<(LinkId, LinkDirection, Change)> {
         let before = std::mem::replace(&mut self.intervals, Intervals::new(intervals, now));
         let (held, hold) = (before.all(), self.intervals.all());
-        // What has no interval any more is what it is outside of it.
+        // A property that has no interval any more has its value outside of intervals.
         let without = before.into_outside().into_iter().filter(|(link, way, change)| {
             !hold.iter().any(|(other, its, holds)| {
                 (other, its) == (link, way) && discriminant(holds) == discriminant(change)

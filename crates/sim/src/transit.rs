@@ -1,5 +1,5 @@
-//! What every part of a world works with: the time, the events to come, the packets on their way,
-//! what is told and counted of them, and where the data that they carry begins.
+//! What every part of a world uses: the time, the events to come, the packets in transit, observers and
+//! counters, and the sequence numbers at which data begins.
 
 use std::collections::BTreeMap;
 
@@ -42,13 +42,13 @@ impl Transit {
         self.now
     }
 
-    /// An event happens at this time.
+    /// Schedules an event.
     #[inline]
     pub(crate) fn schedule(&mut self, at: Instant, event: Event) {
         self.schedule.push(at, event);
     }
 
-    /// A timer's deadline is now this one; its event happens then.
+    /// Sets a timer's deadline; its event happens then.
     #[inline]
     pub(crate) fn follow(&mut self, timer: &mut LazyTimer, deadline: Option<Instant>, event: Event) {
         timer.follow(deadline, event, &mut self.schedule);
@@ -109,7 +109,7 @@ impl Transit {
         self.first_octets.insert((from, to), first_octet);
     }
 
-    /// Where the data begins of the flow whose data a packet would carry.
+    /// The sequence number at which the data of a packet's flow begins.
     pub(crate) fn first_octet(&self, packet: &Packet) -> Option<Seq> {
         let (ip, tcp) = (packet.ip(), packet.tcp()?);
         let (from, to) = ((ip.source, tcp.source_port), (ip.destination, tcp.destination_port));
@@ -117,9 +117,9 @@ impl Transit {
     }
 }
 
-/// What is told and counted.
+/// Observers and counters.
 impl Transit {
-    /// Adds an observer. Returns what all observers want to know.
+    /// Adds an observer. Returns the interests of all observers.
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) -> Interest {
         self.telemetry.add(observer);
         self.telemetry.interests()
@@ -129,7 +129,7 @@ impl Transit {
         self.telemetry.take_observers()
     }
 
-    /// What any observer wants to know.
+    /// The interests of all observers together.
     pub(crate) const fn interests(&self) -> Interest {
         self.telemetry.interests()
     }
@@ -140,13 +140,13 @@ impl Transit {
         self.telemetry.wants(kinds)
     }
 
-    /// Tells observers of something that happens now.
+    /// Reports an event to observers.
     #[inline]
     pub(crate) fn emit(&mut self, event: &TraceEvent<'_>) {
         self.telemetry.emit(self.now, event);
     }
 
-    /// Tells observers of something that happens to a packet; `kind` is that of the event.
+    /// Reports an event about a packet to observers; `kind` is that of the event.
     #[inline]
     pub(crate) fn trace(
         &mut self,
@@ -165,12 +165,12 @@ impl Transit {
         self.emit(&TraceEvent::AgentReport { node, report });
     }
 
-    /// Counts what the world reports of agents.
+    /// Counts a report of the world's about agents.
     pub(crate) fn count_report(&mut self, counter: &'static Counter, amount: u64) {
         self.telemetry.count_report(counter, amount);
     }
 
-    /// What agents reported so far.
+    /// The reports of agents so far.
     pub(crate) const fn reported(&self) -> &Tally {
         self.telemetry.reported()
     }
@@ -180,7 +180,7 @@ impl Transit {
         self.telemetry.count_drop(self.now, place, cause, self.packets.packet(key));
     }
 
-    /// Counts what becomes of packets.
+    /// The counts of packets by their fate.
     #[inline]
     pub(crate) const fn accounts_mut(&mut self) -> &mut Accounts {
         self.telemetry.accounts_mut()

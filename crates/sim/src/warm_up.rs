@@ -8,7 +8,7 @@ use crate::cells::RadioUse;
 use crate::flow::FlowSoFar;
 use crate::id::{FlowId, SessionId, WlanId};
 
-/// What had become of everything when measuring began; nothing where all was measured.
+/// The outcomes so far when measuring began; empty if everything is measured.
 #[derive(Default)]
 pub(crate) struct WarmUp {
     end: Instant,

@@ -2,7 +2,7 @@
 //!
 //! | part | what it owns |
 //! |---|---|
-//! | `transit` | the time, the events to come, the packets on their way, what is told and counted |
+//! | `transit` | the time, the events to come, the packets in transit, observers and counters |
 //! | `network` | nodes, links, addresses, routes |
 //! | `nodes` | packets inside of nodes |
 //! | `links` | what takes packets out of nodes: a technology each for wired, wireless, 802.11 |
@@ -18,9 +18,9 @@
 //! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //!
-//! Each part owns its fields, and none calls another but `transit`. (`connections` also calls `flows`: for each
-//! packet.) What happens in one and concerns another
-//! is a method of [`World`]: it asks one part, and leads what it answers to the next.
+//! Each part owns its fields, and none calls another but `transit`; only `connections` passes what arrives to
+//! `flows`, packet by packet. What happens in one part and concerns another is a method of [`World`]: it calls
+//! one part, and leads the result to the next.
 //!
 //! | file | what it leads from part to part |
 //! |---|---|
@@ -104,9 +104,9 @@ pub struct World {
     dialogues: Dialogues,
     seats: Seats,
     ad_hoc: AdHoc,
-    /// A run ends once all is done that ends.
+    /// Whether a run ends when everything with an end is done.
     stops_when_done: bool,
-    /// What had become of all when measuring began.
+    /// The outcomes so far when measuring began.
     warm_up: WarmUp,
 }
 
@@ -116,7 +116,7 @@ impl World {
         self.transit.now()
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> Counters {
         let counted = self.links.all().into_iter().map(Technology::counters);
         let events = self.transit.events();
@@ -133,7 +133,7 @@ impl World {
         self.links.all().into_iter().filter_map(Technology::marked).reduce(|one, other| one + other)
     }
 
-    /// What agents reported so far.
+    /// The reports of agents so far.
     pub const fn reported(&self) -> &Tally {
         self.transit.reported()
     }

@@ -1,4 +1,4 @@
-//! A cell: frames go into its stations' queues; what comes of its events goes on as packets, and as fates to
+//! A cell: frames go into its stations' queues; its outputs are packets that arrive, and fates of frames for
 //! agents, routing and observers.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -116,13 +116,13 @@ impl Cell {
         self.stations.node(station)
     }
 
-    /// What a station has had of the air so far.
+    /// A station's use of the air so far.
     pub(crate) fn radio_use(&self, station: StationId, now: Instant) -> RadioUse {
         let awake = self.wlan.awake_time(station, now).map(Duration::from_nanos);
         RadioUse::new(self.wlan.used(station), awake)
     }
 
-    /// What each station has had of the air so far.
+    /// Each station's use of the air so far.
     pub(super) fn radio_uses(&self, now: Instant) -> Vec<RadioUse> {
         self.stations.all().map(|station| self.radio_use(station, now)).collect()
     }

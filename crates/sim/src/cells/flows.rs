@@ -14,10 +14,10 @@ use crate::queue::flow_hash;
 use crate::technology::Admission;
 use crate::transit::Transit;
 
-/// Tells a station which flow a frame belongs to, and the world which frames were dropped for it.
+/// Classifies the frames of a station by flow, and keeps the frames that were dropped for others.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// Frames that were dropped to make room and are still to be told.
+    /// Frames that were dropped to make room and not yet reported.
     displaced: VecDeque<PacketKey>,
 }
 
@@ -42,7 +42,7 @@ impl Turns {
         }
     }
 
-    /// A frame that was dropped to make room; each is told once.
+    /// A frame that was dropped to make room; each is reported once.
     pub(super) fn next_displaced(&mut self) -> Option<PacketKey> {
         self.displaced.pop_front()
     }

@@ -44,7 +44,7 @@ pub(super) struct Hand {
     departed: Option<PacketKey>,
 }
 
-/// What a station has had of the air so far.
+/// A station's use of the air so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RadioUse {
     /// Frames whose last fate it knows: delivered, or given up.
@@ -70,7 +70,7 @@ impl RadioUse {
         Self { frames, transmissions, given_up, air_time, access, awake }
     }
 
-    /// What it has had since it had had `earlier`.
+    /// Its use since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             frames: self.frames - earlier.frames,
@@ -83,7 +83,7 @@ impl RadioUse {
     }
 }
 
-/// What has become of the packet in a hand.
+/// The fate of the packet in a hand so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Arrival {
     #[default]

@@ -12,7 +12,7 @@ pub(crate) struct Delays {
     delay: Delay,
     /// Its own stream, so that delays change nothing about which packets are lost.
     rng: Rng,
-    /// What the next delay depends on; `None` if it depends on nothing, and before the first.
+    /// The state that the next delay depends on; `None` if it depends on nothing, and before the first.
     memory: Option<Memory>,
 }
 
@@ -71,7 +71,7 @@ impl Delays {
         }
     }
 
-    /// The last packet that has drawn its delay leaves at `end` after all. The process goes on from there: it
+    /// The last packet that has drawn its delay leaves at `end` after all. The process continues from there: it
     /// stands still while the link does.
     pub(crate) fn set_last(&mut self, end: Instant) {
         if let Some(Memory::Wandering(wandering)) = &mut self.memory {
@@ -107,7 +107,7 @@ impl Delays {
 
 /// A share that rises or falls at a constant speed between 0 and 1. It turns at either end, and at
 /// random times between. In the long run it is uniformly distributed, so that delays at this share of
-/// their distribution are distributed by it, at whatever times somebody looks.
+/// their distribution have that distribution, whenever they are drawn.
 #[derive(Clone, Copy, Debug)]
 struct Wandering {
     share: f64,
@@ -117,7 +117,7 @@ struct Wandering {
     at: Instant,
 }
 
-/// After so many times the way from 0 to 1, nothing of where it was is left: it begins anew.
+/// After this many times the way from 0 to 1, its position is independent of the last one: it is drawn anew.
 const FORGOTTEN: f64 = 50.0;
 
 impl Wandering {

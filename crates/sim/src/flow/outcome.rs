@@ -1,4 +1,4 @@
-//! What became of a flow.
+//! The outcome of a flow.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use lasthop_apps::datagrams::UdpOutcome;
 use lasthop_apps::measured::Measured;
 use lasthop_tcp::Stats;
 
-/// What became of a flow.
+/// The outcome of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowOutcome {
     /// The flow's name.
     pub name: String,
-    /// Octets that the receiving application got: over TCP in order, and each once.
+    /// Octets that the receiving application read: over TCP in order, and each once.
     pub octets: u64,
     /// From the flow's start to the arrival of its last octet; `None` if it did not end, or was
     /// stopped before its end, or goes over UDP.
@@ -26,11 +26,11 @@ pub struct FlowOutcome {
     pub was_reset: bool,
     /// Whether every octet was the one that was sent.
     pub intact: bool,
-    /// What its transport did.
+    /// The statistics of its transport.
     pub transport: TransportOutcome,
 }
 
-/// What a flow's transport did.
+/// The statistics of a flow's transport.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransportOutcome {
     /// Over TCP.
@@ -41,10 +41,10 @@ pub enum TransportOutcome {
     Udp(UdpOutcome),
 }
 
-/// What TCP did.
+/// The statistics of TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOutcome {
-    /// What the sending endpoint did.
+    /// Those of the sending endpoint.
     pub sender: Stats,
     /// Mean of the round-trip times that the sender measured, in seconds; `None` without a
     /// measurement.
@@ -57,7 +57,7 @@ impl FlowOutcome {
         self.measured.rate_bps(self.octets)
     }
 
-    /// What TCP did, if it carried the flow.
+    /// The statistics of TCP, if it carried the flow.
     pub const fn tcp(&self) -> Option<&TcpOutcome> {
         match &self.transport {
             TransportOutcome::Tcp(outcome) => Some(outcome),
@@ -65,7 +65,7 @@ impl FlowOutcome {
         }
     }
 
-    /// What became of its datagrams, if it went over UDP.
+    /// The outcome of its datagrams, if it went over UDP.
     pub const fn udp(&self) -> Option<&UdpOutcome> {
         match &self.transport {
             TransportOutcome::Tcp(_) | TransportOutcome::Other => None,

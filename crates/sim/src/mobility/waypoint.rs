@@ -22,7 +22,7 @@ pub struct RandomWaypoint {
     pub speed: (f64, f64),
     /// The stay at each waypoint.
     pub pause: Duration,
-    /// How often a station that walks is told to be where it is by now; above zero.
+    /// The interval between updates of the position of a station that walks; above zero.
     pub interval: Duration,
 }
 

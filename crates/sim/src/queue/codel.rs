@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 use super::config::CoDelConfig;
 use super::waiting::Waiting;
 
-/// What CoDel takes packets from.
+/// A queue that CoDel takes packets from.
 pub(super) trait Source {
     /// Takes the packet at the head.
     fn take(&mut self) -> Option<Waiting>;
@@ -37,7 +37,7 @@ pub(super) struct CoDel {
     drop_next: Instant,
     /// Drops since the dropping state was entered.
     count: u32,
-    /// What `count` began with.
+    /// The value that `count` began with.
     last_count: u32,
     is_dropping: bool,
 }
@@ -86,7 +86,7 @@ impl CoDel {
         Some(Leaving { waiting, is_marked })
     }
 
-    /// Packets of this queue were dropped from outside: the control loop goes on as if it had
+    /// Packets of this queue were dropped from outside: the control loop continues as if it had
     /// dropped them.
     pub(super) const fn note_dropped(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);

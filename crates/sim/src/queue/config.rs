@@ -1,4 +1,4 @@
-//! What a queue can be told.
+//! The configuration of queues.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use lasthop_packet::Probability;
 /// How packets wait for transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueConfig {
-    /// How much may wait.
+    /// The limit of packets that wait.
     pub limit: QueueLimit,
     /// Which of those that wait is next, and which go no further.
     pub discipline: Discipline,
@@ -35,8 +35,8 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// Whether a queue of this discipline can go on under another: a kind of queue stays what it
-    /// is, and so does the number of its flow queues.
+    /// Whether a queue of this discipline can change to another: the kind of discipline and the number of
+    /// flow queues stay.
     pub(crate) const fn can_become(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::FqCoDel(old), Self::FqCoDel(new)) => old.flows == new.flows,
@@ -95,7 +95,7 @@ impl Default for RedConfig {
 pub struct CoDelConfig {
     /// The delay that a standing queue may cause.
     pub target: Duration,
-    /// How long the delay must stay above it: in the order of the worst round-trip time.
+    /// The time for which the delay must stay above it: in the order of the worst round-trip time.
     pub interval: Duration,
     /// Whether packets that understand ECN are marked instead of dropped.
     pub ecn: bool,
@@ -111,9 +111,9 @@ impl Default for CoDelConfig {
 /// Flow queues with controlled delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCoDelConfig {
-    /// What manages each flow queue.
+    /// The CoDel of each flow queue.
     pub codel: CoDelConfig,
-    /// How many flow queues there are; 1 or more.
+    /// The number of flow queues; 1 or more.
     pub flows: u32,
     /// Octets that a flow queue may send before it is the next one's turn; 1 or more.
     pub quantum: u32,

@@ -133,7 +133,7 @@ impl FqCoDel {
         flow.codel.note_dropped(packets);
     }
 
-    /// The next packet to send; `dropped` is told which are not sent.
+    /// The next packet to send; `dropped` receives those that are dropped before it.
     pub(super) fn pop(
         &mut self,
         now: Instant,
@@ -188,7 +188,7 @@ impl FqCoDel {
     }
 }
 
-/// What one flow's CoDel works on.
+/// The queue of one flow, for its CoDel.
 struct FlowSource<'a, M, D> {
     list: &'a mut List,
     pool: &'a mut Pool<Stored>,

@@ -15,14 +15,14 @@ use crate::capacity::Capacity;
 use crate::change::ChangeError;
 use crate::packets::{PacketKey, Packets};
 
-/// What becomes of a packet that is put into a queue.
+/// The fate of a packet that is put into a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// It waits.
     Waits,
     /// It waits unless it is among those that were dropped for it ([`Managed::next_dropped`]).
     Displaces,
-    /// It does not go.
+    /// It is dropped.
     Dropped(DropCause),
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Managed {
     kind: Kind,
     /// Packets that were marked.
     marked: u64,
-    /// Packets that were dropped and are still to be told.
+    /// Packets that were dropped and not yet reported.
     dropped: VecDeque<(PacketKey, DropCause)>,
 }
 
@@ -193,7 +193,7 @@ impl Managed {
         Some(leaving.waiting)
     }
 
-    /// A packet that was dropped, and why; each is told once, the first first.
+    /// A packet that was dropped, and why; each is reported once, in order.
     pub(crate) fn next_dropped(&mut self) -> Option<(PacketKey, DropCause)> {
         self.dropped.pop_front()
     }
@@ -213,7 +213,7 @@ fn mark(key: PacketKey, packets: &mut Packets) -> bool {
     can_mark
 }
 
-/// What CoDel works on where there is one queue.
+/// The only queue of a CoDel.
 struct FifoSource<'a, M, D> {
     fifo: &'a mut Fifo,
     largest: u32,

@@ -15,7 +15,7 @@ use lasthop_packet::{Instant, Rng};
 
 use super::config::{RedConfig, Thresholds};
 
-/// What becomes of a packet that arrives.
+/// The fate of a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chance {
     Passes,

@@ -13,17 +13,17 @@ use lasthop_apps::media::call::{Call, START_PORT};
 use lasthop_apps::media::{CallSoFar, Outgoing};
 use lasthop_apps::session::{SessionResult, SessionSoFar};
 
-/// Calls whose ports are told apart.
+/// Calls with different ports.
 const MAX_CALLS: usize = ((u16::MAX - START_PORT) / 2) as usize;
-/// A buffer that packets' octets are cut from is so large: an allocation is for a hundred packets
-/// and not for each.
+/// The octets of a buffer that packets' octets are cut from: one allocation serves about a hundred
+/// packets.
 const CHUNK: usize = 16 << 10;
 
 /// Every call.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     list: Vec<PlacedCall>,
-    /// Where the octets of packets to come lie.
+    /// The buffer that octets of packets are cut from.
     chunk: BytesMut,
 }
 
@@ -39,10 +39,10 @@ struct PlacedCall {
     corrupted: bool,
 }
 
-/// What a packet is to the call that it is of.
+/// The role of a packet in its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Received {
-    /// Who sent it.
+    /// Its sender.
     from: PartyId,
     is_report: bool,
 }
@@ -158,7 +158,7 @@ impl Calls {
         }
     }
 
-    /// What a packet is to the call that it is of; `None` for other packets.
+    /// The role of a packet in its call; `None` for packets of no call.
     #[inline]
     fn find(&self, packet: &Packet) -> Option<Received> {
         let Transport::Udp(Udp { source_port, destination_port }) = *packet.transport() else { return None };

@@ -31,7 +31,7 @@ pub(super) struct Channels {
     next_ports: Vec<u16>,
     /// Streams so far: each direction of each connection is one.
     streams: u32,
-    /// Those that only wait for old segments, the oldest first.
+    /// Connections that only wait for old segments, the oldest first.
     waiting: VecDeque<ChannelKey>,
 }
 

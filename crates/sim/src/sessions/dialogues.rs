@@ -15,8 +15,8 @@ use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::transit::Transit;
 
-/// How long a client takes to find that it has no port for a connection: it does not try again at
-/// once and for ever.
+/// The time that a client takes to find that it has no port for a connection, so that it does not retry
+/// endlessly at one instant.
 const NO_PORT: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Talk {
     dialogue: Dialogue,
     hosts: Hosts,
     tcp: SessionTcp,
-    /// Where initial sequence numbers come from.
+    /// The generator of initial sequence numbers.
     numbers: Rng,
     /// Its connections, as its script calls them.
     lanes: Vec<Option<ChannelKey>>,
@@ -45,7 +45,7 @@ struct Talk {
 /// A connection, and which end of it.
 pub(crate) type ChannelEnd = (ChannelKey, usize);
 
-/// What a packet for a connection leads to.
+/// The effects of a packet for a connection.
 pub(crate) struct Delivered {
     dialogue: DialogueId,
     to: ChannelEnd,
@@ -67,7 +67,7 @@ impl Delivered {
     }
 }
 
-/// What happens to them, and what they do with connections.
+/// Their events, and their steps on connections.
 impl Dialogues {
     /// Adds the dialogue of a session. Initial sequence numbers come from `numbers`.
     pub(crate) fn add(

@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use lasthop_packet::Instant;
 
-use crate::change::{Change, LinkDirection, PlannedInterval};
+use crate::change::{Change, PlannedInterval, LinkDirection};
 use crate::cut::Cut;
 use crate::id::LinkId;
 
@@ -13,7 +13,7 @@ use crate::id::LinkId;
 #[derive(Debug, Default)]
 pub(super) struct Intervals {
     list: Vec<Interval>,
-    /// What holds outside of intervals: one for each property of a direction that has any.
+    /// The properties outside of intervals: one for each property of a direction that has intervals.
     outside: Vec<(LinkId, LinkDirection, Change)>,
 }
 
@@ -61,7 +61,7 @@ impl Interval {
 }
 
 impl Intervals {
-    /// Those that are planned, as they are at `now`.
+    /// The planned intervals, as they are at `now`.
     pub(super) fn new(planned: Vec<PlannedInterval>, now: Instant) -> Self {
         let mut outside: Vec<(LinkId, LinkDirection, Change)> = Vec::new();
         for PlannedInterval { link, way, outside: change, .. } in &planned {
@@ -120,7 +120,7 @@ impl Intervals {
         changed
     }
 
-    /// What holds of all properties that have intervals.
+    /// The current values of all properties that have intervals.
     pub(super) fn all(&self) -> Vec<(LinkId, LinkDirection, Change)> {
         let holding = |(link, way, outside): &(LinkId, LinkDirection, Change)| {
             let holds = self.holding(*link, *way, outside).unwrap_or(outside);
@@ -129,12 +129,12 @@ impl Intervals {
         self.outside.iter().map(holding).collect()
     }
 
-    /// What holds where no interval does.
+    /// The value outside of all intervals.
     pub(super) fn into_outside(self) -> Vec<(LinkId, LinkDirection, Change)> {
         self.outside
     }
 
-    /// What holds of a property that has intervals.
+    /// The current value of a property that has intervals.
     fn holding(&self, link: LinkId, way: LinkDirection, kind: &Change) -> Option<&Change> {
         let within = self.list.iter().rfind(|interval| interval.is_on && interval.is_of(link, way, kind));
         let outside = || {

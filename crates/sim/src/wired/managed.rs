@@ -26,7 +26,7 @@ pub(crate) struct ManagedPipe {
     free_at: Instant,
     /// Whether an event is due then.
     is_awaited: bool,
-    /// The packet that it has had last, its length, and the delay that it has behind it.
+    /// The packet that it transmitted last, its length, and its propagation delay.
     sending: (PacketKey, u32, u64),
     /// What is left of its transmission, while that is stalled.
     rest: Option<Rest>,
@@ -108,7 +108,7 @@ impl ManagedPipe {
         Some(self.free_at)
     }
 
-    /// Whether a transmission has ended, and a packet waits for that; told once.
+    /// Whether a transmission has ended, and a packet waits for that; true once.
     pub(super) fn take_end(&mut self, now: Instant) -> bool {
         let has_ended = self.is_awaited && self.free_at <= now;
         self.is_awaited &= !has_ended;

@@ -214,8 +214,8 @@ impl Hop {
         self.pace.clone().finish(now, ack_octets as usize).since(now)
     }
 
-    /// It is decided whether the sender hears of a frame's arrival, and when it knows. Whether it does not wait
-    /// for that.
+    /// Records whether the acknowledgment of a frame reaches the sender, and when the sender knows. Returns
+    /// whether it sends on meanwhile.
     pub(super) fn decided(&mut self, number: u32, is_confirmed: bool, known_at: Instant) -> bool {
         if let Some(outstanding) = &mut self.outstanding {
             outstanding.decided(number, is_confirmed, known_at);
@@ -346,8 +346,7 @@ impl Hop {
             Change::Queue(config) => self.queue.set(config),
             Change::Faults(_) | Change::Channel(_) | Change::Selection(_) | Change::Cut(_) => {}
         }
-        // A sender that waits for acknowledgments knows its link: it goes on waiting as much longer
-        // than one takes as before.
+        // The margin of the timeout above the time of an acknowledgment stays the same.
         let new_way = self.acknowledgment_way();
         if let Feedback::Acknowledged { timeout, .. } = &mut self.layer.feedback {
             *timeout = timeout.saturating_sub(way).saturating_add(new_way);

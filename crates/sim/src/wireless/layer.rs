@@ -1,10 +1,10 @@
-//! What a link layer does about lost frames.
+//! The treatment of lost frames by a link layer.
 
 use std::time::Duration;
 
 use super::received::REMEMBERED;
 
-/// What happens to frames that are lost.
+/// The treatment of lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkLayer {
     /// How the sender learns of a frame's fate.
@@ -16,7 +16,7 @@ pub struct LinkLayer {
 }
 
 impl LinkLayer {
-    /// Nothing: what is lost is lost, and nobody knows.
+    /// None: losses are neither detected nor repaired.
     pub const UNRELIABLE: Self = Self { feedback: Feedback::None, retransmission_attempts: 0 };
 
     /// Whether the sender learns of each frame's fate.

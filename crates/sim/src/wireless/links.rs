@@ -28,7 +28,7 @@ pub(crate) struct WirelessLinks {
     hops: Vec<Hop>,
     media: Vec<Medium>,
     channels: Channels,
-    /// What is still to be done after an event.
+    /// The steps that remain after an event.
     steps: VecDeque<Step>,
     counters: Counters,
 }

@@ -1,8 +1,8 @@
-//! Who may transmit next.
+//! The arbitration of a medium.
 
 use crate::id::{HopId, NodeId};
 
-/// What the transmitters of a cell share: one exchange at a time.
+/// A medium that the transmitters of a cell share: one exchange at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Medium {
     radios: Vec<Radio>,

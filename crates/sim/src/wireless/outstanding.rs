@@ -82,7 +82,7 @@ impl Outstanding {
         }
     }
 
-    /// It is decided whether the sender hears of a frame's arrival, and when it knows.
+    /// Records whether the acknowledgment of a frame reaches the sender, and when the sender knows.
     pub(super) fn decided(&mut self, number: u32, is_confirmed: bool, known_at: Instant) {
         if let Some(frame) = self.frame(number) {
             frame.sending.confirmed = is_confirmed;
@@ -116,7 +116,7 @@ impl Outstanding {
         }
     }
 
-    /// How many of the frames have reached the receiver, or will.
+    /// The number of frames that have reached the receiver, or will.
     pub(super) fn copied(&self) -> usize {
         self.frames.iter().flatten().filter(|frame| frame.sending.copied).count()
     }

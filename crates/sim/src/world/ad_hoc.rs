@@ -50,7 +50,7 @@ impl World {
         self.ad_hoc.aodv(node)
     }
 
-    /// What all nodes with AODV did together; `None` if there are none.
+    /// The counters of all nodes with AODV together; `None` without such nodes.
     pub fn aodv_counters(&self) -> Option<AodvCounters> {
         self.ad_hoc.counters()
     }

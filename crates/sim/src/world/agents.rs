@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// A packet goes on past the agent.
+    /// A packet continues after the agent.
     fn forward(&mut self, at: At, key: PacketKey, from: Side) {
         match from {
             Side::Core => self.enqueue(at, Addressee::Peer, key),
@@ -59,15 +59,15 @@ impl World {
         }
     }
 
-    /// What passes an agent tells it where packets between two real hosts' addresses go.
+    /// Records where packets between two real hosts' addresses go, for what the agent sends between them.
     fn learn_end(&mut self, id: AgentId, key: PacketKey) {
         let (packet, end) = (self.transit.packet(key), self.transit.packets().destination(key));
         let is_its_own = self.network.address(end) == packet.ip().destination;
         self.seats.learn_end(id, packet, end, is_its_own);
     }
 
-    /// The agent that watches an interface learns of something that its link layer saw, if it wants
-    /// to and there is one.
+    /// Reports a link event to the agent that watches an interface, if there is one and it needs such
+    /// events.
     #[expect(clippy::inline_always, reason = "every frame; measured")]
     #[inline(always)]
     pub(super) fn tell_agent(
@@ -81,8 +81,8 @@ impl World {
         }
     }
 
-    /// An agent learns of something that the link layer of an interface saw, if it wants to. Returns
-    /// the options that it attached.
+    /// Reports a link event of an interface to an agent, if it needs such events. Returns the options that
+    /// it attached.
     pub(super) fn tell(
         &mut self,
         id: AgentId,
@@ -122,7 +122,7 @@ impl World {
         Some(states.iter().filter_map(import).collect())
     }
 
-    /// Calls an agent about no link, and does what it wants.
+    /// Calls an agent about no link, and carries out what it requests.
     fn call_agent<R>(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
         let result = self.seats.call(id, self.transit.now(), call);
         self.after_call(id);
@@ -137,7 +137,7 @@ impl World {
         }
     }
 
-    /// Follows what an agent wants after a call, and sends what it put into its outbox.
+    /// Carries out what an agent requested in a call, and sends what it put into its outbox.
     fn after_call(&mut self, id: AgentId) {
         if let Some(refuse) = self.seats.follow(id, &mut self.transit) {
             let interfaces = self.network.interfaces(self.seats.node(id));

@@ -159,13 +159,14 @@ impl World {
         self.links.cells().cell(wlan).wlan()
     }
 
-    /// What a station has had of the air so far, or since [`World::start_measuring`].
+    /// A station's use of the air so far, or since [`World::start_measuring`].
     pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
         let used = self.links.cells().cell(wlan).radio_use(station, self.now());
         self.warm_up.radio(wlan, station).map_or(used, |earlier| used.since(earlier))
     }
 
-    /// What arrives here came through a link of this seed and name, in the direction of this name.
+    /// Adds the faults of packets that arrive here, by a link of this seed and name, in the direction of this
+    /// name.
     fn add_faults(&mut self, to: At, direction: &Direction, (seed, link, name): (Option<u64>, &str, &str)) {
         let rng = self.link_stream(seed, &format!("link {link} faults {name}"));
         self.faults.add(to, direction.faults, rng);

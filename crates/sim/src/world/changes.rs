@@ -1,7 +1,7 @@
 //! Changes of a link while packets are on it, at once and at given times.
 
 use super::World;
-use crate::change::{Change, ChangeError, LinkDirection, PlannedChange, PlannedInterval};
+use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval, LinkDirection};
 use crate::id::LinkId;
 use crate::selection::Selection;
 use crate::technology::At;
@@ -76,12 +76,7 @@ impl World {
     }
 
     /// Changes a link, now. After an error nothing has changed.
-    pub fn reconfigure_link(
-        &mut self,
-        link: LinkId,
-        way: LinkDirection,
-        change: &Change,
-    ) -> Result<(), ChangeError> {
+    pub fn reconfigure_link(&mut self, link: LinkId, way: LinkDirection, change: &Change) -> Result<(), ChangeError> {
         self.can_reconfigure_link(link, way, change)?;
         for way in ways(way, change) {
             if self.timeline.lets_through(link, way, change) {
@@ -119,12 +114,7 @@ impl World {
 
     /// Whether a link can be changed so. No other change makes this one impossible: several of
     /// which each is possible can all be made.
-    pub fn can_reconfigure_link(
-        &self,
-        link: LinkId,
-        way: LinkDirection,
-        change: &Change,
-    ) -> Result<(), ChangeError> {
+    pub fn can_reconfigure_link(&self, link: LinkId, way: LinkDirection, change: &Change) -> Result<(), ChangeError> {
         for [from, to] in self.changed(link, way, change) {
             let (links, port) = self.links.of(self.network.interface(from).egress);
             links.can_change(port, change)?;
@@ -143,14 +133,9 @@ impl World {
         agent.is_some_and(|agent| self.seats.needs(agent).intersects(Selection::HIDES))
     }
 
-    /// The directions that are to be told of a change: each with the interface that its packets
-    /// leave by, and the one that they arrive at.
-    fn changed(
-        &self,
-        link: LinkId,
-        way: LinkDirection,
-        change: &Change,
-    ) -> impl Iterator<Item = [At; 2]> + use<> {
+    /// The directions that a change applies to: for each, the interface that its packets leave by, and the
+    /// one that they arrive at.
+    fn changed(&self, link: LinkId, way: LinkDirection, change: &Change) -> impl Iterator<Item = [At; 2]> + use<> {
         let [forward, backward] = self.directions(link);
         let directions = match way {
             _ if change.is_of_both() => [forward, None],
@@ -171,7 +156,7 @@ impl World {
     }
 }
 
-/// The directions of a change, one by one. What both have in common is told once.
+/// The directions of a change, one by one. What both have in common changes once.
 fn ways(way: LinkDirection, change: &Change) -> impl Iterator<Item = LinkDirection> + use<> {
     let ways = match way {
         _ if change.is_of_both() => [Some(LinkDirection::Forward), None],

@@ -19,8 +19,8 @@ use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::technology::Egress;
 
-/// How long after a datagram a saturating source sends the next, where it was taken away before it
-/// could leave a queue.
+/// The time after which a saturating source sends the next datagram, where the last one was removed before
+/// it could leave a queue.
 pub(super) const RETRY: Duration = Duration::from_millis(1);
 
 impl World {
@@ -69,7 +69,7 @@ impl World {
         (0..self.flows.all().len()).map(FlowId::of)
     }
 
-    /// What became of a flow by now, from its start or from [`World::start_measuring`] on.
+    /// The outcome of a flow by now, from its start or from [`World::start_measuring`] on.
     pub fn outcome(&self, flow: FlowId) -> FlowOutcome {
         let nothing = FlowSoFar::default();
         let earlier = self.warm_up.flow(flow).unwrap_or(&nothing);
@@ -77,7 +77,7 @@ impl World {
         flow.outcome(self.endpoint_of(flow), self.now(), (self.warm_up.end(), earlier))
     }
 
-    /// What became of each flow so far.
+    /// The state of each flow's outcome so far.
     pub(super) fn flows_so_far(&self) -> Vec<FlowSoFar> {
         self.flows.all().iter().map(|flow| flow.so_far(self.endpoint_of(flow))).collect()
     }
@@ -229,7 +229,7 @@ impl World {
         }
     }
 
-    /// A link has another rate: sources that saturate it go on.
+    /// A link has another rate: sources that saturate it continue.
     pub(super) fn resume_sources(&mut self) {
         let now = self.transit.now();
         for id in self.flows.take_stalled() {

@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// A packet that is no flow's: AODV's, an agent's message, or nobody's.
+    /// A packet that belongs to no flow: AODV's, an agent's message, or another one, which is dropped.
     #[cold]
     pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: PacketKey) {
         if self.ad_hoc.takes(node, self.transit.packet(key)) {
@@ -271,7 +271,7 @@ impl World {
         }
     }
 
-    /// A packet that nobody takes ends here.
+    /// Drops a packet for which there is no endpoint.
     #[cold]
     pub(super) fn drop_unclaimed(&mut self, node: NodeId, key: PacketKey) {
         let is_damaged = self.transit.packets().is_damaged(key);
@@ -289,7 +289,7 @@ impl World {
     pub(super) fn drop_on_link(&mut self, place: (NodeId, Option<LinkId>), key: PacketKey, cause: DropCause) {
         self.transit.count_drop(place, key, cause);
         if self.transit.packet(key).tcp().is_some() {
-            // Nobody misses it but its endpoints.
+            // Only its endpoints depend on it.
             self.transit.packets_mut().remove(key);
         } else {
             let packet = self.transit.packets_mut().take(key);
@@ -345,7 +345,7 @@ impl World {
     }
 }
 
-/// Whether a packet is for everybody who hears it. Nobody forwards it.
+/// Whether a packet is for every station in range. It is not forwarded.
 fn is_broadcast(packet: &Packet) -> bool {
     packet.ip().destination == IpAddr::V4(Ipv4Addr::BROADCAST)
 }

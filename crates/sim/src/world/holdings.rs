@@ -1,4 +1,4 @@
-//! What takes most of a world's memory, for the message of a run that grew too large.
+//! The largest use of a world's memory, for the message of a run that grew too large.
 
 use super::World;
 use crate::id::{LinkId, NodeId};
@@ -43,7 +43,7 @@ impl Holding {
 }
 
 impl World {
-    /// What takes most memory of all queues, agents and packets on their way; `None` in an empty
+    /// The queue, the agent, or the packets in transit that take most memory; `None` in an empty
     /// world.
     pub fn largest_holding(&mut self) -> Option<Holding> {
         let queues = self.queues();

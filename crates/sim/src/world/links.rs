@@ -1,4 +1,4 @@
-//! What technologies tell: arrivals go on, fates go to agents and observers.
+//! The outputs of technologies: arrivals continue to their nodes, fates go to agents and observers.
 
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ impl World {
         self.measure_hop(at, key, &times);
     }
 
-    /// A packet that waited in a queue goes no further.
+    /// A packet that waited in a queue is dropped.
     #[cold]
     pub(super) fn drop_from_queue(
         &mut self,
@@ -130,8 +130,8 @@ impl World {
         }
     }
 
-    /// Agents learn what waits in the queue of an interface, where a packet has just joined it or
-    /// left: each that watches an interface with this queue.
+    /// A packet has just joined or left the queue of an interface. Reports the queue's size to each agent
+    /// that watches an interface with this queue.
     pub(super) fn tell_backlog(&mut self, at: At, key: PacketKey) {
         if !self.seats.hear_of_queues() {
             return;

@@ -9,13 +9,13 @@ use lasthop_apps::session::dialogue::DialogueEvent;
 
 impl World {
     /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop and every
-    /// session with a stop is done, if that is earlier. What has no end alone never stops it.
+    /// session with a stop is done, if that is earlier. Without any of these it runs until `end`.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
         self.run_events(end, stop_when_done, u64::MAX);
     }
 
-    /// As [`Self::run`], but pauses after this many events, so that the caller can look around.
-    /// Returns whether `end`, or the end of all that ends, was reached; if not, call it again.
+    /// As [`Self::run`], but pauses after this many events, so that the caller can inspect the world.
+    /// Returns whether the run is over; if not, call it again.
     pub fn run_events(&mut self, end: Instant, stop_when_done: bool, events: u64) -> bool {
         self.stops_when_done = stop_when_done;
         let pause = self.transit.events().saturating_add(events);
@@ -58,7 +58,7 @@ impl World {
         self.transit.next_event_at()
     }
 
-    /// Puts a packet in at an external node, as if it had come from behind it, now.
+    /// Injects a packet at an external node now, as if it had come from the network behind the node.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
         self.send(node, packet);
     }

@@ -41,7 +41,7 @@ impl World {
         (0..self.sessions.count()).map(SessionId::of)
     }
 
-    /// What became of a session by now, from its start or from [`World::start_measuring`] on.
+    /// The outcome of a session by now, from its start or from [`World::start_measuring`] on.
     pub fn session_outcome(&self, session: SessionId) -> SessionOutcome {
         let nothing = SessionSoFar::default();
         let earlier = self.warm_up.session(session).unwrap_or(&nothing);
@@ -52,7 +52,7 @@ impl World {
         self.sessions.outcome(session, (self.warm_up.end(), self.now()), outcome)
     }
 
-    /// What became of each session so far.
+    /// The state of each session's outcome so far.
     pub(super) fn sessions_so_far(&self) -> Vec<SessionSoFar> {
         let so_far = |session| match self.sessions.work(session) {
             Work::Call(call) => self.calls.so_far(call),
@@ -61,7 +61,7 @@ impl World {
         self.sessions().map(so_far).collect()
     }
 
-    /// Connections of sessions that there are now, those in TIME-WAIT among them.
+    /// The number of open connections of sessions, including those in TIME-WAIT.
     pub fn open_connections(&self) -> usize {
         self.dialogues.connections()
     }
@@ -85,7 +85,7 @@ impl World {
 
     /// An event happens in a dialogue, and it does what its script does then.
     pub(super) fn on_dialogue_event(&mut self, id: DialogueId, event: DialogueEvent) {
-        // What it does may lead to further events in it, which need a list of their own.
+        // Its steps may lead to further events in it, which need a list of their own.
         let touched = self.dialogues.on_event(id, event, &mut self.transit);
         for &end in &touched {
             self.pump_channel(end);

@@ -1,4 +1,4 @@
-//! A connection of a dialogue, with both of its ends, and what is said over it.
+//! A connection of a dialogue, with both of its ends and the messages on it.
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ impl ChannelKey {
 /// A connection of a dialogue. End 0 is the client's.
 pub(in crate::sessions) struct Channel {
     dialogue: DialogueId,
-    /// What the dialogue's script calls it; `None` once it does not any more.
+    /// Its identifier in the dialogue's script; `None` after the script has left it.
     lane: Option<Lane>,
     nodes: [NodeId; 2],
     addresses: [Socket; 2],
@@ -45,19 +45,19 @@ struct End {
     /// The simulated stream that it writes.
     stream: u32,
     written: u64,
-    /// Octets that the other end has got of it.
+    /// Octets of it that the other end has read.
     delivered: u64,
-    /// Where each message that the other end has not got yet ends.
+    /// The ends of the messages that the other end has not read completely.
     messages: VecDeque<u64>,
-    /// Its application has closed before the connection was there: TCP hears of it then.
+    /// Its application has closed before the connection was open: TCP closes when it is.
     is_to_close: bool,
 }
 
-/// What an end took from its connection.
+/// The data that an end has read from its connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sessions) struct Taken {
     pub(in crate::sessions) octets: u64,
-    /// Messages that are whole now.
+    /// Messages that are complete now.
     pub(in crate::sessions) messages: usize,
     pub(in crate::sessions) is_wrong: bool,
 }
@@ -88,12 +88,12 @@ impl Channel {
         self.dialogue
     }
 
-    /// What the dialogue's script calls it; `None` once it does not any more.
+    /// Its identifier in the dialogue's script; `None` after the script has left it.
     pub(in crate::sessions) const fn lane(&self) -> Option<Lane> {
         self.lane
     }
 
-    /// The dialogue's script calls it no more.
+    /// The dialogue's script leaves it.
     pub(in crate::sessions) const fn leave(&mut self) {
         self.lane = None;
     }
@@ -108,7 +108,7 @@ impl Channel {
         (self.addresses[end], self.addresses[1 - end])
     }
 
-    /// What both ends did.
+    /// The statistics of both ends.
     pub(in crate::sessions) fn stats(&self) -> impl Iterator<Item = Stats> {
         self.ends.iter().filter_map(|end| end.endpoint.tcp()).map(Connection::stats)
     }
@@ -154,7 +154,7 @@ impl Channel {
         taken
     }
 
-    /// The dialogue gives it up: the client resets it.
+    /// The dialogue aborts it: the client resets it.
     pub(in crate::sessions) fn abort(&mut self) {
         self.lane = None;
         self.ends[0].endpoint.abort();
@@ -187,13 +187,13 @@ impl Channel {
         is_due
     }
 
-    /// Whether an end gave up, or was reset. What the other one is doing tells nothing: an agent that
+    /// Whether an end gave up, or was reset. The state of the other end does not matter: an agent that
     /// splits the connection may be between them.
     pub(in crate::sessions) fn has_failed(&self) -> bool {
         self.ends.iter().any(|end| end.endpoint.has_failed())
     }
 
-    /// Whether there are messages that have not arrived in whole.
+    /// Whether there are messages that have not arrived completely.
     pub(in crate::sessions) fn has_unsaid(&self) -> bool {
         self.ends.iter().any(|end| !end.messages.is_empty())
     }
