@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use lasthop_packet::Instant;
 
-use crate::change::{Change, PlannedInterval, LinkDirection};
+use crate::change::{Change, LinkDirection, PlannedInterval};
 use crate::cut::Cut;
 use crate::id::LinkId;
 
