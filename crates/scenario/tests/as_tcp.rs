@@ -1,4 +1,4 @@
-//! AS-TCP from end to end: uploads through an access point, and what crosses the air for them.
+//! AS-TCP from end to end: uploads through an access point, and the packets on the air for them.
 
 mod on_air;
 
@@ -42,8 +42,8 @@ fn mac_acks_become_tcp_acks_and_the_access_point_hardly_sends_any() {
     }
 }
 
-/// Between the handshake and the FIN the access point's MAC has nothing to send, whether frames are given
-/// up or not, and wherever the split is.
+/// Between the handshake and the FIN the access point's MAC sends nothing, with or without frames that are given
+/// up, and at each place of the split.
 #[test]
 fn as_published_no_ack_of_data_crosses_the_air() {
     let lossy = "wlans.cell.errors={ packet-error-rate = \"40%\" }";
@@ -55,7 +55,7 @@ fn as_published_no_ack_of_data_crosses_the_air() {
     ] {
         let scenario = uploads(&[cell, "duration=400 s"]);
         let run = run(&scenario, &format!("preset = \"published\"\n{settings}"));
-        // Each of the three stations gets a SYN-ACK, a FIN, the ACK of its FIN, and what tells another window.
+        // Each of the three stations gets a SYN-ACK, a FIN, the ACK of its FIN, and window updates.
         assert!(run.air[ACCESS_POINT] <= 3 * 10, "{cell} {settings}: {:?}", run.air);
         assert!(run.air[STATION..].iter().all(|frames| *frames > 600), "{:?}", run.air);
     }
@@ -66,13 +66,13 @@ fn with_acks_on_the_air_a_host_still_makes_its_own() {
     let scenario = uploads(&[]);
     let plain = Run::of(&scenario, "none", "");
     let run = run(&scenario, "acks-on-air = true");
-    // The split acknowledges every second segment, and nothing of that is kept back.
+    // The split acknowledges every second segment, and none of these ACKs is suppressed.
     assert!(run.air[ACCESS_POINT] * 3 > plain.air[ACCESS_POINT], "{:?} {:?}", run.air, plain.air);
     assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
 }
 
 #[test]
-fn in_a_full_cell_hardly_anything_is_sent_again_because_the_splits_own_ack_is_late() {
+fn in_a_full_cell_late_acks_of_the_split_cause_few_retransmissions() {
     let scenario = uploads(&["nodes.station.count=40", "flows.up.size=200 kB"]);
     let run = run(&scenario, "");
     let (copies, made) = (run.reported.of(&LOCAL_RETRANSMITS), run.reported.of(&ACKS_GENERATED));
@@ -80,14 +80,14 @@ fn in_a_full_cell_hardly_anything_is_sent_again_because_the_splits_own_ack_is_la
 }
 
 #[test]
-fn a_split_at_the_router_repairs_what_is_lost_before_it() {
+fn a_split_at_the_router_repairs_losses_before_it() {
     let scenario = uploads(&["links.near.loss=1%"]);
     let run = run(&scenario, "split-at = \"router\"");
     assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
 }
 
 #[test]
-fn without_a_half_at_the_station_it_is_a_split_and_without_one_at_the_access_point_plain_tcp() {
+fn without_a_half_at_the_station_it_is_a_split_and_at_the_access_point_plain_tcp() {
     let mut scenario = uploads(&[]);
     scenario.nodes[STATION..].iter_mut().for_each(|node| node.role = Some(Role::FixedHost));
     let split = run(&scenario, "");
@@ -99,7 +99,7 @@ fn without_a_half_at_the_station_it_is_a_split_and_without_one_at_the_access_poi
 }
 
 #[test]
-fn a_wire_that_is_slower_than_the_hop_holds_the_stations_back_by_windows_or_by_refusal() {
+fn a_wire_slower_than_the_hop_limits_stations_by_windows_or_by_refusal() {
     let slow = ["links.far.rate=1 Mbit/s", "links.far.queue=20 packets", "duration=300 s"];
     let scenario = uploads(&slow);
     for settings in ["buffer = \"64 KiB\"", "preset = \"published\"", "refuse-above = \"3 kB\""] {
@@ -123,10 +123,10 @@ fn frames_that_the_mac_gives_up_and_losses_on_the_wire_leave_the_streams_intact(
     }
 }
 
-/// The access point has room for five packets of a host that dozes: most of each window is lost there,
-/// and the shortest round trip includes the host's sleep.
+/// The access point has room for five packets of a dozing host: most of each window is lost there, and the
+/// shortest round trip includes the time for which the host dozes.
 #[test]
-fn a_download_to_a_host_that_dozes_never_waits_for_minutes() {
+fn a_download_to_a_dozing_host_never_waits_for_minutes() {
     let scenario = uploads(&[
         "nodes.station.count=1",
         "flows.up.from=sink",
@@ -139,10 +139,10 @@ fn a_download_to_a_host_that_dozes_never_waits_for_minutes() {
     assert!(run.seconds() < 150.0, "{}", run.seconds());
 }
 
-/// The access point has room for 64 packets. Of one that it drops no MAC tells the fate, and the host's
-/// own ACKs wait behind its PS-Polls.
+/// The access point has room for 64 packets. No MAC reports the fate of a dropped one, and the host's own ACKs
+/// wait for its PS-Polls.
 #[test]
-fn a_long_download_to_a_host_that_dozes_is_faster_than_plain_tcps_and_little_is_sent_again() {
+fn a_long_download_to_a_dozing_host_is_faster_than_plain_tcp_and_repeats_little() {
     let scenario = uploads(&[
         "nodes.station.count=1",
         "flows.up.from=sink",

@@ -1,5 +1,5 @@
-//! AS-TCP when something fails while stations doze: a station goes out of range, or the access
-//! point's agent dies with data that it has acknowledged.
+//! Failures under AS-TCP while stations doze: a station moves out of range, or the access point's agent is lost
+//! with data that it has acknowledged.
 
 mod on_air;
 
@@ -19,7 +19,7 @@ const STATIONS: usize = 3;
 const FILE: u64 = 300_000;
 const BUFFER: u64 = 65_536;
 
-/// Stations in power save upload a file each over a wire that is slower than the cell.
+/// Stations in power-save mode upload one file each over a wire that is slower than the cell.
 fn uploads() -> Scenario {
     let settings = [
         "nodes.station.count=3",
@@ -35,10 +35,10 @@ fn as_tcp() -> SchemeChoice {
     SchemeChoice::new("as-tcp", settings).expect("it is in the catalogue")
 }
 
-/// An agent that dies when it is replaced: it exports nothing.
-struct Mortal(Box<dyn Agent>);
+/// An agent whose state is lost when it is replaced, because it exports none.
+struct Lossy(Box<dyn Agent>);
 
-impl Agent for Mortal {
+impl Agent for Lossy {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         self.0.on_packet(packet, from, cx)
     }
@@ -60,7 +60,7 @@ impl Agent for Mortal {
     }
 }
 
-impl Accounts for Mortal {
+impl Accounts for Lossy {
     fn held(&self) -> u64 {
         self.0.held()
     }
@@ -78,9 +78,9 @@ impl Accounts for Mortal {
     }
 }
 
-impl Transfer for Mortal {}
+impl Transfer for Lossy {}
 
-/// A cell whose access point has a mortal agent.
+/// A cell whose access point has an agent that can be lost.
 struct Site {
     built: Built,
     scheme: SchemeChoice,
@@ -103,7 +103,7 @@ impl Site {
     fn agent(&self) -> Box<dyn Agent> {
         let address = self.built.world.node_address(self.built.nodes[ACCESS_POINT]);
         let stack = self.scheme.stack().expect("a scheme");
-        Box::new(Mortal(stack.agent(Seat { role: Role::Edge, address }).expect("one at the edge")))
+        Box::new(Lossy(stack.agent(Seat { role: Role::Edge, address }).expect("one at the edge")))
     }
 
     fn run_to(&mut self, millis: u64) {
@@ -111,18 +111,18 @@ impl Site {
         assert!(self.built.world.accounts().balance(), "{:?}", self.built.world.accounts());
     }
 
-    /// The agent dies, and a new one takes its place.
-    fn kill(&mut self) {
+    /// Replaces the agent by a new one without its state.
+    fn lose_agent(&mut self) {
         let (node, agent) = (self.built.nodes[ACCESS_POINT], self.agent());
         let refused = self.built.world.replace_agent(node, self.radio[0], agent);
         assert_eq!(refused.map(|refused| refused.len()), Some(0));
     }
 
-    /// Octets of a flow that its sender takes for delivered and that have not arrived.
+    /// Octets of a flow that are acknowledged to its sender and have not arrived.
     fn missing(&self, flow: FlowId) -> u64 {
         let (sender, outcome) = (self.built.world.sender(flow), self.built.world.outcome(flow));
         let unacknowledged = sender.map_or(0, lasthop_tcp::Connection::unacknowledged);
-        // All of the file is written at the start.
+        // The whole file is written at the start.
         (FILE - unacknowledged).saturating_sub(outcome.octets)
     }
 
@@ -132,16 +132,16 @@ impl Site {
 }
 
 #[test]
-fn what_an_access_point_that_dies_takes_with_it_was_counted_as_at_risk_and_is_bounded() {
+fn data_lost_with_a_failed_access_point_was_reported_as_at_risk_and_is_bounded() {
     for millis in [300, 1_000, 2_000, 4_000] {
         let mut site = Site::new();
         site.run_to(millis);
         let at_risk = site.built.world.owed_by_agents().octets;
         let missing = site.missing_in_all();
         assert!(0 < missing && missing <= at_risk, "{millis} ms: {missing} of {at_risk}");
-        site.kill();
+        site.lose_agent();
         site.run_to(600_000);
-        // What a station's own agent acknowledges after that, it keeps, and says so.
+        // A station's own agent keeps and reports the data that it acknowledges after that.
         let kept = site.built.world.owed_by_agents().octets;
         let lost = site.missing_in_all();
         assert!(lost <= at_risk + kept, "{millis} ms: {lost} of {at_risk}, {kept} kept");
@@ -153,25 +153,25 @@ fn what_an_access_point_that_dies_takes_with_it_was_counted_as_at_risk_and_is_bo
 }
 
 #[test]
-fn no_stream_ends_well_that_lacks_what_died_with_the_access_point() {
+fn a_stream_with_data_lost_at_the_access_point_does_not_complete() {
     let mut cut = 0;
     for millis in (250..8_000).step_by(250) {
         let mut site = Site::new();
         site.run_to(millis);
-        site.kill();
+        site.lose_agent();
         site.run_to(600_000);
         for flow in &site.built.flows {
             let outcome = site.built.world.outcome(*flow);
-            let is_whole = outcome.octets == FILE;
+            let is_complete = outcome.octets == FILE;
             assert!(outcome.intact, "{millis} ms: {outcome:?}");
-            assert_eq!(outcome.completion.is_some(), is_whole, "{millis} ms: {outcome:?}");
-            let is_told =
+            assert_eq!(outcome.completion.is_some(), is_complete, "{millis} ms: {outcome:?}");
+            let is_acknowledged =
                 site.built.world.sender(*flow).is_none_or(lasthop_tcp::Connection::is_fin_acknowledged);
             assert!(
-                is_whole || !is_told,
+                is_complete || !is_acknowledged,
                 "{millis} ms: its sender believes that all has arrived: {outcome:?}"
             );
-            cut += u32::from(!is_whole);
+            cut += u32::from(!is_complete);
         }
     }
     assert!(cut > 20, "{cut}");
@@ -187,7 +187,7 @@ fn cut_off(built: &mut Built, is_cut: bool) {
 }
 
 #[test]
-fn a_station_that_goes_away_and_comes_back_ends_what_it_began() {
+fn a_station_that_returns_into_range_completes_its_upload() {
     let mut built = uploads().build(&as_tcp(), 1).expect("it can be built");
     built.world.run(Instant::from_millis(1_000), false);
     cut_off(&mut built, true);
@@ -202,7 +202,7 @@ fn a_station_that_goes_away_and_comes_back_ends_what_it_began() {
 }
 
 #[test]
-fn a_station_that_never_comes_back_costs_the_others_nothing_and_leaves_no_packet() {
+fn a_station_that_does_not_return_delays_no_other_and_leaves_no_packet() {
     let mut built = uploads().build(&as_tcp(), 1).expect("it can be built");
     built.world.run(Instant::from_millis(1_000), false);
     cut_off(&mut built, true);

@@ -1,5 +1,4 @@
-//! What is checked without a world is what a world is built from: `check` and `build` say the same,
-//! and what a world would refuse is refused before there is one.
+//! `check`, which builds no world, agrees with `build`, and refuses the scenarios that a world would refuse.
 
 mod random;
 
@@ -40,9 +39,9 @@ fn check_and_build_say_the_same() {
     assert!(said.values().all(|times| *times >= 30), "{said:?}");
 }
 
-/// Two stations that chance alone brings within reach of each other, with some seeds.
+/// Two stations that are within range of each other only with some seeds.
 #[test]
-fn a_comparison_is_checked_with_the_seeds_that_it_has() {
+fn a_comparison_is_checked_with_each_of_its_seeds() {
     let mut scenario = random::scenario(1, true);
     add_field(&mut scenario, &mut Rng::named(1, "field"));
     scenario.links.truncate(scenario.links.iter().position(|link| link.link.is_of_cell(0)).expect("a cell"));
@@ -61,9 +60,9 @@ fn a_comparison_is_checked_with_the_seeds_that_it_has() {
     assert!(matches!(error, BuildError::Placement { seed, .. } if seed == wrong[0]), "{error}");
 }
 
-/// A world without what may be refused, and then it is asked for the rest.
+/// Builds a world without the parts that may be refused, and compares its refusals of these parts.
 #[test]
-fn what_is_refused_the_world_refuses_too() {
+fn check_refuses_the_same_scenarios_as_a_world() {
     for shape in 0..300 {
         let mut scenario = random::scenario(shape, shape % 3 != 0);
         spoil(&mut scenario, &mut Rng::named(shape, "spoil"));
@@ -90,7 +89,7 @@ fn what_is_refused_the_world_refuses_too() {
                 let unconnected = unconnected.map(|flow| &scenario.flows[flow].name);
                 assert_eq!(unconnected, Some(&flow), "shape {shape}");
             }
-            // Flows of the rest of the network may be right.
+            // Flows in the rest of the network may have routes.
             Err(BuildError::Circle { .. }) => continue,
             Err(other) => panic!("shape {shape}: {other}"),
             Ok(()) => assert_eq!(unconnected, None, "shape {shape}"),
@@ -108,8 +107,8 @@ fn what_is_refused_the_world_refuses_too() {
     }
 }
 
-/// The first seat that a world without agents refuses the scheme's agent for: node, link, and what
-/// is missing.
+/// The first seat for which a world without agents refuses the scheme's agent: node, link, and the missing
+/// event.
 fn refused_seat(
     scenario: &Scenario,
     scheme: &SchemeChoice,
@@ -163,22 +162,21 @@ fn schemes() -> impl Iterator<Item = SchemeChoice> {
     all.map(|choice| choice.expect("it is in the catalogue")).chain([SchemeChoice::no_loss()])
 }
 
-/// Does something to a network that it may not survive. Nodes 0 and 1 are server and base, joined
-/// by link 0.
+/// Changes a network so that it may become invalid. Link 0 joins nodes 0 and 1, server and base.
 fn spoil(scenario: &mut Scenario, rng: &mut Rng) {
     let mobile = 2 + rng.below(scenario.nodes.len() as u64 - 2) as usize;
-    // They are of links that may be gone.
+    // The changes may be of removed links.
     scenario.changes.clear();
     match rng.below(8) {
         0 => {}
         1 => drop(scenario.links.remove(rng.below(scenario.links.len() as u64) as usize)),
-        // The server sends by the base, as it must, and the base may send back.
+        // The server sends through the base, as it must, and the base may send back.
         2 => {
             for node in 0..=rng.below(2) as usize {
                 scenario.routes.push(GivenRoute { node, destination: mobile, link: 0 });
             }
         }
-        // A neighbour without a route further on.
+        // A static route to a neighbor that has no route.
         3 => {
             scenario.links.truncate(1);
             scenario.routes.push(GivenRoute { node: 0, destination: mobile, link: 0 });
@@ -197,8 +195,7 @@ fn spoil(scenario: &mut Scenario, rng: &mut Rng) {
     }
 }
 
-/// Adds stations that look for their routes on demand, or shall; and a flow between two of them, or
-/// to the server.
+/// Adds stations with routing on demand or without it, and a flow between two of them or to the server.
 fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
     let first = scenario.nodes.len();
     let count = 3 + rng.below(3) as usize;
@@ -227,7 +224,7 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
         routing: (rng.below(4) > 0).then(AodvConfig::default),
         placement: (rng.below(2) == 0).then(|| Placement {
             area: Position::new(60.0, 60.0),
-            // Five stations are no nine hops apart.
+            // Five stations cannot be nine hops apart.
             apart: Some((0, 1, [1, 2, 9][rng.below(3) as usize])),
         }),
         mobility: None,

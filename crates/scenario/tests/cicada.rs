@@ -1,4 +1,4 @@
-//! CICADA's calls from end to end: which of their packets the access point gives up.
+//! CICADA's calls from end to end: the packets that the access point gives up.
 
 mod on_air;
 
@@ -38,7 +38,7 @@ kind = "voice"
 between = ["phone", "server"]
 "#;
 
-/// From 20 s on, a spike each second on the wire: for so many milliseconds it takes 300 ms.
+/// From 20 s on, a delay spike on the wire each second: 300 ms for `millis` milliseconds.
 fn spikes(millis: u32, order: &str) -> String {
     let change = |at: f64, delay: &str| {
         format!("[[changes]]\nat = \"{at:.3} s\"\nset = {{ \"links.wire.delay\" = {delay} }}\n")
@@ -51,7 +51,7 @@ fn spikes(millis: u32, order: &str) -> String {
     first + &(20..40).map(spike).collect::<String>()
 }
 
-/// Bursts of datagrams of the server's that fill the queue of the hop, from 20 s on.
+/// Bursts of datagrams from the server that fill the queue of the hop, from 20 s on.
 const BURSTS: &str = r#"
 [flows.bursts]
 transport = "udp"
@@ -83,23 +83,23 @@ fn late(more: &str, settings: &str) -> u64 {
 }
 
 #[test]
-fn a_call_on_a_path_that_stays_as_it_is_loses_nothing() {
+fn a_call_on_a_constant_path_loses_nothing() {
     let run = Run::of(&scenario(DOWNLOAD), "cicada", "");
     assert_eq!((late_of(&run), run.reported.of(&MISSED)), (0, 0));
     assert!(run.reported.of(&SAMPLES) > 100);
 }
 
 #[test]
-fn what_a_spike_on_the_wire_delays_is_given_up_in_order_or_overtaken() {
+fn packets_delayed_by_a_spike_on_the_wire_are_given_up_in_order_or_overtaken() {
     for order in ["kept", "overtake"] {
         let given_up = late(&spikes(100, order), "");
-        // Twenty spikes with five packets each; in order, what follows waits behind them.
+        // Twenty spikes with five packets each; in order, later packets wait for them.
         assert!((60..=400).contains(&given_up), "{order}: {given_up}");
     }
 }
 
 #[test]
-fn the_sampling_interval_says_for_how_long_packets_are_given_up() {
+fn the_sampling_interval_determines_how_long_packets_are_given_up() {
     let of = |interval: &str| {
         let settings = format!("sampling-interval = \"{interval}\"");
         late(&spikes(600, "overtake"), &settings)
@@ -109,7 +109,7 @@ fn the_sampling_interval_says_for_how_long_packets_are_given_up() {
 }
 
 #[test]
-fn the_queue_on_the_hop_makes_packets_late_where_a_connection_shows_it() {
+fn the_queue_on_the_hop_counts_as_delay_if_a_connection_shows_it() {
     let beside = late(&format!("{BURSTS}{DOWNLOAD}"), "");
     let (without, patient) = (late(BURSTS, ""), late(&format!("{BURSTS}{DOWNLOAD}"), "call-delay = \"1 s\""));
     assert!(beside > 20, "{beside}");

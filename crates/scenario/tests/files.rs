@@ -1,5 +1,5 @@
-//! Every file in `scenarios/` is read and built under every scheme that it names, and the JSON
-//! schema there is that of the code.
+//! Every file in `scenarios/` can be read, and built under every scheme that it names. The JSON schemas there
+//! match the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A trace of about 6 Mbit/s, for the scenarios that want one.
+/// A trace of about 6 Mbit/s, for the scenarios that need one.
 fn with_a_trace() -> Overrides {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two-a-tick.trace");
     let times: Vec<String> = (1..=100).flat_map(|tick| [tick * 4; 2]).map(|ms| ms.to_string()).collect();
@@ -43,8 +43,8 @@ fn read(path: &Path) -> Scenario {
     file::read(path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A few simulated seconds under every scheme: nothing is lost sight of. Without flows and
-/// sessions there is nothing to move: a link file.
+/// Runs a few simulated seconds under every scheme, and checks that every packet is accounted for. A link file
+/// has no flows and sessions.
 fn try_out(scenario: &Scenario) {
     scenario.check_all().unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
     for scheme in &scenario.schemes {
@@ -66,7 +66,7 @@ fn try_out(scenario: &Scenario) {
     }
 }
 
-/// The same with link layers that report no frame's fate.
+/// The same scenario with link layers that do not report fates of frames.
 fn blind(scenario: &Scenario) -> Scenario {
     let mut blind = scenario.clone();
     for link in &mut blind.links {
@@ -109,7 +109,7 @@ fn every_scenario_names_its_schema_for_editors() {
 }
 
 #[test]
-fn the_schemas_in_the_repository_are_those_of_the_code() {
+fn the_schemas_in_the_repository_match_the_code() {
     for (name, schema) in [("scenario", scenario_schema()), ("sweep", sweep_schema())] {
         let path = scenarios().join(format!("{name}.schema.json"));
         let mut schema = serde_json::to_string_pretty(&schema).expect("a JSON value");
@@ -126,7 +126,7 @@ fn the_schemas_in_the_repository_are_those_of_the_code() {
 }
 
 #[test]
-fn what_the_schema_refers_to_is_there() {
+fn every_reference_in_the_schema_is_defined() {
     for schema in [scenario_schema(), sweep_schema()] {
         let text = schema.to_string();
         for reference in text.split("\"$ref\":\"#").skip(1) {
@@ -136,10 +136,10 @@ fn what_the_schema_refers_to_is_there() {
     }
 }
 
-/// A scheme's settings bring their own definitions, and names are all that tells these from the
-/// format's.
+/// A scheme's settings have their own definitions, which only their names distinguish from those of the
+/// format.
 #[test]
-fn what_schemes_define_and_what_the_format_defines_have_names_of_their_own() {
+fn definitions_of_schemes_and_of_the_format_have_different_names() {
     let schema = scenario_schema();
     for scheme in CATALOGUE {
         let own = scheme.schema().to_value();

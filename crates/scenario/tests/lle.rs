@@ -1,4 +1,4 @@
-//! LLE-TCP from end to end: what arrives, and what crosses the air for it.
+//! LLE-TCP from end to end: the delivered data, and the packets on the air for them.
 
 mod on_air;
 
@@ -31,7 +31,7 @@ fn a_download_arrives_sooner_and_the_phone_sends_far_less() {
 }
 
 #[test]
-fn an_upload_to_the_other_end_of_the_hop_is_acknowledged_where_it_comes_from() {
+fn an_upload_to_the_other_end_of_the_hop_is_acknowledged_at_the_sender() {
     let direct = ["flows.download.from=phone", "flows.download.to=server", "links.internet.loss=0%"];
     let mut scenario = scenario(&direct);
     // An ad hoc network (figure 3.1a): the phone's hop ends at the receiver.
@@ -53,8 +53,7 @@ fn an_upload_through_an_access_point_is_plain_tcp() {
     let plain = Run::of(&scenario, "none", "");
     let lle = Run::of(&scenario, "lle-tcp", "");
     lle.assert_everything_arrived();
-    // But for the third ACK of the handshake and the like: nothing of the data is acknowledged by
-    // an agent.
+    // Agents acknowledge no data, but may generate an ACK such as the third of the handshake.
     assert!(lle.reported.of(&ACKS_GENERATED) <= 2, "{:?}", lle.reported);
     assert_eq!(plain.flows[0].octets, lle.flows[0].octets);
     assert!(lle.air[ACCESS_POINT] + 2 >= plain.air[ACCESS_POINT]);
@@ -145,7 +144,7 @@ size = "3 MB"
 "#;
 
 #[test]
-fn in_a_string_of_hops_the_last_hop_router_acknowledges_and_the_sender_may_be_told_of_its_own() {
+fn in_a_string_of_hops_the_last_hop_router_and_optionally_the_sender_acknowledge() {
     let scenario = file::parse(STRING, "string.toml", Path::new("."), &Overrides::default());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let [plain, lle, controlled] = [("none", ""), ("lle-tcp", ""), ("lle-tcp", "sender-buffer = \"32 KiB\"")]
@@ -155,13 +154,13 @@ fn in_a_string_of_hops_the_last_hop_router_acknowledges_and_the_sender_may_be_to
             run
         });
     let (last, sink) = (2, 3);
-    // What the sink does not send the last-hop router does; one hop is spared.
+    // The last-hop router sends the ACKs instead of the sink, which saves one hop.
     assert!(lle.air[sink] * 5 < plain.air[sink], "{:?} {:?}", lle.air, plain.air);
     assert!(
         lle.air[last] + lle.air[sink] < plain.air[last] + plain.air[sink] + lle.reported.of(&ACKS_GENERATED)
     );
     assert!(lle.reported.of(&ACKS_GENERATED) > 1000);
-    // The sender's own agent acknowledges every segment again.
+    // The sender's own agent also acknowledges every segment.
     assert!(
         controlled.reported.of(&ACKS_GENERATED) > 2 * lle.reported.of(&ACKS_GENERATED) - 500,
         "{:?}",

@@ -1,6 +1,5 @@
-//! Memory does not grow with simulated time: the most that is ever live in a second hour is no more
-//! than in the first. Counted by a global allocator of this binary's own, so that it is the same on
-//! every run and machine.
+//! Memory does not grow with simulated time: the peak in a second hour is at most that in the first. A global
+//! allocator of this binary counts it, so that it is the same in every run and on every machine.
 
 use std::path::Path;
 
@@ -9,11 +8,11 @@ use lasthop_packet::Instant;
 use lasthop_scenario::{Built, Overrides, Scenario, file};
 use lasthop_wifi::Position;
 
-/// Simulated seconds of an hour.
+/// Simulated seconds in an hour.
 const HOUR: u64 = 3_600;
 
-/// The most octets that are live in the first hour of a scenario's row, and in the second. `second`
-/// advances the world to the end of that simulated second.
+/// The peaks of allocated octets in the first and in the second hour of a scenario's row. `second` advances the
+/// world to the end of a simulated second.
 fn peaks(scenario: &Scenario, row: &str, mut second: impl FnMut(&mut Built, u64)) -> (i64, i64) {
     let scheme = scenario.schemes.iter().find(|scheme| scheme.label == row).expect("a row of the scenario");
     let mut built = None;
@@ -44,8 +43,8 @@ fn two_hours_in_a_cafe() {
     }));
 }
 
-/// Datagrams of all kinds in a cell with errors, whose stations go in circles, in and out of each
-/// other's hearing.
+/// Datagrams of all kinds in a cell with errors, whose stations move in circles, into and out of each other's
+/// range.
 const STROLL: &str = r#"
 schemes = ["none"]
 [nodes.ap]
@@ -85,7 +84,7 @@ fn two_hours_of_datagrams_in_a_cell_whose_stations_move() {
     check(peaks(&scenario, "none", |built, at| {
         built.world.run(Instant::from_secs(at), false);
         let cell = &built.wlans[0];
-        // The access point stays. Each has a pace of its own: 90 m around it in 20 to 45 s.
+        // Each station moves around the access point at 90 m, with its own period of 20 to 45 s.
         for (number, station) in cell.stations.iter().enumerate().skip(1) {
             let angle = at as f64 / (3.0 + number as f64 * 0.7);
             let place = Position::new(90.0 * libm::cos(angle), 90.0 * libm::sin(angle));

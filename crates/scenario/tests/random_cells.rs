@@ -1,6 +1,6 @@
-//! IEEE 802.11 cells in random scenario files: each is read, built and run; one seed gives one
-//! trace; packets are conserved and streams arrive as they were sent. And with one key spoilt, the
-//! error names file, line and key.
+//! IEEE 802.11 cells in random scenario files: each is read, built and run. The same seed gives the same trace,
+//! packets are conserved, and streams arrive as they were sent. With one wrong key, the error has its file, line
+//! and key.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,8 +19,7 @@ use proptest::sample::select;
 
 type Entry = (&'static str, String);
 
-/// A scenario file: tables by name, the first without one, and their keys, each on a line of its
-/// own.
+/// A scenario file: tables by name, the first without a name, and their keys, one per line.
 #[derive(Clone, Debug)]
 struct Document(Vec<(String, Vec<Entry>)>);
 
@@ -38,8 +37,7 @@ impl Document {
         text
     }
 
-    /// With another value of a key, or the key where there was none; and the line, from 1, where it
-    /// stands.
+    /// The text with a key set to a value, and the line of the key, from 1.
     fn spoilt(mut self, table: &str, key: &'static str, value: &str) -> (String, usize) {
         let mut line = 0;
         for (name, entries) in &mut self.0 {
@@ -67,7 +65,7 @@ fn maybe<V: ToString>(
     option::of(value).prop_map(move |value| value.map(|value| (key, value.to_string()))).boxed()
 }
 
-/// A physical layer and the medium access control.
+/// The keys of the physical layer and of the medium access control.
 fn access() -> impl Strategy<Value = Vec<Entry>> {
     let slow = ["1 Mbit/s", "2 Mbit/s"];
     let standards = vec![
@@ -124,7 +122,7 @@ fn errors() -> impl Strategy<Value = String> {
     })
 }
 
-/// Nodes and the wire, if there is one; the cell's keys that say who hears whom; the hosts.
+/// Nodes and the wire, if any; the keys of the cell's topology and propagation; the hosts.
 #[derive(Clone, Debug)]
 struct Network {
     tables: Vec<(String, Vec<Entry>)>,
@@ -137,8 +135,8 @@ fn node(name: &str, kind: &str, (x, y): (f64, f64)) -> (String, Vec<Entry>) {
     (format!("nodes.{name}"), vec![("kind", quoted(kind)), ("position", position)])
 }
 
-/// Stations within 95 m of an access point, some of them out of each other's hearing, and a server
-/// behind it.
+/// Stations within 95 m of an access point, some of them hidden from each other, and a server that is wired to
+/// it.
 fn infrastructure() -> impl Strategy<Value = Network> {
     let place = (0.0..95.0, 0.0..std::f64::consts::TAU)
         .prop_map(|(radius, angle)| (radius * libm::cos(angle), radius * libm::sin(angle)));
@@ -176,7 +174,7 @@ fn infrastructure() -> impl Strategy<Value = Network> {
     )
 }
 
-/// All stations or the first one doze.
+/// Power save of all stations or of the first one.
 fn power_save() -> impl Strategy<Value = String> {
     let keys = vec![
         maybe("beacon-interval", (5..300_u32).prop_map(|ms| quoted(format!("{ms} ms")))),
@@ -194,7 +192,7 @@ fn power_save() -> impl Strategy<Value = String> {
     })
 }
 
-/// A string of stations, each in range of its neighbours alone; those in the middle relay.
+/// A string of stations, each in range of its neighbors only; those in the middle relay.
 fn string() -> impl Strategy<Value = Network> {
     (2..6_usize, 60.0..100.0, 100..320_u32).prop_map(|(count, spacing, sensed)| {
         let names: Vec<String> = (0..count).map(|number| format!("station{number}")).collect();
@@ -209,7 +207,7 @@ fn string() -> impl Strategy<Value = Network> {
     })
 }
 
-/// What a flow carries; its ends come later.
+/// The keys of a flow, without its ends.
 fn flow() -> impl Strategy<Value = Vec<Entry>> {
     let transfer = (1..300_u32, flavour(), any::<bool>()).prop_map(|(kilobytes, tcp, handshake)| {
         let opening = if handshake { "handshake" } else { "established" };
@@ -258,7 +256,7 @@ fn document() -> impl Strategy<Value = Document> {
         let mut all = vec![(String::new(), root)];
         all.extend(tables);
         all.push(("wlans.cell".to_owned(), [access, cell].concat()));
-        // The first is always a transfer, whose settings are those of all.
+        // The first is always a transfer with the settings of all.
         let first = (vec![("size", quoted("40 kB"))], 0, 0);
         for (number, (keys, from, shift)) in std::iter::once(first).chain(flows).enumerate() {
             let from = from % hosts.len();
@@ -287,7 +285,7 @@ impl Observer for Shared {
     }
 }
 
-/// Runs it by the laws. The hash of all that happened, and what came of each flow.
+/// Runs a scenario and checks the invariants. Returns the hash of its events, and the outcomes of its flows.
 fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, String), TestCaseError> {
     prop_assert_eq!(scenario.check(scheme, seed), Ok(()));
     let mut built = scenario.build(scheme, seed).expect("it has been checked");
@@ -312,8 +310,7 @@ fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, St
     Ok((hash, outcomes))
 }
 
-/// Without one of its links or another, with a way by hand or not: `check` and `build` say the
-/// same.
+/// Checks that `check` and `build` agree if one of the links is missing, with or without a static route.
 fn spoilt_networks(scenario: &Scenario, seed: u64) -> Result<(), TestCaseError> {
     for gone in 0..scenario.links.len() {
         let mut spoilt = scenario.clone();
@@ -331,7 +328,7 @@ fn spoilt_networks(scenario: &Scenario, seed: u64) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// Tables, keys of theirs, and values that none can have.
+/// Tables, their keys, and invalid values.
 const WRONG: [(&str, &str, &str); 28] = [
     ("", "duration", "\"long\""),
     ("", "seeds", "0"),
@@ -384,7 +381,7 @@ proptest! {
     #[test]
     fn a_capture_that_never_happens_leaves_a_run_as_it_is(document in document(), seed in any::<u64>()) {
         let text = document.text();
-        // No two stations are further apart than 190 m, which is 91 dB below one metre.
+        // No two stations are more than 190 m apart, at which a signal is 91 dB below that at one meter.
         let without: Vec<&str> = text.lines().filter(|line| !line.starts_with("capture =")).collect();
         let with: Vec<String> = without.iter().map(|line| {
             let has_powers = line.starts_with("propagation =") && !line.contains("everywhere");

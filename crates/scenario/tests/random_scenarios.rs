@@ -1,6 +1,6 @@
-//! With every scheme, and with schemes on top of each other: what arrives is what was sent, no
-//! packet is lost from the books, every transfer ends, and what agents owe is delivered, in random
-//! small networks.
+//! Invariants in small random networks, with every scheme and with stacks of schemes: data arrive as they were
+//! sent, every packet is accounted for, every transfer completes, and agents deliver the data that they have
+//! acknowledged.
 
 mod random;
 
@@ -35,15 +35,15 @@ fn every_scheme_keeps_the_laws() {
     }
 }
 
-/// Whether a scheme works in 802.11 cells alone, which have tests of their own (`random_cells.rs`).
+/// Whether a scheme works only in 802.11 cells, which have their own tests (`random_cells.rs`).
 fn needs_options(scheme: &Scheme) -> bool {
     scheme.needs().contains(LinkSenses::LINK_OPTIONS)
 }
 
-/// A node's agent is replaced by another of the same scheme and settings, with the state that it
-/// exports.
+/// Each node's agent is replaced repeatedly by a new one of the same scheme and settings, which imports its
+/// state.
 #[test]
-fn state_moves_to_another_agent_at_any_moment_and_every_transfer_ends() {
+fn agent_state_can_be_transferred_at_any_time_and_every_transfer_completes() {
     for shape in 0..400 {
         let scenario = scenario(shape, true);
         for scheme in CATALOGUE.iter().filter(|scheme| !needs_options(scheme)) {
@@ -76,8 +76,8 @@ fn state_moves_to_another_agent_at_any_moment_and_every_transfer_ends() {
 
 const QUEUE: LinkSenses = LinkSenses::DEPARTURES.union(LinkSenses::BACKLOG);
 
-/// Sits next to the radio and holds the word of the link layer's queue against what it saw go there:
-/// nothing departs or waits that has not passed.
+/// An agent next to the radio that compares the reports of the link layer's queue with the packets that it has
+/// forwarded: only these may depart or wait.
 #[derive(Default)]
 struct Queued {
     passed: usize,
@@ -107,7 +107,7 @@ impl Agent for Queued {
 impl Stateless for Queued {}
 
 #[test]
-fn schemes_on_top_of_each_other_keep_the_laws() {
+fn stacked_schemes_keep_the_laws() {
     for shape in 0..600 {
         let scenario = scenario(shape, shape % 3 != 0);
         let built = scenario.build(&SchemeChoice::new("none", toml::Table::new()).expect("nothing"), shape);
@@ -126,8 +126,8 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
                 scheme.expect("it is in the catalogue").agent(seat)
             });
             let mut agents: Vec<Box<dyn Agent>> = agents.collect();
-            // Where there are more links, what an agent sends towards the core may leave by another
-            // of them, past the agents of its own seat.
+            // With more links, packets that an agent sends toward the core may leave by another link,
+            // and bypass the agents of its own seat.
             if watched.len() == 1 {
                 agents.push(Box::new(Queued::default()));
             }
@@ -136,7 +136,7 @@ fn schemes_on_top_of_each_other_keep_the_laws() {
                 Err(refusal) => assert!(matches!(refusal, AttachError::Missing(..)), "{refusal}"),
             }
         }
-        // Links of the 1997 thesis have no frames with options, and refuse none: c3tcp is refused there.
+        // Links of the 1997 thesis neither carry options nor refuse packets, so that c3tcp is refused there.
         let of_cells = LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS | LinkSenses::REFUSAL;
         let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE | of_cells;
         assert_eq!(LinkSenses::all(), covered, "a new sense: cover it here");
@@ -165,8 +165,7 @@ fn run_by_the_laws(mut world: World, which: &str) {
         assert_eq!((udp.received + udp.lost, udp.in_transit), (udp.sent, 0), "{which}: {outcome:?}");
     }
     assert!(world.counters().events < 3_000_000, "{which}: {:?}", world.counters());
-    // What was acknowledged has arrived: the agents hear of it before they forget idle connections,
-    // and nothing is lost.
+    // All acknowledged data have arrived: the agents learn this before they remove idle connections.
     world.run(world.now() + IDLE, false);
     let lost = world.reported().of(&ACKNOWLEDGED_AND_LOST);
     assert_eq!((world.owed_by_agents(), lost), (Owed::default(), 0), "{which}");

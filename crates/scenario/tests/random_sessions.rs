@@ -1,5 +1,5 @@
-//! Sessions under every scheme in random small networks: what arrives is what was sent, no packet is
-//! lost from the books, every page, message and file ends, and no connection stays.
+//! Sessions under every scheme in small random networks: data arrive as they were sent, every packet is
+//! accounted for, every page, message and file completes, and no connection remains.
 
 mod random;
 
@@ -17,8 +17,8 @@ use lasthop_sim::{Playout, SessionResult, World};
 
 use random::scenario;
 
-/// A few sessions between the fixed host and mobile ones, over connections set like the first flow's
-/// if that has one.
+/// A few sessions between the fixed host and mobile ones, with the TCP settings of the first flow if it has
+/// some.
 fn sessions(shape: u64, mobiles: usize, tcp: &lasthop_tcp::Config) -> Vec<SessionModel> {
     let mut rng = Rng::named(shape, "sessions");
     let half = Probability::new(0.5).expect("50%");
@@ -62,7 +62,7 @@ fn sessions_keep_the_laws_under_every_scheme() {
         let tcp = scenario.flows.iter().find_map(|flow| flow.tcp()).map(|tcp| tcp.sender.clone());
         let tcp = tcp.unwrap_or_default();
         scenario.sessions = sessions(shape, scenario.nodes.len() - 2, &tcp);
-        // The links here are none of an 802.11 cell.
+        // The links here are not in an 802.11 cell.
         let has_senses = |scheme: &&&Scheme| !scheme.needs().contains(LinkSenses::LINK_OPTIONS);
         for scheme in CATALOGUE.iter().filter(has_senses) {
             let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
@@ -96,7 +96,7 @@ fn run_by_the_laws(mut world: World, which: &str) {
             SessionResult::Dialogue(of) => assert_eq!((of.failed, of.under_way), (0, 0), "{which}: {of:?}"),
         }
     }
-    // What was acknowledged has arrived, and TIME-WAIT is over.
+    // All acknowledged data have arrived, and TIME-WAIT is over.
     world.run(world.now() + Duration::from_secs(200), false);
     assert!(world.accounts().balance(), "{which}: {:?}", world.accounts());
     assert_eq!(world.open_connections(), 0, "{which}");

@@ -1,4 +1,4 @@
-//! Where agents sit when a scenario's links are between real hosts.
+//! The places of agents if a scenario's links are between real hosts.
 
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use std::net::IpAddr;
@@ -67,7 +67,7 @@ fn seats(mut built: BuiltLinks) -> Vec<[bool; 2]> {
 }
 
 #[test]
-fn agents_sit_at_every_radio_but_the_gateways_own_towards_real_hosts() {
+fn agents_are_at_every_radio_except_the_gateways_own_toward_real_hosts() {
     let scenario = scenario();
     let (wire, gateway_and_client) = ([false; 2], |gateway, client| [gateway, client]);
     let seats = |scheme| seats(build(&scenario, scheme));
@@ -81,7 +81,7 @@ fn agents_sit_at_every_radio_but_the_gateways_own_towards_real_hosts() {
 }
 
 #[test]
-fn simulated_stations_have_the_schemes_agents_as_in_a_simulation() {
+fn simulated_stations_have_agents_as_in_a_simulation() {
     let scenario = scenario();
     for (scheme, acts) in [("none", false), ("lle-tcp", true)] {
         let mut world = build(&scenario, scheme).world;
@@ -93,7 +93,7 @@ fn simulated_stations_have_the_schemes_agents_as_in_a_simulation() {
 }
 
 #[test]
-fn a_session_in_the_background_draws_what_it_draws_in_the_prediction() {
+fn a_background_session_draws_the_same_values_as_in_the_prediction() {
     let sessions = r#"
 sessions.pages = { kind = "web", client = "client", server = "server" }
 sessions.beside = { kind = "voice", between = ["other", "far"], talk-spurts = "p59" }
@@ -117,10 +117,10 @@ sessions.beside = { kind = "voice", between = ["other", "far"], talk-spurts = "p
     assert_eq!(sent(between_hosts, background), sent(predicted.world, call));
 }
 
-/// A connection between the real server and the real client, played by hand.
+/// A scripted connection between the real server and the real client.
 struct Hosts {
     built: BuiltLinks,
-    /// Where the gateway's and the client's devices are.
+    /// The nodes of the gateway's and of the client's device.
     ends: (NodeId, NodeId),
 }
 
@@ -144,8 +144,8 @@ impl Hosts {
         Packet::tcp_segment(Ip::new(address(from), address(to)), tcp, payload)
     }
 
-    /// Sends one, waits for `millis`, and returns the flags, ACK number and urgent pointer of all
-    /// that came out at gateway and client.
+    /// Sends a segment and waits for `millis`. Returns the flags, ACK number and urgent pointer of all segments
+    /// that arrived at gateway and client.
     fn send(
         &mut self,
         from_client: bool,
@@ -175,7 +175,7 @@ fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
     scenario.keep_flows(|_, flow| flow.name == "download");
     let mut built = build(&scenario, "lle-tcp");
     let (link, (gateway, _)) = (built.links[2], built.transmitters[2]);
-    // In a trial this one is the gateway's on its own host.
+    // In a trial this agent runs in the gateway on its own host.
     let seat = Seat { role: Role::Edge, address: address(GATEWAY) };
     let lle = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new())).expect("it is there");
     built.world.attach(gateway, &[link], lle.agent(seat).expect("it has one")).expect("nobody sits there");
@@ -185,14 +185,14 @@ fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
     let syn_ack = TcpFlags(syn.0 | ack.0);
 
     assert_eq!(hosts.send(true, syn, (99, 0), 0, 50), [vec![(syn, 0, 0)], vec![]]);
-    // The gateway offers, and the client's agent takes the mark off.
+    // The gateway marks its offer, and the client's agent removes the mark.
     assert_eq!(hosts.send(false, syn_ack, (499, 100), 0, 50)[1], [(syn_ack, 100, 0)]);
     assert_eq!(hosts.send(true, ack, (100, 500), 0, 50)[0], [(ack, 500, 0)]);
-    // From here on the gateway promises, and acknowledges what the link layer delivers, to the
-    // server's address at this link.
+    // From now on the gateway generates ACKs for segments that the link layer delivers, to the server's
+    // address at this link.
     let sent = hosts.send(false, ack, (500, 100), 1000, 50);
     assert_eq!(sent, [vec![(ack, 1500, 0)], vec![(ack, 100, 0)]], "made by the gateway's agent");
-    // The client's own crosses the air only as evidence, which need not go on.
+    // The client's own ACK crosses the air only as evidence, which the gateway does not forward.
     assert_eq!(hosts.send(true, ack, (100, 1500), 0, 50), [vec![], vec![]]);
     assert_eq!(hosts.built.world.reported().of(&ACKS_SUPPRESSED), 1);
     assert_eq!(hosts.send(false, ack, (1500, 100), 1000, 200)[0], [(ack, 2500, 0)]);

@@ -24,9 +24,9 @@ from = "server"
 to = "phone"
 "#;
 
-/// An agent that waits for the fate of each frame would wait for those of packets that are in none.
+/// Otherwise an agent would wait for the fates of packets that cross the link without frames.
 #[test]
-fn a_scheme_that_requires_fates_is_refused_where_a_part_of_the_traffic_passes_around_the_link() {
+fn a_scheme_that_requires_fates_is_refused_on_a_link_with_a_selection() {
     let with_only = |key: &str| GOOD.replacen("[links.air]", &format!("[links.air]\n{key}"), 1);
     let at_a_time = "[[changes]]\nat = \"1 s\"\nset = { \"links.air.except\" = \"udp\" }\n";
     let later = "[[changes]]\nat = \"1 s for 1 s\"\nset = { \"links.air.except\" = \"udp\" }\n";

@@ -1,5 +1,5 @@
-//! Every number in a scheme's settings has a range, in the reader and in the JSON schema, and a
-//! scheme works at both of its ends. The schemes and their settings are those of the catalogue.
+//! Every number in the settings of each scheme of the catalogue has a range, in the reader and in the JSON
+//! schema, and the scheme works at both ends of the range.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ fn every_scheme_works_at_both_ends_of_every_range() {
     };
     let (hop, field, cell) = (read("first-look.toml"), read("multi-hop.toml"), read("uploads.toml"));
     for scheme in CATALOGUE {
-        // Where the link layer has what it needs, whatever is set.
+        // On a link layer that reports all events, so that every setting can work.
         let scenario = match scheme.name {
             "as-tcp" => &cell,
             _ if scheme.needs().contains(LinkSenses::LINK_OPTIONS) => &field,
@@ -96,7 +96,7 @@ fn every_scheme_works_at_both_ends_of_every_range() {
 }
 
 #[test]
-fn what_lies_beyond_a_range_is_refused_with_the_range() {
+fn a_value_out_of_range_is_refused_with_the_range() {
     for scheme in CATALOGUE {
         for Ranged { key, least, most } in ranged(scheme) {
             for value in beyond(&least, false).into_iter().chain(beyond(&most, true)) {

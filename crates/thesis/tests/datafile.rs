@@ -1,4 +1,4 @@
-//! What a data file means, what is wrong with a bad one, and what a run of one writes.
+//! The meaning of data files, the errors about wrong ones, and the output of their runs.
 
 mod bench;
 
@@ -11,8 +11,7 @@ use lasthop_scenario::Link;
 use lasthop_sim::{LinkLayer, NodeKind};
 use lasthop_thesis::{DataFile, DataFileError, EventKinds};
 
-/// The manual's example (appendix B.3), put together, with what it leaves on the lines: comments
-/// anywhere and a `;` here and there.
+/// The parts of the manual's example (appendix B.3) in one file, with their comments and some `;`.
 const MANUAL: &str = include_str!("../../../fuzz/corpus/datafile/manual");
 
 fn parse(text: &str) -> Result<DataFile, DataFileError> {
@@ -51,7 +50,7 @@ fn the_manuals_example_is_the_network_of_figure_5_1() {
 }
 
 #[test]
-fn layout_does_not_matter_and_neither_does_the_order_of_components() {
+fn layout_and_the_order_of_components_do_not_matter() {
     let blocks: Vec<&str> = MANUAL.split_inclusive("}\n").collect();
     let reversed = blocks.iter().rev().copied().collect::<String>();
     let one_line_braces = MANUAL.replace("\n{", " {  # comment");
@@ -274,7 +273,7 @@ fn an_unreliable_node_has_no_link_layer_and_no_part_in_a_scheme() {
     assert!(run.events("icmp").is_empty());
 }
 
-/// Two wireless hosts in a cell, each with a source of its own.
+/// Two wireless hosts in a cell, each with its own source.
 fn cell(mac: &str) -> String {
     let second = |name: &str, id: &str| {
         let begin = MANUAL.find(&format!("{name}\n{{")).expect("a component");
@@ -295,7 +294,7 @@ fn cell(mac: &str) -> String {
 }
 
 #[test]
-fn shared_links_share_a_medium_where_the_mac_is_ideal() {
+fn shared_links_share_a_medium_with_an_ideal_mac() {
     let file = parse(&cell("mac = ideal")).expect("a cell");
     let cells = file.scenario.links.iter().filter_map(|link| match &link.link {
         Link::Wireless { cell, .. } => cell.clone(),
@@ -321,7 +320,7 @@ fn shared_links_share_a_medium_where_the_mac_is_ideal() {
 }
 
 #[test]
-fn traces_have_the_thesiss_names_and_appear_only_where_there_is_something_to_tell() {
+fn traces_have_the_thesiss_names_and_exist_only_with_events() {
     let file = parse(&with("num_of_pkts_to_send = 100", "num_of_pkts_to_send = 1")).expect("a good file");
     let run = Run::of_file(&file, "none");
     let expected = [
@@ -344,7 +343,7 @@ fn traces_have_the_thesiss_names_and_appear_only_where_there_is_something_to_tel
 }
 
 #[test]
-fn without_a_directory_only_the_trace_of_link_states_is_written_beside_the_data_file() {
+fn without_a_directory_only_link_states_are_written_beside_the_data_file() {
     let directory = TempDir::new().with("datafile.dat", MANUAL);
     let file = lasthop_thesis::read(&directory.path().join("datafile.dat")).expect("a good file");
     let mut built = file.scenario.build(&file.scenario.schemes[0], 1).expect("it can be built");
@@ -364,7 +363,7 @@ fn without_a_directory_only_the_trace_of_link_states_is_written_beside_the_data_
 }
 
 #[test]
-fn a_run_that_is_never_finished_leaves_nothing_behind() {
+fn an_unfinished_run_leaves_no_files() {
     let out = TempDir::new();
     let file = parse(MANUAL).expect("a good file");
     let mut built = file.scenario.build(&file.scenario.schemes[0], 1).expect("it can be built");
@@ -395,7 +394,7 @@ fn each_kind_of_event_can_be_switched_and_has_a_name() {
 }
 
 #[test]
-fn the_periodic_trace_has_the_state_of_every_node_once_an_interval() {
+fn the_periodic_trace_has_the_state_of_every_node_once_per_interval() {
     let run = Run::of_file(&parse(MANUAL).expect("a good file"), "none");
     let periodic = run.events("periodic");
     assert_eq!(
@@ -409,7 +408,7 @@ fn the_periodic_trace_has_the_state_of_every_node_once_an_interval() {
 }
 
 #[test]
-fn a_link_has_a_seed_of_its_own() {
+fn a_link_has_its_own_seed() {
     let states = |text: &str| {
         let run = Run::of_file(&parse(text).expect("a good file"), "none");
         std::fs::read_to_string(run.out.path().join("trace.dat")).expect("it is produced")

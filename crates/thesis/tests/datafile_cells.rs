@@ -1,5 +1,5 @@
-//! Data files with `shared_links`: 802.11 cells, as the thesis describes their MAC, to the microsecond where
-//! no back-off is drawn.
+//! Data files with `shared_links`: 802.11 cells with the MAC of the thesis, exact to the microsecond if no
+//! back-off is drawn.
 
 mod bench;
 
@@ -12,21 +12,21 @@ use lasthop_scenario::{Link, Scenario};
 use lasthop_thesis::DataFile;
 use lasthop_wifi::{Propagation, Scheduler};
 
-/// Which way a host's connection goes.
+/// The direction of a host's connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Direction {
     Down,
     Up,
 }
 
-/// A cell: a base station, a host at each wireless link, and for each a host on a wire of its own.
+/// A cell: a base station, a host at each wireless link, and for each of these a host on its own wire.
 #[derive(Clone)]
 struct Cell {
     hosts: Vec<Direction>,
     packets: u32,
     window: u32,
     bandwidth: u64,
-    /// Mean bad stays of each link, in seconds.
+    /// The mean stay of each link in the bad state, in seconds.
     bad: Vec<f64>,
     seconds: u32,
     read_from_trace: u32,
@@ -95,7 +95,7 @@ impl Cell {
         Run::of_file(&self.file(), scheme)
     }
 
-    /// Kilobits a second of each connection.
+    /// The goodput of each connection in kbit/s.
     fn goodputs(&self) -> Vec<u64> {
         let Scenario { duration, .. } = self.file().scenario;
         self.run("none").delivered.iter().map(|octets| octets * 8 / duration.as_millis() as u64).collect()
@@ -111,7 +111,7 @@ fn file(run: &Run, name: &str) -> String {
     std::fs::read_to_string(run.out.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Kinds of events that two runs have in common only if they are the same.
+/// Kinds of events by which two runs are compared.
 const KINDS: &str = "corrupted,given-up,retransmitted,timeout,fast-retransmit,icmp,transmitted,received";
 
 const DOWN: Direction = Direction::Down;
@@ -159,10 +159,10 @@ fn between_unreliable_nodes_a_frame_is_sent_once() {
 }
 
 #[test]
-fn a_frame_that_need_not_wait_takes_what_the_mac_says() {
-    // A packet is at the base station after 1 ms, cut from 1.064, and 10 ms. Frames of 1,100 and 76 octets:
-    // 192 us for the preamble, then bits at the link's bandwidth in whole microseconds; 1 ms behind each.
-    // The sink answers when DIFS after the exchange is over.
+fn a_frame_without_back_off_takes_the_time_of_the_mac() {
+    // A packet is at the base station after 1 ms, rounded down from 1.064 ms, and 10 ms. Frames of 1,100 and 76
+    // octets take 192 us for the preamble, then their bits at the link's bandwidth in whole microseconds; 1 ms
+    // follows each. The sink responds when DIFS after the exchange is over.
     for (bandwidth, data, ack) in
         [(1_000_000, 8_800, 608), (2_000_000, 4_400, 304), (800_000, 11_000, 760), (11_000_000, 800, 56)]
     {
@@ -180,10 +180,11 @@ fn a_frame_that_need_not_wait_takes_what_the_mac_says() {
 }
 
 #[test]
-fn a_single_station_sends_as_fast_as_its_exchanges_follow_each_other() {
+fn a_single_station_sends_at_the_rate_of_its_exchanges() {
     // One connection with its ACKs: each pair of exchanges has DIFS, a data frame or an ACK, SIFS and the
-    // MAC's acknowledgment twice, and back-offs. If both stations always have a frame the mean of the lower
-    // of two back-offs of 0 to 31 slots precedes each: 10.2 slots. If only one has, its own: 15.5.
+    // MAC's acknowledgment twice, and back-offs. If both stations always have a frame, the lower of two
+    // back-offs of 0 to 31 slots precedes each, on average 10.2 slots. If only one has a frame, its own
+    // back-off precedes it: 15.5 slots.
     let exchange = |octets: f64| 50.0 + 192.0 + octets * 8.0 + 10.0 + 192.0 + 112.0;
     let both = exchange(1_100.0) + exchange(76.0);
     let [most, least] = [10.2, 15.5].map(|slots| 1024.0 * 8.0 / (both + 2.0 * slots * 20.0) * 1000.0);
@@ -205,7 +206,7 @@ fn stations_of_a_cell_share_it_equally() {
 }
 
 #[test]
-fn contention_costs_what_an_ideal_medium_does_not() {
+fn contention_costs_goodput_compared_with_an_ideal_medium() {
     let cell = Cell { window: 4, ..Cell::of(&[UP, UP, UP, UP]) };
     let run = cell.run("none");
     assert!(run.events("corrupted").len() > 100, "stations collide");
@@ -214,9 +215,9 @@ fn contention_costs_what_an_ideal_medium_does_not() {
 }
 
 #[test]
-fn a_host_behind_a_bad_channel_does_not_hold_up_the_others() {
-    // While frames to the first host are repeated, the second one has its turns: head-of-line blocking is why the
-    // thesis has queues of hosts (section 4.2, item 8).
+fn a_host_with_a_bad_channel_does_not_block_the_others() {
+    // The second host has its turns between retransmissions to the first: the thesis has queues per host to
+    // avoid head-of-line blocking (section 4.2, item 8).
     let cell = Cell { bad: vec![2.0, 0.0], window: 8, ..Cell::of(&[DOWN, DOWN]) };
     let goodput_of_second = |scheduler: Scheduler| {
         let mut file = cell.file();
@@ -232,7 +233,7 @@ fn a_host_behind_a_bad_channel_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn a_link_has_the_states_of_its_seed_whatever_the_mac() {
+fn the_states_of_a_link_depend_on_its_seed_and_not_on_the_mac() {
     let cell = Cell { bad: vec![0.5, 0.1], ..Cell::of(&[DOWN, UP]) };
     let ideal = Cell { mac: "mac = ideal", ..cell.clone() }.run("none");
     let run = cell.run("none");
@@ -248,7 +249,7 @@ fn frames_and_acknowledgments_are_lost_in_the_bad_state() {
     let run = Cell { bad: vec![1.0], ..Cell::of(&[DOWN]) }.run("none");
     assert!(run.events("corrupted").len() > 20 && !run.events("given-up").is_empty());
     assert!(run.sender().timeouts > 0);
-    // A frame has nine transmissions, each with a number of its own.
+    // A frame has nine transmissions, each with its own number.
     let given_up = run.events("given-up");
     let lost = run.events("corrupted");
     let of_frame = |line: &str| line.split("packet").nth(1).map(str::to_owned);
@@ -259,7 +260,7 @@ fn frames_and_acknowledgments_are_lost_in_the_bad_state() {
 }
 
 #[test]
-fn a_recorded_trace_of_states_gives_the_same_run_again() {
+fn a_recorded_trace_of_states_reproduces_the_run() {
     let record = Cell { bad: vec![0.5], ..Cell::of(&[DOWN]) };
     let first = record.run("refined-icmp");
     let trace = file(&first, "trace.dat");
@@ -271,11 +272,11 @@ fn a_recorded_trace_of_states_gives_the_same_run_again() {
 }
 
 #[test]
-fn chosen_packets_are_lost_in_all_their_transmissions_and_the_trace_loses_them_again() {
+fn chosen_packets_are_lost_in_all_transmissions_and_the_trace_reproduces_it() {
     let cell = Cell { read_from_trace: 2, ..Cell::of(&[DOWN]) };
     let directory = TempDir::new().with("datafile.dat", cell.text()).with("drops.dat", "51200\n102400 1\n");
     let run = Run::of(&directory.path().join("datafile.dat"), "none");
-    // ACKs of the host that come by meanwhile are lost with them.
+    // ACKs of the host at the same time are lost with them.
     let is_data = |line: &String| line.contains("given-up frame <1, 200,");
     let given_up: Vec<_> = run.events("given-up").into_iter().filter(is_data).collect();
     assert_eq!(given_up.len(), 2, "{given_up:?}");
@@ -292,7 +293,7 @@ fn chosen_packets_are_lost_in_all_their_transmissions_and_the_trace_loses_them_a
 }
 
 #[test]
-fn the_base_station_tells_the_source_of_frames_that_fail_on_the_air() {
+fn the_base_station_informs_the_source_of_failed_frames() {
     let cell = Cell { bad: vec![0.3], packets: 2_000, window: 32, seconds: 300, ..Cell::of(&[DOWN]) };
     let plain = cell.run("none");
     assert!(plain.events("icmp").is_empty());
@@ -310,7 +311,7 @@ fn without_loss_no_channel_of_a_cell_loses_anything() {
 }
 
 #[test]
-fn a_base_station_drops_what_finds_no_room_in_its_buffer() {
+fn a_base_station_drops_packets_when_its_buffer_is_full() {
     let text = Cell::of(&[DOWN, DOWN]).text().replace("buffer_size = 512000", "buffer_size = 5000");
     let dropped = Run::of_file(&parse(&text), "none").events("dropped");
     assert!(!dropped.is_empty() && dropped.iter().all(|line| line.contains("at 1 ")), "{dropped:?}");

@@ -1,6 +1,5 @@
-//! The thesis's own timelines, replayed event by event: the sample trace of appendix B.4, and
-//! figures 5.3 and 5.4 as section 5.4.3 tells them; and the reactions to a loss that sections 2.3.1
-//! and 2.3.2 describe.
+//! The thesis's own timelines, replayed event by event: the sample trace of appendix B.4, figures 5.3 and 5.4
+//! as described in section 5.4.3, and the reactions to a loss of sections 2.3.1 and 2.3.2.
 
 mod bench;
 
@@ -28,12 +27,12 @@ fn nine_transmissions_of_the_16th_segment_fail_and_the_third_duplicate_ack_bring
     assert_eq!(run.events("corrupted,given-up,fast-retransmit,retransmitted,timeout"), expected);
 }
 
-/// What happens at the source and at the link layer of the base station from the loss on, without
-/// the frames that get through.
+/// The events at the source and at the link layer of the base station from the loss on, without delivered
+/// frames.
 const TOLD: &str = "given-up,icmp,timeout,fast-retransmit,retransmitted,sent,received";
 
-/// Events of figures 5.3 and 5.4 at the source, from the sending of the first lost segment on; its
-/// number is shortened to A, those of its successors to B, C, D and E.
+/// The events of figures 5.3 and 5.4 at the source, from the first lost segment on. A is its number; B, C, D
+/// and E are those of its successors.
 fn at_the_source(run: &Run, until: u64) -> Vec<String> {
     let events = run.events(TOLD);
     let first = 1_121_280;
@@ -149,7 +148,7 @@ fn run_in(directory: &TempDir, scheme: &str) -> Run {
 
 /// Section 2.3.1: 1 KB segments, a window of 4 KB, the first two of four are lost.
 #[test]
-fn a_time_out_halves_ssthresh_and_the_slow_start_behind_it_sends_again_what_had_arrived() {
+fn a_time_out_halves_ssthresh_and_slow_start_repeats_delivered_segments() {
     let lost = 40 * 1024;
     let directory = TempDir::new()
         .with("datafile.dat", network(4, 2, "0"))
@@ -195,10 +194,10 @@ fn the_third_duplicate_ack_retransmits_halves_the_window_and_the_further_ones_in
     assert!(values[inflated.len() + 1] - 16 * mss <= mss, "congestion avoidance: {values:?}");
 }
 
-/// Appendix B.3.1: what a run with chosen losses or with the Markov model records, a later run can
-/// use.
+/// Appendix B.3.1: a later run can use the states that a run with chosen losses or with the Markov model has
+/// recorded.
 #[test]
-fn a_produced_trace_of_link_states_makes_the_same_run_again() {
+fn a_produced_trace_of_link_states_reproduces_the_run() {
     for (mode, bad_mean) in [(2, "0"), (1, "0.1")] {
         let drops = "81920\n82944\n120832 1\n120832 2\n";
         let first = TempDir::new().with("datafile.dat", network(8, mode, bad_mean)).with("drops.dat", drops);
@@ -213,7 +212,7 @@ fn a_produced_trace_of_link_states_makes_the_same_run_again() {
     }
 }
 
-/// Figure 5.1 and table 5.1: two runs under different schemes over one course of the link.
+/// Figure 5.1 and table 5.1: two runs under different schemes with the same link states.
 #[test]
 fn schemes_can_be_compared_over_the_link_states_of_one_run() {
     let run = Run::of(&scenario("figure-5.1"), "none");

@@ -1,6 +1,6 @@
-//! Refined ICMP where the wireless link is not the last hop of a download (thesis, section 5.5.4;
-//! issue "works in the middle of the path, too"). In each network two consecutive segments of a
-//! window of four are lost: unmodified TCP takes a time-out.
+//! Refined ICMP with a wireless link that is not the last hop of a download (thesis, section 5.5.4; issue
+//! "works in the middle of the path, too"). In each network two consecutive segments of a window of four are
+//! lost, which costs unmodified TCP a time-out.
 
 mod bench;
 
@@ -69,7 +69,7 @@ fn clock_of(events: &[String], what: &str) -> String {
 }
 
 #[test]
-fn a_wireless_link_in_the_middle_of_the_path_is_as_good_as_at_its_end() {
+fn a_wireless_link_in_the_middle_of_the_path_works_as_one_at_its_end() {
     let runs = runs(&[
         source("wired_source_node", 1, 4),
         base_station(2),
@@ -83,7 +83,7 @@ fn a_wireless_link_in_the_middle_of_the_path_is_as_good_as_at_its_end() {
 }
 
 #[test]
-fn a_wireless_host_that_sends_hears_of_its_own_losses() {
+fn a_sending_wireless_host_receives_messages_about_its_losses() {
     let runs = runs(&[
         source("wireless_source_node", 1, 3),
         base_station(2),

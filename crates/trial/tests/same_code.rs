@@ -1,10 +1,9 @@
-//! The same code: what a scheme's agent does in the simulator is what it does in the gateway, octet
-//! for octet.
+//! A scheme's agent does the same in the simulator and in the gateway, octet for octet.
 //!
-//! A scenario runs in the simulator, with the agent at the access point wrapped in a recorder: each
-//! call, its time, the packet that went in, the verdict, the packets that came out. Then every
-//! packet that went in comes in by the gateway's ports as an Ethernet frame, at the same time, and
-//! what goes out must be the same, in the same order.
+//! A scenario runs in the simulator, with the agent at the access point wrapped in a recorder of each
+//! call: its time, its packet, and the packets that the agent sends. Then every recorded packet arrives at
+//! the gateway's ports as an Ethernet frame, at the same time. The gateway must send the same packets, in the
+//! same order.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -30,7 +29,7 @@ const PORTS: [PortId; 2] = [PortId(0), PortId(1)];
 const LINKS: [[u8; 14]; 2] =
     [[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0], [2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 4, 8, 0]];
 
-/// A call of the agent, and what came of it: packets as octets, each with the side that it went to.
+/// A call of the agent, and the resulting packets as octets, each with the side to which it was sent.
 #[derive(Debug)]
 struct Call {
     at: Instant,
@@ -38,7 +37,7 @@ struct Call {
     out: Vec<(Side, Bytes)>,
 }
 
-/// Passes every call on, and writes it down.
+/// Forwards every call to an agent, and records it.
 struct Recorder {
     agent: Box<dyn Agent>,
     tape: Arc<Mutex<Vec<Call>>>,
@@ -119,7 +118,7 @@ fn agent(scheme: &str, settings: &str) -> AgentMaker {
     Arc::new(move || placement.agent(seat).expect("it sits at the edge"))
 }
 
-/// What the agent does in the simulator.
+/// Records the calls of the agent in the simulator.
 fn record(scenario: &str, maker: &AgentMaker) -> Vec<Call> {
     let scenario = file::parse(scenario, "same-code.toml", Path::new(""), &file::Overrides::default())
         .expect("a scenario");
@@ -134,7 +133,7 @@ fn record(scenario: &str, maker: &AgentMaker) -> Vec<Call> {
     std::mem::take(&mut *tape)
 }
 
-/// What the same agent does in the gateway, with the same packets at the same times.
+/// Replays the calls to the same agent in the gateway, with the same packets at the same times.
 fn replay(tape: &[Call], maker: &AgentMaker) {
     let plan = Plan {
         traffic: Selector::default(),
@@ -147,7 +146,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
         }],
         budget: Budget { flows: 100, ..Budget::default() },
         idle: IdleTimes { by_state: [Duration::from_secs(3600); 5], grace: Duration::from_secs(10) },
-        // Nothing but the agent is to decide here.
+        // Only the agent decides here.
         stepping_aside: SteppingAside {
             one_way_packets: u64::MAX,
             one_way_time: Duration::MAX,
@@ -183,8 +182,8 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
     assert_eq!(report.counters.counts.aside_unresponsive, 0, "the simulator's senders slow down on loss");
 }
 
-/// Where a frame goes to, and its IP packet as it will be on the wire: a checksum that was left to
-/// the network card is filled in.
+/// The side to which a frame is sent, and its IP packet as on the wire, with a checksum that was left to the
+/// network card.
 fn leaves(port: PortId, frame: &Frame) -> (Side, Bytes) {
     let (from, to) = if port == PORTS[0] { (0, Side::Radio) } else { (1, Side::Core) };
     assert!(frame.octets.starts_with(&LINKS[from]), "as if it came from the other side");
@@ -229,11 +228,11 @@ fn same_code(scheme: &str, settings: &str) {
     let tape = record(SCENARIO, &maker);
     let count = |what: fn(&Call) -> bool| tape.iter().filter(|call| what(call)).count();
     assert!(count(|call| call.input.is_some()) > 3000, "{} calls", tape.len());
-    let deeds = count(|call| match &call.input {
+    let active = count(|call| match &call.input {
         Some((from, octets)) => call.out != [(from.opposite(), octets.clone())],
         None => !call.out.is_empty(),
     });
-    assert!(deeds > 40, "{deeds} calls in which the agent did anything but pass the packet on");
+    assert!(active > 40, "{active} calls in which the agent did more than forward the packet");
     replay(&tape, &maker);
 }
 

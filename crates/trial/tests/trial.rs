@@ -1,4 +1,4 @@
-//! What reaches the gateway of a trial, and the stations' own agents.
+//! Trials on this machine: the gateway, the stations' agents, flows and sessions.
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED, CONTROL_MESSAGES};
 use std::net::IpAddr;
@@ -28,17 +28,17 @@ use lasthop_trial::{Options, Outcome, RunOutcome, TrialError, plan};
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [namespaces]:
-            every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks,
-            nobody_is_told_anything_where_no_agent_asks,
-            a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them,
+            an_agent_that_needs_fates_receives_each_once_and_in_order,
+            without_an_agent_that_needs_fates_none_is_reported,
+            a_scheme_that_needs_fates_runs_on_a_link_layer_that_reports_them,
             a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air,
             an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client,
-            a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back,
-            a_file_is_timed_from_when_its_sender_can_send,
-            flows_together_share_a_run_and_each_sender_is_seen_over_time,
-            a_call_and_pages_are_carried_beside_a_download_and_the_hops_loss_is_the_calls,
-            mail_files_and_a_video_are_carried_without_any_flow,
-            pages_and_talkspurts_are_those_that_the_simulator_has,
+            without_its_failed_agent_the_gateway_loses_nothing_and_acks_return,
+            the_goodput_of_a_file_counts_from_the_established_connection,
+            flows_together_share_a_run_and_each_sender_is_sampled,
+            a_call_and_pages_run_beside_a_download_and_the_call_has_the_loss_of_the_hop,
+            mail_files_and_a_video_run_without_flows,
+            pages_and_talk_spurts_are_those_of_the_simulator,
             a_run_that_is_interrupted_ends_at_once;
     })
 }
@@ -62,11 +62,11 @@ loss = "12%"
 link-layer = { kind = "immediate", retransmission-attempts = 1 }     # it gives one frame in 70 up
 "#;
 
-/// What an agent saw go down to the client, and what it heard of it.
+/// The packets that an agent has forwarded to the client, and the reported fates.
 #[derive(Default)]
 struct Tape {
     forwarded: Vec<Bytes>,
-    heard: Vec<(Bytes, Fate, u32)>,
+    fates: Vec<(Bytes, Fate, u32)>,
 }
 
 struct Recorder {
@@ -85,7 +85,7 @@ impl Agent for Recorder {
     fn on_link(&mut self, event: &LinkEvent<'_>, _cx: &mut Context<'_>) {
         let LinkEvent::Frame { packet, fate, transmissions, .. } = *event else { return };
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-        tape.heard.push((identity(packet), fate, transmissions));
+        tape.fates.push((identity(packet), fate, transmissions));
     }
 
     fn needs(&self) -> LinkSenses {
@@ -95,7 +95,7 @@ impl Agent for Recorder {
 
 impl Stateless for Recorder {}
 
-/// A packet's octets but for what the router changes: the time to live and the sum over the header.
+/// The octets of a packet without the fields that the router changes: the time to live and the header checksum.
 fn identity(packet: &Packet) -> Bytes {
     let mut octets = emit(packet).to_vec();
     octets[8] = 0;
@@ -121,7 +121,7 @@ fn run_case(scenario: &Scenario, case: &Case, agent: Option<AgentMaker>) -> Resu
     Ok(outcomes.remove(0))
 }
 
-/// A run with an agent that writes down what it sees and hears.
+/// A run with an agent that records packets and fates.
 fn record(needs: LinkSenses) -> (Tape, Outcome) {
     let tape = Arc::new(Mutex::new(Tape::default()));
     let kept = Arc::clone(&tape);
@@ -131,17 +131,16 @@ fn record(needs: LinkSenses) -> (Tape, Outcome) {
     (std::mem::take(&mut *tape.lock().unwrap_or_else(PoisonError::into_inner)), outcome)
 }
 
-fn every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks() {
+fn an_agent_that_needs_fates_receives_each_once_and_in_order() {
     let (tape, outcome) = record(LinkSenses::FRAME_FATE);
     let link = outcome.gateway.expect("there is one").link.expect("it listens");
     assert_eq!(link.lost, 0, "{link:?}");
-    assert!(link.heard >= tape.heard.len() as u64 && link.delay.count == link.heard, "{link:?}");
+    assert!(link.heard >= tape.fates.len() as u64 && link.delay.count == link.heard, "{link:?}");
 
-    // Each frame that fails at first is told of then, and what becomes of it in the end is told of
-    // next.
+    // A failed first transmission of a frame is reported at once, and its final fate is the next report.
     let mut ends = Vec::new();
     let mut failed: Option<&Bytes> = None;
-    for (packet, fate, transmissions) in &tape.heard {
+    for (packet, fate, transmissions) in &tape.fates {
         match fate {
             Fate::FirstTransmissionFailed => {
                 assert_eq!((failed.replace(packet), *transmissions), (None, 1));
@@ -153,24 +152,24 @@ fn every_fate_of_a_download_is_heard_once_and_in_order_by_an_agent_that_asks() {
             }
         }
     }
-    // The hop's queue has room for all, so that each packet that went down has an end; the last
-    // ones are still on their way.
+    // The hop's queue has room for all packets, so that each forwarded packet has a fate, except the last
+    // ones, which are still in transit.
     let down: Vec<&Bytes> = tape.forwarded.iter().collect();
     assert!(ends.len() > 1380, "2 MB take 1382 segments: {}", ends.len());
     assert!(ends.len() + 20 > down.len(), "{} of {}", ends.len(), down.len());
     assert!(ends == down[..ends.len()], "in order, each once");
-    let count = |wanted| tape.heard.iter().filter(|(_, fate, _)| *fate == wanted).count();
+    let count = |wanted| tape.fates.iter().filter(|(_, fate, _)| *fate == wanted).count();
     let (failed, given_up) = (count(Fate::FirstTransmissionFailed), count(Fate::GivenUp));
     assert!(failed > 100 && (1..failed).contains(&given_up), "{failed} {given_up}");
 }
 
-fn nobody_is_told_anything_where_no_agent_asks() {
+fn without_an_agent_that_needs_fates_none_is_reported() {
     let (tape, outcome) = record(LinkSenses::empty());
-    assert!(tape.heard.is_empty() && tape.forwarded.len() > 1380);
+    assert!(tape.fates.is_empty() && tape.forwarded.len() > 1380);
     assert_eq!(outcome.gateway.expect("there is one").link, None);
 }
 
-fn a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them() {
+fn a_scheme_that_needs_fates_runs_on_a_link_layer_that_reports_them() {
     let outcome = run(&scenario("refined-icmp"), None).expect("it runs");
     let gateway = outcome.gateway.expect("there is one");
     let messages = gateway.engine.agents.reported.of(&CONTROL_MESSAGES);
@@ -178,7 +177,7 @@ fn a_scheme_that_lives_on_fates_runs_where_the_link_layer_has_them() {
     assert_eq!(gateway.engine.counters.counts.unaddressed, 0);
 }
 
-/// A real client on an 802.11g access point, far enough behind a wire for a window of some size.
+/// A real client at an 802.11g access point, with a wire whose delay requires a window of some size.
 const CELL: &str = r#"
 duration = "20 s"
 nodes.server.kind = "host"
@@ -191,7 +190,7 @@ flows.upload = { from = "client", to = "server", size = "1 MB" }
 try = { congestion = ["cubic"], duration = "60 s" }
 "#;
 
-/// One flow under one scheme: all of it arrives, and is what was sent.
+/// Runs one flow under one scheme, and checks that all of it arrives as it was sent.
 fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
     let text = format!("schemes = [{scheme}]\n{CELL}");
     let scenario = file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario");
@@ -211,7 +210,7 @@ fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
     outcome
 }
 
-/// Frames that the client put on the air.
+/// The number of frames that the client has transmitted.
 fn frames_of_client(outcome: &Outcome) -> u64 {
     outcome.stations.iter().find(|station| station.name == "client").expect("it is in the cell").frames
 }
@@ -242,17 +241,17 @@ fn an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client() {
     assert!(controlled.acks_generated > 500, "of 691 segments: {}", controlled.acks_generated);
 }
 
-/// An agent that dies after 500 packets, unless one has died before.
-struct Mortal {
+/// An agent that panics after 500 packets, unless one has panicked before.
+struct Failing {
     agent: Box<dyn Agent>,
     seen: u32,
-    has_one_died: Arc<AtomicBool>,
+    has_one_failed: Arc<AtomicBool>,
 }
 
-impl Agent for Mortal {
+impl Agent for Failing {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         self.seen += 1;
-        assert!(self.seen <= 500 || self.has_one_died.swap(true, Ordering::Relaxed), "its time has come");
+        assert!(self.seen <= 500 || self.has_one_failed.swap(true, Ordering::Relaxed), "it fails on purpose");
         self.agent.on_packet(packet, from, cx)
     }
 
@@ -273,31 +272,31 @@ impl Agent for Mortal {
     }
 }
 
-impl Accounts for Mortal {
+impl Accounts for Failing {
     fn held(&self) -> u64 {
         self.agent.held()
     }
 }
 
-impl Transfer for Mortal {}
+impl Transfer for Failing {}
 
-fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
-    // How many are made only to be asked what they need does not matter.
-    let has_one_died = Arc::new(AtomicBool::new(false));
+fn without_its_failed_agent_the_gateway_loses_nothing_and_acks_return() {
+    // Any number may be made only to query their needs.
+    let has_one_failed = Arc::new(AtomicBool::new(false));
     let agent: AgentMaker = Arc::new(move || {
         let scheme = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new()));
         let seat = Seat { role: Role::Edge, address: IpAddr::from([10, 77, 0, 2]) };
         let agent = scheme.expect("it is in the catalogue").agent(seat).expect("it has one");
-        Box::new(Mortal { agent, seen: 0, has_one_died: Arc::clone(&has_one_died) })
+        Box::new(Failing { agent, seen: 0, has_one_failed: Arc::clone(&has_one_failed) })
     });
     let outcome = over_a_cell("\"lle-tcp\"", "download", Some(agent));
     let agents = &outcome.gateway.as_ref().expect("there is one").engine.agents;
     let frames = frames_of_client(&outcome);
-    assert!((100..1000).contains(&agents.reported.of(&ACKS_GENERATED)), "until it died: {agents:?}");
+    assert!((100..1000).contains(&agents.reported.of(&ACKS_GENERATED)), "until it failed: {agents:?}");
     assert!(frames > 500, "the client's own ACKs since: {frames}");
 }
 
-fn a_file_is_timed_from_when_its_sender_can_send() {
+fn the_goodput_of_a_file_counts_from_the_established_connection() {
     let text = SCENARIO
         .replace("loss = \"12%\"", "loss = \"0%\"")
         .replace("delay = \"5 ms\"", "delay = \"24 ms\"")
@@ -311,7 +310,7 @@ fn a_file_is_timed_from_when_its_sender_can_send() {
     for case in plan::cases(&scenario) {
         let outcome = run_case(&scenario, &case, None).expect("it runs");
         let predicted = outcome.predicted_goodput_bps.expect("the simulator has CUBIC");
-        // All of it is on its way at once. Real hosts are later than their links, never earlier.
+        // All of it is sent at once. Real hosts are later than their links, never earlier.
         let (way, octets) = (0.025, 10_000.0);
         let took = |goodput: f64| octets * 8.0 / goodput;
         assert!((way..1.5 * way).contains(&took(predicted)), "{predicted}");
@@ -320,7 +319,7 @@ fn a_file_is_timed_from_when_its_sender_can_send() {
     }
 }
 
-fn flows_together_share_a_run_and_each_sender_is_seen_over_time() {
+fn flows_together_share_a_run_and_each_sender_is_sampled() {
     let text = SCENARIO
         .replace("flows.download = { from = \"server\", to = \"client\", size = \"2 MB\" }", TWO_FLOWS)
         .replace("loss = \"12%\"", "loss = \"0%\"")
@@ -359,7 +358,7 @@ flows.second = { from = "server", to = "client", start = "1 s", tcp = { congesti
 tcp = { window = "1 MiB", recovery = "sack" }
 "#;
 
-/// A hop that loses a packet in ten, and what runs over it.
+/// A hop that loses one packet in ten.
 const SESSIONS: &str = r#"
 duration = "20 s"
 schemes = ["none"]
@@ -381,7 +380,7 @@ fn run_sessions(more: &str, stop: &AtomicBool) -> Result<RunOutcome, TrialError>
     lasthop_trial::run(&scenario, &plan::cases(&scenario)[0], options)
 }
 
-fn a_call_and_pages_are_carried_beside_a_download_and_the_hops_loss_is_the_calls() {
+fn a_call_and_pages_run_beside_a_download_and_the_call_has_the_loss_of_the_hop() {
     let more = r#"
 flows.download = { from = "server", to = "client" }
 sessions.call = { kind = "voice", between = ["client", "server"] }
@@ -411,7 +410,7 @@ set = { "links.air.loss" = "10%" }
 
     let pages = browsing.real.transactions.expect("it has pages");
     assert!(pages.completed >= 1 && pages.failed == 0, "{pages:?}");
-    // A page has its main object over one connection, and the embedded ones over six.
+    // A page uses one connection for its main object, and six for the embedded ones.
     assert!(pages.connections >= 6 * pages.completed && pages.retransmits > 0, "{pages:?}");
     assert!(browsing.real.bytes >= pages.completed * (20_000 + 8 * 5_000 + 9 * 350));
     let predicted = browsing.predicted.as_ref().and_then(|session| session.transactions);
@@ -436,13 +435,14 @@ set = { "links.air.loss" = "10%" }
     assert!(reports_sent >= 2 && reports_received <= reports_sent, "{reports_received} of {reports_sent}");
 }
 
-fn mail_files_and_a_video_are_carried_without_any_flow() {
+fn mail_files_and_a_video_run_without_flows() {
     let more = r#"
 sessions.files = { kind = "ftp", client = "client", server = "server", think-time = "50 ms", file = "30 kB", stored = "50%" }
 sessions.mail = { kind = "mail", client = "client", server = "server", think-time = "50 ms", sent = "50%", message = "5 kB" }
 sessions.video = { kind = "video", client = "client", server = "server" }
 "#;
-    // After two seconds no packet is lost: a SYN that was lost twice passes at the third second, and what was begun is completed.
+    // After two seconds no packet is lost: a SYN that was lost twice passes at the third second, and each
+    // transaction completes.
     let more = format!("{more}\n[[changes]]\nat = \"2 s\"\nset = {{ \"links.air.loss\" = \"0%\" }}\n");
     let RunOutcome { flows, sessions } = run_sessions(&more, &AtomicBool::new(false)).expect("it runs");
     let [files, mail, video] = &sessions[..] else { panic!("three sessions: {sessions:?}") };
@@ -457,8 +457,8 @@ sessions.video = { kind = "video", client = "client", server = "server" }
     assert!(stream.packets.received > 0 && stream.packets.lost > 0 && stream.mos.is_none(), "{stream:?}");
 }
 
-fn pages_and_talkspurts_are_those_that_the_simulator_has() {
-    // With a load, when pages begin does not depend on how long they take.
+fn pages_and_talk_spurts_are_those_of_the_simulator() {
+    // With a load, the start times of pages do not depend on their durations.
     let more = r#"
 sessions.call = { kind = "voice", between = ["client", "server"], talk-spurts = "p59", stop = "5 s" }
 sessions.pages = { kind = "web", client = "client", server = "server", load = "300 kbit/s", stop = "4 s" }
@@ -488,7 +488,7 @@ sessions.web = { kind = "web", client = "client", server = "server", think-time 
     let stop = AtomicBool::new(false);
     let ended = thread::scope(|scope| {
         scope.spawn(|| {
-            // Waking up early would only end it sooner.
+            // Waking up early only ends the run sooner.
             thread::park_timeout(Duration::from_secs(2));
             stop.store(true, Ordering::Relaxed);
         });

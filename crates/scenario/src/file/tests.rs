@@ -1,4 +1,4 @@
-//! What a wrong file is told: file, line, key, and what was expected.
+//! Reading scenarios, and the errors about wrong ones: file, line, key, and the expected value.
 
 mod ad_hoc;
 mod bad_keys;
@@ -25,7 +25,7 @@ use std::path::Path;
 use super::{FileError, Overrides, parse};
 use crate::model::Scenario;
 
-/// A small scenario that is right; tests spoil a line of it.
+/// A small valid scenario; tests replace a line of it.
 const GOOD: &str = r#"schemes = ["none", { scheme = "snoop", label = "s" }]
 seeds = 2
 [nodes.server]
@@ -68,7 +68,7 @@ fn error(text: &str) -> String {
     read(text).expect_err("a wrong scenario").to_string()
 }
 
-/// Checks each replacement's error: where it is, and a piece of what it says.
+/// Checks the place and a part of the message of each replacement's error.
 #[track_caller]
 fn check(cases: &[(&str, &str, &str, &str)]) {
     for (right, wrong, place, says) in cases {

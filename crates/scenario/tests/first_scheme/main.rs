@@ -59,7 +59,7 @@ fn half_of_the_acks_stay_off_the_air_and_the_download_is_faster() {
 }
 
 #[test]
-fn what_is_said_of_it_is_derived_from_its_code() {
+fn the_description_of_the_scheme_follows_from_its_code() {
     assert_eq!(SCHEME.places(), "an agent at mobile-host");
     assert!(SCHEME.needs().is_empty());
     let schema = SCHEME.schema().to_value();

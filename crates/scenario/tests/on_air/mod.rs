@@ -1,4 +1,4 @@
-//! A run of a scenario under a scheme, and what each node put on the air in it.
+//! A run of a scenario under a scheme, with the number of packets that each node put on the air.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -12,7 +12,7 @@ use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_sim::observe::{Interest, Observer, TraceEvent};
 use lasthop_sim::{Accounts, Counters, FlowOutcome, NodeId};
 
-/// Counts the packets that each node puts on the air, once each.
+/// Counts the packets that each node puts on the air, without retransmissions of frames.
 #[derive(Clone, Default)]
 struct Air(Arc<Mutex<BTreeMap<NodeId, u64>>>);
 
@@ -28,7 +28,7 @@ impl Observer for Air {
     }
 }
 
-/// A run that is over.
+/// The results of a run.
 pub struct Run {
     pub flows: Vec<FlowOutcome>,
     /// Packets on the air, by node in the scenario's order.

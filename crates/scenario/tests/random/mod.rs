@@ -1,4 +1,4 @@
-//! Random small networks.
+//! Small random networks.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         let config = wireless(number, reports_fate, &mut rng);
         links.push(LinkModel::new((1, 2 + number), Link::Wireless { config, cell: cell.clone() }));
     }
-    // A stream of its own: networks and traffic stay what they are.
+    // A separate random stream, so that networks and traffic stay the same.
     let mut delays = Rng::named(shape, "delays");
     if delays.below(2) == 0 {
         for model in &mut links {
@@ -125,7 +125,7 @@ fn wireless(number: usize, reports_fate: bool, rng: &mut Rng) -> WirelessConfig 
     }
 }
 
-/// Delays of their own in both directions, and packets that may overtake each other.
+/// Sets different delays in both directions, and lets packets overtake each other.
 fn vary_delays(model: &mut LinkModel, rng: &mut Rng) {
     let (forward, backward) = match &mut model.link {
         Link::Wired(config) => (&mut config.forward, &mut config.backward),

@@ -1,4 +1,4 @@
-//! A run of a data file, with all that it writes.
+//! A run of a data file, with its output.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -13,7 +13,7 @@ use lasthop_sim::FlowOutcome;
 use lasthop_tcp::Stats;
 use lasthop_thesis::{DataFile, EventKinds};
 
-/// Writes where the test can read.
+/// A writer whose contents the test can read.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -28,10 +28,10 @@ impl Write for Shared {
     }
 }
 
-/// A run that is over.
+/// The results of a run.
 pub struct Run {
     events: Vec<String>,
-    /// Where the traces are.
+    /// The directory of the traces.
     pub out: TempDir,
     pub outcome: FlowOutcome,
     /// Octets that each flow has delivered.
@@ -39,7 +39,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Of the data file at this path, under this scheme.
+    /// Runs the data file at this path under this scheme.
     pub fn of(path: &Path, scheme: &str) -> Self {
         Self::of_file(&lasthop_thesis::read(path).expect("a good data file"), scheme)
     }
@@ -68,12 +68,12 @@ impl Run {
         Self { events, out, outcome, delivered }
     }
 
-    /// What the sending endpoint did.
+    /// The statistics of the sending endpoint.
     pub fn sender(&self) -> Stats {
         self.outcome.tcp().expect("a data file's flows are TCP's").sender
     }
 
-    /// The lines of these kinds.
+    /// The lines of events of these kinds.
     pub fn events(&self, kinds: &str) -> Vec<String> {
         let kinds = EventKinds::named(kinds).expect("kinds of events").names();
         let is_wanted =
@@ -81,7 +81,7 @@ impl Run {
         self.events.iter().filter(is_wanted).cloned().collect()
     }
 
-    /// A trace of two columns from a time on, in ms.
+    /// The rows of a trace with two columns from a time on, in ms.
     pub fn trace(&self, name: &str, from: u64) -> Vec<(u64, u64)> {
         let text = std::fs::read_to_string(self.out.path().join(name))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -91,7 +91,7 @@ impl Run {
     }
 }
 
-/// A directory that is gone with its owner.
+/// A directory that is removed on drop.
 pub struct TempDir(PathBuf);
 
 impl TempDir {
@@ -108,7 +108,7 @@ impl TempDir {
         &self.0
     }
 
-    /// With a file in it.
+    /// Adds a file.
     pub fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
         std::fs::write(self.0.join(name), text).expect("a writable directory");
         self

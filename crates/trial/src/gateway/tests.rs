@@ -24,13 +24,13 @@ fn scenario(text: &str) -> (Scenario, usize) {
 }
 
 #[test]
-fn an_edge_offers_its_agents_no_more_than_a_gateway_can_be_told() {
+fn an_edge_offers_only_the_link_events_that_a_gateway_can_receive() {
     let (scenario, edge) = scenario(SCENARIO);
     assert_eq!(senses(&scenario, edge), LinkSenses::FRAME_FATE);
 }
 
 #[test]
-fn where_only_a_setting_must_go_the_setting_is_named_and_not_the_scheme() {
+fn the_error_names_the_setting_if_only_a_setting_is_impossible() {
     let refusal = |schemes: &str| {
         let (scenario, edge) = scenario(&SCENARIO.replace("[\"none\"]", schemes));
         check(&scenario, edge).map_err(|error| error.to_string())

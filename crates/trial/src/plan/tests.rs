@@ -80,7 +80,7 @@ fn a_row_with_a_control_of_its_own_keeps_it() {
 }
 
 #[test]
-fn settings_of_a_row_that_no_real_host_has_are_told() {
+fn settings_of_a_row_that_do_not_apply_to_real_hosts_have_a_note() {
     assert_eq!(notes(&scenario(&[])), [""; 0]);
     let text = TOGETHER.replacen(r#"tcp = { congestion = "vegas" }"#, r#"tcp = { window = "8 KiB" }"#, 1);
     let parsed = file::parse(&text, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
@@ -92,7 +92,7 @@ fn settings_of_a_row_that_no_real_host_has_are_told() {
 }
 
 #[test]
-fn controls_that_fit_no_flow_are_refused() {
+fn a_wrong_number_of_congestion_controls_is_refused() {
     assert!(check(&scenario(&["bbr", "cubic"])).is_ok());
     let refused = check(&scenario(&["bbr", "cubic", "reno"])).expect_err("three for two").to_string();
     assert!(refused.contains("3 congestion controls for 2 flows"), "{refused}");
@@ -138,7 +138,7 @@ fn controls_of_sessions(scenario: &Scenario) -> Vec<Vec<Option<String>>> {
 }
 
 #[test]
-fn sessions_are_in_every_run_and_the_last_start_is_any_ones() {
+fn sessions_are_in_every_run_and_count_for_the_last_start() {
     let scenario = with_sessions(TOGETHER, &[]);
     assert!(check(&scenario).is_ok());
     let cases = cases(&scenario);
@@ -150,7 +150,7 @@ fn sessions_are_in_every_run_and_the_last_start_is_any_ones() {
 }
 
 #[test]
-fn sessions_have_the_runs_control_where_there_is_one_and_else_their_own() {
+fn sessions_use_the_congestion_control_of_the_run_or_else_their_own() {
     let named = |name: &str| Some(name.to_owned());
     assert_eq!(controls_of_sessions(&with_sessions(TOGETHER, &[])), [[None, named("westwood")]]);
     assert_eq!(controls_of_sessions(&with_sessions(TOGETHER, &["cubic"])), [[None, named("cubic")]]);
@@ -165,7 +165,7 @@ fn sessions_have_the_runs_control_where_there_is_one_and_else_their_own() {
 }
 
 #[test]
-fn without_flows_sessions_run_by_themselves() {
+fn without_flows_sessions_run_alone() {
     let mut scenario = with_sessions(TOGETHER, &["cubic", "reno"]);
     scenario.keep_flows(|_, _| false);
     for (together, runs) in [(true, 4), (false, 6)] {
@@ -179,7 +179,7 @@ fn without_flows_sessions_run_by_themselves() {
 }
 
 #[test]
-fn more_sessions_than_a_machine_has_threads_to_spare_are_refused() {
+fn too_many_sessions_are_refused() {
     let many = (0..33).map(|number| {
         format!("sessions.call-{number} = {{ kind = \"voice\", between = [\"client\", \"server\"] }}")
     });

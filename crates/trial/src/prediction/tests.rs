@@ -40,7 +40,7 @@ fn of(scenario: &Scenario, flow: &str, congestion: &str, scheme: &str, seed: u64
 }
 
 #[test]
-fn the_flow_runs_beside_the_background_and_without_its_like() {
+fn a_predicted_flow_runs_beside_the_background_and_without_other_flows() {
     let beside = scenario(SCENARIO);
     let alone = scenario(&SCENARIO.replace("flows.beside = { from = \"other\", to = \"far\" }\n", ""));
     for flow in ["download", "upload"] {
@@ -52,7 +52,7 @@ fn the_flow_runs_beside_the_background_and_without_its_like() {
 }
 
 #[test]
-fn it_follows_congestion_control_seed_and_row() {
+fn the_prediction_depends_on_congestion_control_seed_and_row() {
     let scenario = scenario(SCENARIO);
     let of = |congestion, scheme, seed| of(&scenario, "download", congestion, scheme, seed);
     assert_eq!(of("cubic", "none", 1), of("cubic", "none", 1));
@@ -64,7 +64,7 @@ fn it_follows_congestion_control_seed_and_row() {
 }
 
 #[test]
-fn the_time_awake_is_that_of_the_flows_own_host() {
+fn the_awake_share_is_that_of_the_flows_own_host() {
     let stations = "stations = [\"client\", \"other\"]";
     let dozing = format!("{stations}, power-save = {{ stations = [\"client\"] }}");
     let dozing = scenario(&SCENARIO.replace(stations, &dozing));
@@ -78,7 +78,7 @@ fn the_time_awake_is_that_of_the_flows_own_host() {
 }
 
 #[test]
-fn what_settles_does_not_count_and_a_file_is_timed_whole() {
+fn a_file_includes_slow_start_and_an_endless_flow_excludes_the_settling_time() {
     let endless = scenario(SCENARIO);
     let file = scenario(&SCENARIO.replace("to = \"client\" }", "to = \"client\", size = \"200 kB\" }"));
     let endless = of(&endless, "download", "cubic", "small", 1).expect("it is there");
@@ -87,8 +87,8 @@ fn what_settles_does_not_count_and_a_file_is_timed_whole() {
 }
 
 #[test]
-fn a_file_is_timed_from_when_its_sender_can_send() {
-    // Seven segments, which any initial window has room for.
+fn the_goodput_of_a_file_counts_from_the_established_connection() {
+    // Seven segments, which fit into any initial window.
     let scenario = scenario(
         r#"
 duration = "10 s"
@@ -104,7 +104,7 @@ try = { congestion = ["cubic"], duration = "10 s", settle = "2 s" }
     );
     let goodput = of(&scenario, "download", "cubic", "none", 1).expect("it is there");
     let seconds = 80_000.0 / goodput;
-    // One way, and seven segments with their headers over the hop; not the round trip of the handshake.
+    // One propagation delay, and seven segments with their headers over the hop, without the handshake.
     let (way, octets) = (0.025, 10_000.0 + 7.0 * 52.0);
     assert!((way..way + 0.001).contains(&(seconds - octets * 8.0 / 20e6)), "{seconds} s");
 }
@@ -143,7 +143,7 @@ fn flows_together_share_the_link_and_count_from_the_last_start() {
 }
 
 #[test]
-fn looking_at_the_senders_changes_nothing_and_starts_with_each_flow() {
+fn sampling_changes_nothing_and_starts_with_each_flow() {
     let scenario = scenario(TOGETHER);
     let case = cases(&scenario).remove(0);
     let every = Duration::from_millis(10);
@@ -167,7 +167,7 @@ fn sessions_are_predicted_for_the_whole_run_with_the_control_of_the_run() {
 sessions.call = { kind = "voice", between = ["client", "server"] }
 sessions.pages = { kind = "web", client = "client", server = "server", think-time = "100 ms", object = "50 kB" }
 "#;
-    // Flows that are done early do not end it.
+    // Flows that complete early do not end the run.
     let text = TOGETHER.replace("to = \"client\"", "to = \"client\", size = \"10 kB\"");
     let mut scenario = scenario(&format!("{text}{sessions}"));
     let mut predicted = |congestion: &str| {

@@ -1,4 +1,4 @@
-//! Routing on demand, random places, mobility, and ways by hand.
+//! Routing on demand, random positions, mobility, and static routes.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use lasthop_aodv::{AodvConfig, Metric};
 use super::{error, read};
 use crate::model::Link;
 
-/// Four stations of an AODV cell; tests spoil a line of it.
+/// Four stations of an AODV cell; tests replace a line of it.
 const FIELD: &str = r#"seeds = [1, 2]
 schemes = ["none", "lle-tcp"]
 [nodes.a]
@@ -47,7 +47,7 @@ fn check(text: &str, cases: &[(&str, &str, &str, &str)]) {
 }
 
 #[test]
-fn a_cell_on_demand_has_a_link_for_any_two_stations_and_places_by_the_seed() {
+fn a_cell_on_demand_has_links_between_all_stations_and_places_by_the_seed() {
     let scenario = read(FIELD).expect("a right scenario");
     let cell = &scenario.wlans[0];
     assert_eq!(cell.routing, Some(AodvConfig::default()));
@@ -113,7 +113,7 @@ fn every_parameter_of_section_10_is_a_key() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands() {
+fn impossible_cells_are_refused_with_the_place() {
     let routing = "routing = \"aodv\"";
     check(
         FIELD,
@@ -207,7 +207,7 @@ to = "d"
 "#;
 
 #[test]
-fn a_way_by_hand_goes_before_the_shortest() {
+fn a_static_route_takes_precedence_over_the_shortest_path() {
     let octets = |text: &str| {
         let scenario = read(text).expect("a right scenario");
         let mut built = scenario.build(&scenario.schemes[0], 1).expect("it can be built");
@@ -220,7 +220,7 @@ fn a_way_by_hand_goes_before_the_shortest() {
 }
 
 #[test]
-fn a_way_by_hand_leads_to_a_neighbour_and_in_the_end_to_its_destination() {
+fn a_static_route_leads_to_a_neighbor_and_reaches_its_destination() {
     let right = "routes = { d = \"c\" }";
     check(
         SQUARE,
@@ -240,7 +240,7 @@ fn a_way_by_hand_leads_to_a_neighbour_and_in_the_end_to_its_destination() {
 }
 
 #[test]
-fn a_way_by_hand_to_a_neighbour_that_has_none_is_no_route() {
+fn a_static_route_to_a_neighbor_without_a_route_is_refused() {
     let island = SQUARE.replacen("between = [\"b\", \"d\"]", "between = [\"b\", \"c\"]", 1);
     let cut =
         island.find("[links.cd]").expect("it is there")..island.find("[flows.bulk]").expect("it is there");
@@ -249,7 +249,7 @@ fn a_way_by_hand_to_a_neighbour_that_has_none_is_no_route() {
 }
 
 #[test]
-fn a_way_by_hand_through_a_cell_carries_no_larger_datagrams_than_any_other() {
+fn the_datagram_limit_of_a_cell_applies_to_static_routes() {
     let cell =
         "[wlans.cell]\nstandard = \"802.11b\"\nstations = [\"a\", \"c\"]\n[tcp]\nsegment = \"4000 B\"\n";
     let wire = "[links.ac]\nbetween = [\"a\", \"c\"]\nrate = \"1 Mbit/s\"\n";

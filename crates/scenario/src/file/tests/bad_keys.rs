@@ -1,9 +1,9 @@
-//! Keys and values that are wrong by themselves.
+//! Invalid keys and values.
 
 use super::{GOOD, check, error, spoilt};
 
 #[test]
-fn a_key_that_does_not_exist_is_named_with_what_there_is() {
+fn the_error_about_an_unknown_key_lists_the_known_keys() {
     check(&[
         ("seeds = 2", "seed = 2", "2: seed", "expected one of"),
         ("rate = \"2 Mbit/s\"", "rates = \"2 Mbit/s\"", "15: links.air.rates", "expected one of"),
@@ -23,7 +23,7 @@ fn a_list_of_two_has_two() {
 }
 
 #[test]
-fn a_key_that_is_missing_is_named_with_its_table() {
+fn the_error_about_a_missing_key_has_its_table() {
     check(&[
         ("between = [\"ap\", \"phone\"]", "", "12: links.air.between", "missing"),
         ("kind = \"router\"", "", "5: nodes.ap.kind", "missing"),
@@ -36,7 +36,7 @@ fn a_key_that_is_missing_is_named_with_its_table() {
 }
 
 #[test]
-fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
+fn the_error_about_a_unit_or_sign_has_the_expected_value() {
     let rate = "rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\"";
     check(&[
         ("rate = \"2 Mbit/s\"", "rate = \"11 MB/s\"", "15: links.air.rate", rate),
@@ -75,7 +75,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
 }
 
 #[test]
-fn a_value_of_a_wrong_type_is_told_what_was_expected() {
+fn the_error_about_a_type_has_the_expected_type() {
     check(&[
         ("seeds = 2", "seeds = \"two\"", "2: seeds", "a list of seeds"),
         ("seeds = 2", "seeds = -2", "2: seeds", "from 1 to 10000"),
@@ -89,7 +89,7 @@ fn a_value_of_a_wrong_type_is_told_what_was_expected() {
 }
 
 #[test]
-fn broken_syntax_is_told_its_line_and_key() {
+fn the_error_about_syntax_has_its_line_and_key() {
     check(&[
         ("rate = \"2 Mbit/s\"", "rate = ", "15: links.air.rate", ""),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s", "15: links.air.rate", ""),
@@ -104,7 +104,7 @@ fn broken_syntax_is_told_its_line_and_key() {
 }
 
 #[test]
-fn every_line_of_a_scenario_can_be_lost_without_harm() {
+fn a_scenario_without_one_of_its_lines_is_read_or_has_an_error_with_a_line() {
     for lost in 0..GOOD.lines().count() {
         let kept: Vec<&str> =
             GOOD.lines().enumerate().filter(|(line, _)| *line != lost).map(|(_, text)| text).collect();

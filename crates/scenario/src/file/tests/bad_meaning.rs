@@ -1,4 +1,4 @@
-//! Files that read well and mean nothing.
+//! Files with valid keys and an impossible meaning.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn a_flow_joins_two_hosts_that_are_connected() {
 }
 
 #[test]
-fn schemes_exist_once_and_can_work_where_they_would_sit() {
+fn schemes_are_listed_once_and_can_work_in_their_places() {
     check(&[
         ("\"none\"", "\"nonesuch\"", "1: schemes[0]", "expected one of: none, snoop"),
         ("label = \"s\"", "cached-packets = -1", "1: schemes[1].cached-packets", "-1"),
@@ -84,7 +84,7 @@ fn schemes_exist_once_and_can_work_where_they_would_sit() {
 }
 
 #[test]
-fn what_belongs_to_wireless_links_is_refused_on_wired_ones() {
+fn keys_of_wireless_links_are_refused_on_wired_ones() {
     let wireless_only = "only with kind = \"wireless\"";
     let wire = "rate = \"10 Mbit/s\"";
     check(&[
@@ -106,7 +106,7 @@ fn the_802_11_mac_has_a_table_of_its_own() {
 }
 
 #[test]
-fn what_would_not_end_or_mean_nothing_is_refused() {
+fn endless_runs_impossible_values_and_keys_without_effect_are_refused() {
     check(&[
         (
             "rate = \"2 Mbit/s\"",
@@ -195,7 +195,7 @@ fn trace_file(name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn a_rate_that_follows_a_trace_needs_one_that_can_be_read() {
+fn a_rate_that_follows_a_trace_needs_a_readable_trace() {
     let traced =
         GOOD.replace("rate = \"2 Mbit/s\"", "rate = \"trace\"").replace("stop-and-wait", "immediate");
     let error = |text: &str, trace: Option<PathBuf>| {

@@ -1,4 +1,4 @@
-//! Files that are no scenarios at all.
+//! Files that are not scenarios.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn an_empty_file_is_called_empty() {
 }
 
 #[test]
-fn ten_megabytes_of_random_octets_are_no_text() {
+fn ten_megabytes_of_random_octets_are_refused_as_text() {
     let mut rng = Rng::named(1, "octets");
     let octets: Vec<u8> = (0..10_000_000 / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
     let path = std::env::temp_dir().join(format!("lasthop-{}-octets.toml", std::process::id()));
@@ -29,7 +29,7 @@ fn ten_megabytes_of_random_octets_are_no_text() {
 }
 
 #[test]
-fn ten_megabytes_of_random_text_end_at_the_first_mistake() {
+fn ten_megabytes_of_random_text_are_refused_at_the_first_error() {
     let mut rng = Rng::named(2, "text");
     let text: String =
         (0..10_000_000).map(|_| char::from(b"[]{}=\"'.,#\n ab01"[(rng.next_u64() % 16) as usize])).collect();

@@ -17,8 +17,7 @@ fn good(changes: &str) -> Scenario {
     read(&with(changes)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Changes of a good scenario, as the world receives them: seconds, the index of the link, and
-/// what.
+/// The changes of a valid scenario for its world: seconds, index of the link, direction, and change.
 fn planned(scenario: &Scenario, without_loss: bool) -> Vec<(u64, usize, LinkDirection, Change)> {
     let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
     let planned = scenario.planned_changes(&links, without_loss).into_iter();
@@ -38,7 +37,7 @@ set = { "links.wire.delay" = "170 ms", "links.wire.order" = "overtake" }
 "#;
 
 #[test]
-fn a_spike_of_the_delay_is_two_changes_of_both_directions() {
+fn a_delay_spike_becomes_two_changes_of_both_directions() {
     let planned = planned(&good(SPIKE), false);
     let delays: Vec<_> = planned
         .iter()
@@ -61,7 +60,7 @@ fn a_spike_of_the_delay_is_two_changes_of_both_directions() {
 }
 
 #[test]
-fn each_change_is_on_top_of_those_before_it_in_time_wherever_they_stand() {
+fn changes_accumulate_in_order_of_time_not_of_the_file() {
     let changes = r#"
 [[changes]]
 at = "9 s"
@@ -86,7 +85,7 @@ set = { "links.wire.rate" = "5 Mbit/s", "links.wire.delay" = "7 ms" }
 }
 
 #[test]
-fn a_change_of_a_link_is_of_directions_with_values_of_their_own_too() {
+fn a_change_of_a_link_also_replaces_values_of_its_directions() {
     let changes = r#"
 [[changes]]
 at = "3 s"
@@ -106,7 +105,7 @@ set = { "links.wire.rate" = "1 Mbit/s" }
 }
 
 #[test]
-fn of_one_change_the_values_of_directions_hold() {
+fn within_one_change_values_of_directions_take_precedence() {
     for way in ["forward", "backward"] {
         let changes = format!(
             "[[changes]]\nat = \"3 s\"\n\
@@ -129,7 +128,7 @@ fn of_one_change_the_values_of_directions_hold() {
 }
 
 #[test]
-fn a_change_makes_a_difference_when_it_comes() {
+fn a_change_takes_effect_at_its_time() {
     let goodput = |changes: &str| {
         let scenario = good(changes);
         let mut built = scenario.build(&scenario.schemes[0], 1).expect("it can run");
@@ -145,7 +144,7 @@ fn a_change_makes_a_difference_when_it_comes() {
 }
 
 #[test]
-fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
+fn the_error_about_a_change_has_its_place_and_the_expected_value() {
     let set = |set: &str| with(&format!("[[changes]]\nat = \"5 s\"\nset = {{ {set} }}\n"));
     for (keys, place, says) in [
         (
@@ -217,7 +216,7 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
 }
 
 #[test]
-fn a_change_once_the_run_is_over_is_refused() {
+fn a_change_after_the_end_of_the_run_is_refused() {
     let at = |at: &str| {
         let set = "set = { \"links.wire.delay\" = \"7 ms\" }";
         format!("duration = \"20 s\"\n{}", with(&format!("[[changes]]\nat = \"{at}\"\n{set}\n")))
@@ -225,7 +224,7 @@ fn a_change_once_the_run_is_over_is_refused() {
     assert!(read(&at("19.9 s")).is_ok());
     let unsaid = at("15 min").replacen("duration = \"20 s\"\n", "", 1);
     assert!(error(&unsaid).contains("15 min: the run ends at 10 min"), "the default");
-    // A trial ends by its own duration, and an emulated link has no end that a file must say.
+    // A trial has its own duration, and an emulation needs none.
     assert!(read(&format!("{unsaid}[try]\n")).is_ok());
     assert!(
         read(&unsaid.replacen("\"host\"", "\"external\"", 2).replacen(
@@ -281,7 +280,7 @@ fn a_rate_of_zero_stalls_a_link() {
 }
 
 #[test]
-fn changes_that_end_again_are_of_the_directions_and_properties_that_they_set() {
+fn changes_that_end_again_affect_only_the_directions_and_properties_that_they_set() {
     let changes = r#"
 [[changes]]
 at = "every 15 s for 1 s"

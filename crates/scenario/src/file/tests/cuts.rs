@@ -35,11 +35,11 @@ set = { "links.hop.connections" = "reset after 1 MB" }
 "#;
 
 #[test]
-fn a_link_cuts_connections_from_the_start_or_from_a_time_on_and_each_reset_is_one_of_its_own() {
+fn a_link_cuts_connections_from_the_start_or_by_changes_and_each_reset_is_separate() {
     let scenario = read(CUTS).expect("a good file");
     assert_eq!(scenario.links[0].cut, Cut::AfterTime(Duration::from_secs(5)));
     let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
-    // A row without loss has resets too: they are no loss.
+    // A row without loss also has resets, because they are not loss.
     let planned = scenario.planned_changes(&links, true);
     let planned: Vec<_> = planned.iter().map(|of| (of.at.as_millis(), of.way, of.change.clone())).collect();
     let cut = |at, cut| (at, LinkDirection::Both, Change::Cut(cut));
@@ -70,7 +70,7 @@ fn a_link_cuts_connections_from_the_start_or_from_a_time_on_and_each_reset_is_on
 }
 
 #[test]
-fn the_same_reset_again_is_another_one_and_no_other_key_makes_one() {
+fn setting_reset_again_resets_again_and_other_keys_do_not() {
     let text = CUTS[..CUTS.find("[[changes]]").expect("it has some")].to_owned();
     let mut settings = Settings::parse(text, "x.toml".to_owned(), PathBuf::new(), &Overrides::default())
         .expect("a good file");

@@ -61,7 +61,7 @@ fn a_delay_is_one_duration_or_has_a_distribution() {
 }
 
 #[test]
-fn a_direction_has_what_is_its_own_and_else_what_the_link_has() {
+fn a_direction_has_its_own_delay_or_else_that_of_the_link() {
     let order = |delay: &Delay| delay.order;
     let [forward, backward] =
         delays("delay = \"40 ms\"\norder = \"overtake\"\nbackward = { delay = \"5 ms\", order = \"kept\" }");
@@ -76,7 +76,7 @@ fn a_direction_has_what_is_its_own_and_else_what_the_link_has() {
 }
 
 #[test]
-fn a_wrong_delay_says_what_was_expected() {
+fn the_error_about_a_delay_has_the_expected_value() {
     let wire = "rate = \"10 Mbit/s\"";
     let table = |table: &str| format!("{wire}\ndelay = {{ {table} }}");
     for (lines, place, says) in [
@@ -159,7 +159,7 @@ fn a_wrong_delay_says_what_was_expected() {
 }
 
 #[test]
-fn a_share_that_skips_the_delay_says_with_what_it_does_not_go() {
+fn the_error_about_reorder_names_the_conflicting_key() {
     let wire = "rate = \"10 Mbit/s\"";
     for (lines, place, says) in [
         (format!("{wire}\nreorder = \"5%\""), "12: links.wire.reorder", "requires a delay"),
@@ -217,7 +217,7 @@ fn single_values_of_a_distribution_can_be_set_and_swept() {
 }
 
 #[test]
-fn the_table_of_the_packet_control_paper_is_read_as_it_is() {
+fn the_table_of_the_packet_control_paper_is_read_unchanged() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let text = with("delay = { table = \"packet-control-delays.csv\" }");
     let scenario = parse(&text, "x.toml", &scenarios, &Overrides::default()).expect("a good table");
@@ -231,7 +231,7 @@ fn the_table_of_the_packet_control_paper_is_read_as_it_is() {
 }
 
 #[test]
-fn a_bad_table_is_named_with_its_line() {
+fn the_error_about_a_table_has_its_line() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("delays.csv");
     std::fs::write(&file, "share_percent,delay_ms_low,delay_ms_high\n100,5,x\n").expect("it can be written");

@@ -1,4 +1,4 @@
-//! Rows of a comparison with a TCP of their own.
+//! Rows of a comparison with their own TCP settings.
 
 use lasthop_schemes::SchemeStack;
 use lasthop_tcp::{Congestion, Recovery};
@@ -6,7 +6,7 @@ use lasthop_tcp::{Congestion, Recovery};
 use super::{GOOD, check, read};
 
 #[test]
-fn a_row_may_have_a_tcp_of_its_own() {
+fn a_row_may_have_its_own_tcp_settings() {
     let rows = r#"schemes = ["none", { tcp = { congestion = "cubic", recovery = "sack" } }, { tcp.recovery = "newreno" },
         { scheme = "snoop", tcp.congestion = "vegas" }, { scheme = "no-loss", label = "best", tcp.window = "8 KiB" }]
 "#;
@@ -24,7 +24,7 @@ fn a_row_may_have_a_tcp_of_its_own() {
 }
 
 #[test]
-fn schemes_on_top_of_each_other_are_a_row() {
+fn a_stack_of_schemes_is_a_row() {
     let rows = r#"schemes = ["none", { stack = ["snoop", { scheme = "lle-tcp", repairs = 2 }] },
         { stack = ["snoop"], label = "alone", tcp.congestion = "vegas" }, { stack = ["simple-icmp", "snoop"], tcp.congestion = "vegas" }]
 "#;
@@ -47,7 +47,7 @@ fn schemes_on_top_of_each_other_are_a_row() {
 }
 
 #[test]
-fn what_is_wrong_in_a_stack_is_told_where_it_stands() {
+fn an_error_in_a_stack_has_its_place() {
     let right = "scheme = \"snoop\", label = \"s\"";
     check(&[
         (right, "stack = [\"snoop\", \"nonesuch\"]", "1: schemes[1].stack[1]", "unknown scheme"),
@@ -66,7 +66,7 @@ fn what_is_wrong_in_a_stack_is_told_where_it_stands() {
 }
 
 #[test]
-fn what_is_wrong_with_a_rows_tcp_is_told_where_the_row_stands() {
+fn an_error_in_the_tcp_settings_of_a_row_has_the_place_of_the_row() {
     check(&[
         (
             "scheme = \"snoop\", label = \"s\"",

@@ -1,4 +1,4 @@
-//! What a right file means.
+//! The meaning of valid files.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn good(text: &str) -> crate::Scenario {
 }
 
 #[test]
-fn what_is_left_out_has_its_default() {
+fn missing_keys_have_their_defaults() {
     let scenario = good(GOOD);
     assert_eq!(scenario.name, "x");
     assert_eq!(scenario.duration, Duration::from_secs(600));
@@ -60,7 +60,7 @@ fn a_direction_has_its_own_settings_or_else_those_of_the_link() {
 }
 
 #[test]
-fn a_stop_and_wait_sender_waits_by_default_as_the_thesis_has_it() {
+fn the_default_ack_timeout_of_stop_and_wait_is_that_of_the_thesis() {
     let timeout = |text: &str| {
         let scenario = good(text);
         let Link::Wireless { config, .. } = &scenario.links[1].link else { panic!("it is wireless") };
@@ -78,7 +78,7 @@ fn a_stop_and_wait_sender_waits_by_default_as_the_thesis_has_it() {
 }
 
 #[test]
-fn a_flow_has_its_own_tcp_over_that_of_all() {
+fn the_tcp_settings_of_a_flow_override_those_of_all() {
     let text = format!(
         "measure = [\"rtt\", \"queue\"]\n{GOOD}segment = \"1000 B\"\n[flows.download.tcp]\nwindow = \"42 segments\"\nacks = \"delayed\"\ncongestion = \"reno-abc\"\nrecovery = \"newreno\"\nlimited-transmit = true\n"
     );
@@ -129,7 +129,7 @@ fn every_flavour_of_tcp_has_a_name() {
 }
 
 #[test]
-fn a_receiver_is_that_of_linux_key_by_key() {
+fn the_linux_receiver_can_be_set_key_by_key() {
     let tcp = |all: &str, own: &str| {
         let all = GOOD.replace("window = \"64 KiB\"", all);
         let flow = good(&format!("{all}\n[flows.download.tcp]\n{own}\n")).flows.remove(0);
@@ -155,7 +155,7 @@ fn a_receiver_is_that_of_linux_key_by_key() {
 }
 
 #[test]
-fn rows_are_labelled_and_compared_with_the_one_that_is_named() {
+fn rows_have_labels_and_are_compared_with_the_baseline() {
     let scenario = good(&GOOD.replace("seeds = 2", "seeds = [7, 3]\nbaseline = \"s\""));
     let labels: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.label.as_str()).collect();
     assert_eq!(labels, ["none", "s"]);

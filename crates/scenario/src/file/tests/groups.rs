@@ -33,7 +33,7 @@ fn a_group_stands_for_its_members_wherever_it_is_named() {
 }
 
 #[test]
-fn between_groups_of_a_size_the_first_belongs_to_the_first() {
+fn groups_of_equal_size_are_joined_member_by_member() {
     let pairs = r#"[nodes.left]
 kind = "host"
 count = 3
@@ -59,7 +59,7 @@ to = "right"
 }
 
 #[test]
-fn a_mistake_in_a_group_is_told_once_and_where_it_stands() {
+fn an_error_in_a_group_is_reported_once_with_its_place() {
     let wrong = error(&GROUP.replace("tcp.window = \"8 KiB\"", "tcp.window = \"0 B\""));
     assert!(wrong.starts_with("x.toml:15: flows.up.tcp.window: "), "{wrong}");
     let wrong = error(&GROUP.replace("to = \"ap\"", "to = \"nobody\""));
@@ -93,7 +93,7 @@ fn a_mistake_in_a_group_is_told_once_and_where_it_stands() {
 }
 
 #[test]
-fn where_a_single_node_is_expected_a_group_is_named_as_one_with_its_members() {
+fn the_error_about_a_group_instead_of_a_node_lists_its_members() {
     let wrong = error(&GROUP.replace("access-point = \"ap\"", "access-point = \"phone\""));
     assert_eq!(
         wrong,

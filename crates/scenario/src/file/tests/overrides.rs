@@ -12,7 +12,7 @@ fn with(settings: &[&str]) -> Result<Scenario, FileError> {
 }
 
 #[test]
-fn a_setting_takes_the_place_of_the_files_value_and_needs_no_quotes() {
+fn a_setting_overrides_the_files_value_and_needs_no_quotes() {
     let scenario =
         with(&["duration=7 s", "seeds=[4, 5]", "try.congestion=[\"reno\", \"bbr\"]"]).expect("good");
     assert_eq!(scenario.duration.as_secs(), 7);
@@ -22,7 +22,7 @@ fn a_setting_takes_the_place_of_the_files_value_and_needs_no_quotes() {
 }
 
 #[test]
-fn a_wrong_setting_says_which() {
+fn the_error_about_a_setting_names_it() {
     for (setting, problem) in [
         ("duration", "a key and a value with ="),
         ("duration=soon", "--set"),
@@ -43,7 +43,7 @@ fn a_wrong_setting_says_which() {
 }
 
 #[test]
-fn flows_together_have_no_congestion_control_but_their_own_unless_some_are_given() {
+fn flows_together_use_their_own_congestion_control_by_default() {
     let alone = with(&[]).expect("good").trial;
     assert_eq!((alone.together, &alone.congestion[..]), (false, &["cubic".to_owned()][..]));
     let together = with(&["try.flows=together"]).expect("good").trial;
@@ -53,7 +53,7 @@ fn flows_together_have_no_congestion_control_but_their_own_unless_some_are_given
 }
 
 #[test]
-fn a_wrong_setting_is_named_by_its_whole_key_with_what_is_allowed() {
+fn the_error_about_a_setting_has_the_full_key_and_the_allowed_values() {
     const CELL: &str = r#"[nodes.ap]
 kind = "host"
 [nodes.phone]

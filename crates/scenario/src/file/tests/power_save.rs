@@ -36,7 +36,7 @@ fn with(keys: &str) -> String {
 }
 
 #[test]
-fn all_but_the_access_point_doze_by_default() {
+fn all_stations_except_the_access_point_doze_by_default() {
     let scenario = read(&with("")).expect("a right scenario");
     let power_save = scenario.wlans[0].power_save.as_ref().expect("there is a table");
     assert_eq!(power_save.stations, [1, 2, 3]);
@@ -89,7 +89,7 @@ fn errors_name_the_key_and_what_was_expected() {
 }
 
 #[test]
-fn there_is_none_without_an_access_point() {
+fn power_save_requires_an_access_point() {
     let ad_hoc = with("").replace("access-point = \"ap\"\nstations = [", "stations = [\"ap\", ");
     let error = error(&ad_hoc);
     assert!(

@@ -27,7 +27,7 @@ fn queue(value: &str) -> QueueConfig {
 }
 
 #[test]
-fn a_name_alone_has_the_defaults_of_its_source() {
+fn a_discipline_alone_has_the_defaults_of_its_source() {
     let packets = QueueLimit::Packets;
     for (value, limit, discipline) in [
         ("\"7 packets\"", packets(7), Discipline::DropTail),
@@ -89,14 +89,14 @@ fn every_setting_reaches_the_model() {
 }
 
 #[test]
-fn a_direction_may_have_a_queue_of_its_own() {
+fn a_direction_may_have_its_own_queue() {
     let [forward, backward] = directions("queue = \"9 packets\"\nbackward = { queue = \"codel\" }");
     assert_eq!(forward.queue, QueueLimit::Packets(9).into());
     assert_eq!(backward.queue.discipline, Discipline::CoDel(CoDelConfig::default()));
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_and_what_was_expected() {
+fn the_error_about_a_queue_has_its_place_and_the_expected_value() {
     let with = |queue: &str| format!("rate = \"2 Mbit/s\"\nqueue = {queue}");
     let wrong = [
         ("\"pie\"", "queue", "a discipline (\"drop-tail\", \"red\", \"codel\", \"fq-codel\")"),
@@ -145,7 +145,7 @@ fn settings_of_a_discipline_change_while_the_link_is_in_use() {
 }
 
 #[test]
-fn a_links_queue_keys_are_those_that_change_its_queues() {
+fn the_queue_keys_of_a_link_change_its_queues() {
     const CELL: &str = r#"
 [nodes.server]
 kind = "host"

@@ -5,7 +5,7 @@ use lasthop_sim::world::{Change, LinkDirection};
 use super::{error, read};
 
 #[test]
-fn a_link_impairs_a_part_of_the_traffic_from_the_start_or_from_a_time_on() {
+fn a_link_impairs_a_part_of_the_traffic_from_the_start_or_by_changes() {
     let text = r#"
 duration = "10 s"
 nodes.a.kind = "external"

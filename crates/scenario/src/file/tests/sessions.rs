@@ -1,4 +1,4 @@
-//! Sessions: who, what, and from when to when.
+//! Sessions: hosts, kinds and times.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ fn session(keys: &str) -> SessionModel {
     scenario.sessions.remove(0)
 }
 
-/// Checks each session's error: its line counted from the session's table on, its key, and a piece
-/// of what it says.
+/// Checks the error of each session: its line from the start of the session's table, its key, and a part of its
+/// message.
 #[track_caller]
 fn refused(cases: &[(&str, usize, &str, &str)]) {
     let first = GOOD.lines().count() + 1;
@@ -39,7 +39,7 @@ fn refused(cases: &[(&str, usize, &str, &str)]) {
 const CALL: &str = "kind = \"voice\"\nbetween = [\"phone\", \"server\"]";
 
 #[test]
-fn a_call_has_defaults_and_everything_of_it_can_be_set() {
+fn a_call_has_defaults_and_every_key_can_be_set() {
     let (ms, s) = (Duration::from_millis, Duration::from_secs);
     let plain = session(CALL);
     assert_eq!((plain.client, plain.server, plain.start, plain.stop), (2, 0, s(0), None));
@@ -59,7 +59,7 @@ fn a_call_has_defaults_and_everything_of_it_can_be_set() {
 }
 
 #[test]
-fn what_would_start_when_the_run_is_over_is_refused() {
+fn a_start_after_the_end_of_the_run_is_refused() {
     let call =
         |start: &str| format!("duration = \"20 s\"\n{}", with(&format!("{CALL}\nstart = \"{start}\"")));
     assert!(read(&call("19.9 s")).is_ok());
@@ -77,7 +77,7 @@ fn what_would_start_when_the_run_is_over_is_refused() {
 }
 
 #[test]
-fn what_a_session_cannot_be_is_refused() {
+fn impossible_sessions_are_refused() {
     let call = |keys: &str| format!("{CALL}\n{keys}");
     let cases = [
         ("kind = \"chess\"".to_owned(), 1, "kind", "voice"),
@@ -107,7 +107,7 @@ fn what_a_session_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_misspelt_key_is_told_the_keys_of_its_kind() {
+fn the_error_about_a_misspelled_key_lists_the_keys_of_its_kind() {
     let error = error(&with(&format!("{CALL}\nplayout = \"60 ms\"")));
     assert_eq!(
         error,
@@ -117,7 +117,7 @@ fn a_misspelt_key_is_told_the_keys_of_its_kind() {
 }
 
 #[test]
-fn a_session_of_a_group_is_one_of_each_member() {
+fn a_session_of_a_group_becomes_one_per_member() {
     let text = "[nodes.ap]\nkind = \"host\"\n[nodes.phone]\nkind = \"host\"\ncount = 30\n[wlans.cell]\n\
                 standard = \"802.11g\"\naccess-point = \"ap\"\nstations = [\"phone\"]\n[sessions.call]\n\
                 kind = \"voice\"\nbetween = [\"ap\", \"phone\"]\n";
@@ -128,7 +128,7 @@ fn a_session_of_a_group_is_one_of_each_member() {
 }
 
 #[test]
-fn a_session_needs_a_way_there_and_back() {
+fn a_session_needs_routes_in_both_directions() {
     let text = "[nodes.a]\nkind = \"host\"\n[nodes.b]\nkind = \"host\"\n[nodes.c]\nkind = \"host\"\n[links.wire]\n\
                 between = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\n[sessions.call]\nkind = \"voice\"\nbetween = [\"a\", \"c\"]\n";
     let error = error(text);
@@ -185,7 +185,7 @@ fn dialogue(keys: &str) -> (DialogueKind, Pace, lasthop_tcp::Config) {
 }
 
 #[test]
-fn browsing_has_the_source_s_distributions_and_everything_of_it_can_be_set() {
+fn browsing_has_the_published_distributions_and_every_key_can_be_set() {
     let (kind, pace, tcp) = dialogue(WEB);
     assert_eq!(kind, DialogueKind::Web(Web::evaluation_methodology()));
     assert_eq!((pace, tcp.window), (Pace::Think(Duration::from_secs(30)), 65_536));
@@ -210,7 +210,7 @@ fn browsing_has_the_source_s_distributions_and_everything_of_it_can_be_set() {
 }
 
 #[test]
-fn mail_and_files_have_sizes_of_their_own_and_go_both_ways() {
+fn mail_and_files_have_their_own_sizes_and_go_both_ways() {
     let of = |kind: &str, keys: &str| dialogue(&format!("{}\n{keys}", WEB.replace("web", kind)));
     let (kind, pace, _) = of("mail", "sent = \"30%\"");
     let message = Mail::measured_sizes();
@@ -221,7 +221,7 @@ fn mail_and_files_have_sizes_of_their_own_and_go_both_ways() {
     let (kind, ..) =
         of("mail", &format!("message = {{ distribution = \"measured\", min = \"100 B\", bands = {bands} }}"));
     let DialogueKind::Mail(Mail { message: measured, .. }) = kind else { panic!("mail") };
-    // Means of what is uniform in its logarithm.
+    // Means of sizes whose logarithms are uniformly distributed.
     let expected = 0.5 * 9900.0 / libm::log(10.0);
     assert!((measured.mean() - expected).abs() < 1e-6, "{}", measured.mean());
     let (kind, pace, _) = of(
@@ -234,7 +234,7 @@ fn mail_and_files_have_sizes_of_their_own_and_go_both_ways() {
 }
 
 #[test]
-fn a_row_s_tcp_is_that_of_sessions_too() {
+fn the_tcp_settings_of_a_row_apply_to_sessions() {
     let text = with(WEB).replacen("\"none\"", "\"none\", { label = \"small\", tcp.window = \"8 KiB\" }", 1);
     let scenario = read(&text).unwrap_or_else(|error| panic!("{error}"));
     let ActivityModel::Dialogue { tcp, .. } = &scenario.sessions[0].activity else { panic!("a dialogue") };

@@ -1,5 +1,4 @@
-//! Keys that are set anew while a scenario runs, and the nodes and delays that only real packets
-//! need.
+//! Keys that are set while a scenario runs, and files with external nodes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ fn settings() -> Settings {
 }
 
 #[test]
-fn what_is_set_becomes_changes_of_links() {
+fn settings_become_changes_of_links() {
     let mut settings = settings();
     let before = settings
         .set(&[("air.rate", "5 Mbit/s"), ("air.forward.loss", "2%")], FurtherFiles::None)
@@ -73,7 +72,7 @@ fn parse(text: &str, overrides: &Overrides) -> Settings {
 }
 
 #[test]
-fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
+fn past_changes_are_part_of_the_links() {
     let mut settings = parse(&format!("{GOOD}{CHANGES}"), &Overrides::default());
     let planned = settings.scenario().changes.clone();
 
@@ -84,8 +83,8 @@ fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
     assert_eq!(keys, in_order, "in order of time, then of names");
     assert!(settings.pass(Duration::from_secs(6)).is_empty(), "once");
 
-    // The file had no loss at the start: setting none makes a difference now, and so does the next
-    // change, which has the value that the one before had.
+    // The file has no loss at the start. Setting none is now a change, and so is the next change, which has
+    // the value of the previous one.
     let before = settings.set(&[("air.loss", "0%")], FurtherFiles::None).expect("a good value");
     for (index, link) in before.links.iter().enumerate() {
         let last = planned.iter().rfind(|change| change.link == index && change.at.as_secs() <= 5);
@@ -98,7 +97,7 @@ fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
     let losses = planned.iter().filter(|planned| matches!(planned.change, Change::Loss(_)));
     assert_eq!(losses.count(), 2, "both directions, in {planned:?}");
 
-    // A part of a property that is set stays when a change sets another part.
+    // A part of a property that was set stays if a change sets another part.
     let set = [("wire.delay", "50 ms"), ("wire.order", "overtake")];
     settings.set(&set, FurtherFiles::None).expect("good values");
     assert_eq!(settings.pass(Duration::from_secs(9)).len(), 3);
@@ -111,7 +110,7 @@ fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
 }
 
 #[test]
-fn what_is_refused_has_no_part_in_what_is_set_later() {
+fn a_refused_setting_has_no_effect_on_later_ones() {
     let mut settings = parse(&format!("{GOOD}{CHANGES}"), &Overrides::default());
     settings.pass(Duration::from_secs(5));
     settings.set(&[("air.loss", "200%")], FurtherFiles::None).map(drop).expect_err("no share");
@@ -119,8 +118,8 @@ fn what_is_refused_has_no_part_in_what_is_set_later() {
     assert!(before.changes_of_links(settings.scenario()).is_empty(), "the change had set it");
 }
 
-/// The delays of a wired link's directions, in milliseconds, once its queue has been set: what has
-/// passed is part of them.
+/// The delays of a wired link's directions, in milliseconds, after its queue has been set, so that past
+/// changes are part of them.
 fn delays(settings: &mut Settings, link: &str) -> [u128; 2] {
     let key = format!("{link}.queue");
     settings.set(&[(&key, "9 packets")], FurtherFiles::None).unwrap_or_else(|error| panic!("{error}"));
@@ -130,7 +129,7 @@ fn delays(settings: &mut Settings, link: &str) -> [u128; 2] {
 }
 
 #[test]
-fn changes_pass_whatever_the_file_and_the_command_line_look_like() {
+fn changes_pass_with_all_forms_of_files_and_command_lines() {
     let change = |at: u32, set: &str| format!("[[changes]]\nat = \"{at} s\"\nset = {{ {set} }}\n");
     // A link of a group.
     let grouped = GOOD.replace("[nodes.phone]", "[nodes.far]\nkind = \"router\"\ncount = 2\n[nodes.phone]")
@@ -142,7 +141,7 @@ fn changes_pass_whatever_the_file_and_the_command_line_look_like() {
     settings.set(&[("hop-1.forward.delay", "7 ms")], FurtherFiles::None).expect("a good value");
     assert_eq!(delays(&mut settings, "hop-1"), [7, 5]);
 
-    // A part of a value, and then the whole.
+    // A part of a value, and then the whole value.
     let uniform = "{ distribution = \"uniform\", min = \"1 ms\", max = \"9 ms\" }";
     let parts = GOOD.to_owned()
         + &change(1, &format!("\"links.wire.delay\" = {uniform}"))
@@ -174,7 +173,7 @@ fn ten_thousand_changes_pass_at_once() {
 }
 
 #[test]
-fn a_wrong_setting_changes_nothing_and_says_why() {
+fn a_wrong_setting_changes_nothing_and_has_an_error() {
     let mut settings = settings();
     for (key, value, says) in [
         ("moon.rate", "1 Mbit/s", "expected one of: wire, air"),
@@ -219,7 +218,7 @@ fn a_file_that_was_read_is_not_read_again_unless_a_value_names_it() {
 }
 
 #[test]
-fn of_further_files_only_those_are_opened_that_may_be() {
+fn only_permitted_further_files_are_opened() {
     let directory = tempfile::tempdir().expect("a directory");
     let base = directory.path().to_owned();
     fs::write(base.join("other.trace"), "1\n3\n").expect("there is room");

@@ -1,4 +1,4 @@
-//! Sweeps: the grid that they make, and what a wrong one is told.
+//! Sweeps: their grids, and the errors about wrong ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_sweep_is_the_grid_of_its_values_with_the_last_changing_fastest() {
+fn a_sweep_is_the_grid_of_its_values_and_the_last_changes_fastest() {
     let folder = Folder::new(
         "grid",
         "scenario = \"good.toml\"\nseeds = 1\nschemes = [\"none\"]\n[vary]\n\"links.air.forward.loss\" = [\"1%\", \"5%\"]\n\
@@ -94,7 +94,7 @@ fn an_element_of_a_list_can_be_varied() {
 }
 
 #[test]
-fn a_wrong_sweep_is_told_its_own_line() {
+fn the_error_about_a_sweep_has_its_line() {
     let many = format!(
         "tcp.initial-window = [{}]\n\"links.air.channel.bad.loss\" = [{}]",
         "1,".repeat(1000),

@@ -1,4 +1,4 @@
-//! Flows: applications and what carries them.
+//! Flows: applications and transports.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn every_application_can_be_written() {
 }
 
 #[test]
-fn an_application_may_go_over_tcp_and_has_its_start_and_stop() {
+fn an_application_may_use_tcp_and_has_a_start_and_a_stop() {
     let text = GOOD.replace(
         "to = \"phone\"",
         "to = \"phone\"\nstart = \"1 s\"\nstop = \"3 s\"\napplication = { kind = \"cbr\", rate = \"1 Mbit/s\" }",
@@ -64,7 +64,7 @@ fn an_application_may_go_over_tcp_and_has_its_start_and_stop() {
 }
 
 #[test]
-fn what_means_nothing_to_an_application_is_refused() {
+fn keys_without_effect_on_an_application_are_refused() {
     let flow = |keys: &str| format!("to = \"phone\"\n{keys}");
     let cases = [
         ("application = \"ftp\"", "23: flows.download.application", "bulk"),

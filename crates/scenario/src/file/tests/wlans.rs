@@ -8,7 +8,7 @@ use lasthop_wifi::{Preamble, Propagation, Rate, Scheduler};
 use super::{error, read};
 use crate::model::Link;
 
-/// An access point, two stations and a server; tests spoil a line of it.
+/// An access point, two stations and a server; tests replace a line of it.
 const CELL: &str = r#"seeds = 2
 [nodes.server]
 kind = "host"
@@ -38,7 +38,7 @@ fn spoilt(right: &str, wrong: &str) -> String {
     CELL.replacen(right, wrong, 1)
 }
 
-/// Checks each replacement's error: where it is, and a piece of what it says.
+/// Checks the place and a part of the message of each replacement's error.
 #[track_caller]
 fn check(cases: &[(&str, &str, &str, &str)]) {
     for (right, wrong, place, says) in cases {
@@ -113,14 +113,14 @@ except.phone = { rate = "1 Mbit/s", queue = "5 packets", scheduler = "fifo" }"#;
 }
 
 #[test]
-fn without_an_access_point_those_talk_who_hear_each_other() {
+fn without_an_access_point_stations_in_range_have_links() {
     let ad_hoc = spoilt(
         "access-point = \"ap\"\nstations = [",
         "propagation = \"two-ray-ground\"\nstations = [\"ap\", ",
     );
     let scenario = read(&ad_hoc).expect("a right scenario");
     assert_eq!(scenario.links.len(), 1 + 3);
-    // 240 m from the laptop, 480 m from the access point: a relay's work, which takes the only way.
+    // The laptop, 240 m from each of the others, is in range of both; they are not in range of each other.
     let chain = ad_hoc.replace("\"10 m\"", "\"480 m\"").replace(
         "[nodes.laptop]\nkind = \"host\"",
         "[nodes.laptop]\nkind = \"host\"\nposition = [\"0 m\", \"240 m\"]",
@@ -324,7 +324,7 @@ fn a_datagram_fits_into_a_frame() {
         ),
     ]);
     read(&spoilt(segment, "segment = \"2264 B\"")).expect("just small enough");
-    // Over the wire alone there is no such limit.
+    // Paths over wires have no such limit.
     let wired = spoilt(
         "to = \"phone\"",
         "to = \"phone\"\n[flows.wired]\nfrom = \"server\"\nto = \"other\"\ntcp.segment = \"9 kB\"",
