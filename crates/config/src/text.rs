@@ -60,12 +60,12 @@ fn compressed(octets: &[u8]) -> Option<String> {
 }
 
 /// The line, from 1, of an octet.
-pub fn line_at(text: &[u8], offset: usize) -> usize {
+pub(crate) fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|octet| **octet == b'\n').count() + 1
 }
 
 /// The key at a syntax error, from the text itself, because there is no document yet.
-pub fn key_in_text(text: &str, offset: usize) -> String {
+pub(crate) fn key_in_text(text: &str, offset: usize) -> String {
     let known = |key: &str| {
         let key = key.trim();
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.\"' ".contains(c);

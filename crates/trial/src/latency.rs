@@ -36,8 +36,6 @@ pub struct RoundTrips {
     times: Vec<Duration>,
     /// The same without the time that datagrams waited for the threads of the two hosts, in ascending order.
     without_hosts: Vec<Duration>,
-    /// Requests sent.
-    pub sent: u64,
 }
 
 impl RoundTrips {
@@ -54,18 +52,13 @@ impl RoundTrips {
             .map_or(Duration::ZERO, |(time, without)| time.saturating_sub(without))
     }
 
-    /// Replies received.
-    pub fn received(&self) -> u64 {
-        self.times.len() as u64
-    }
-
     /// From round-trip times and the part of each that is due to the hosts.
-    pub(super) fn of(mut times: Vec<(Duration, Duration)>, sent: u64) -> Self {
+    pub(super) fn of(mut times: Vec<(Duration, Duration)>) -> Self {
         let mut without_hosts: Vec<Duration> =
             times.iter().map(|(took, late)| took.saturating_sub(*late)).collect();
         times.sort_unstable();
         without_hosts.sort_unstable();
-        Self { times: times.into_iter().map(|(took, _)| took).collect(), without_hosts, sent }
+        Self { times: times.into_iter().map(|(took, _)| took).collect(), without_hosts }
     }
 }
 
@@ -114,7 +107,7 @@ fn reply(socket: &UdpSocket, over: &AtomicBool) {
 
 fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
     let begin = clock::now();
-    let (mut times, mut sent) = (Vec::new(), 0);
+    let mut times = Vec::new();
     let mut next = begin;
     while !over.load(Ordering::Relaxed) {
         let now = clock::now();
@@ -122,10 +115,10 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
             next = now + INTERVAL;
             let mut octets: Octets = [0; 16];
             octets[..8].copy_from_slice(&nanos(now.since(begin)).to_be_bytes());
-            match socket.send(&octets) {
-                Ok(_) => sent += 1,
-                Err(error) if is_transient(&error) => {}
-                Err(error) => return Err(error),
+            if let Err(error) = socket.send(&octets)
+                && !is_transient(&error)
+            {
+                return Err(error);
             }
         }
         let wait = next.since(clock::now()).clamp(Duration::from_micros(100), CHECK_INTERVAL);
@@ -144,7 +137,7 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
             Err(error) => return Err(error),
         }
     }
-    Ok(RoundTrips::of(times, sent))
+    Ok(RoundTrips::of(times))
 }
 
 fn duration(octets: &[u8]) -> Duration {
@@ -166,10 +159,10 @@ mod tests {
     #[test]
     fn the_lateness_of_the_hosts_is_known_for_each_quantile() {
         let ms = Duration::from_millis;
-        let trips = RoundTrips::of((1..=100).map(|number| (ms(50 + number % 2), ms(0))).collect(), 100);
+        let trips = RoundTrips::of((1..=100).map(|number| (ms(50 + number % 2), ms(0))).collect());
         assert_eq!((trips.quantile(0.95), trips.lateness(0.95)), (Some(ms(51)), ms(0)));
         let late = (1..=100).map(|number| if number > 90 { (ms(555), ms(500)) } else { (ms(50), ms(0)) });
-        let trips = RoundTrips::of(late.collect(), 100);
+        let trips = RoundTrips::of(late.collect());
         assert_eq!((trips.lateness(0.5), trips.lateness(0.95)), (ms(0), ms(500)));
         assert_eq!(RoundTrips::default().lateness(0.95), ms(0));
     }

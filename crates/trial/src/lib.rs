@@ -3,21 +3,21 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`site`] | hosts: namespaces with addresses and routes |
+//! | `site` | hosts: namespaces with addresses and routes |
 //! | `flows` | runs the flows of a case, and its sessions beside them |
-//! | [`transfer`] | a TCP transfer, checked octet by octet |
+//! | `transfer` | a TCP transfer, checked octet by octet |
 //! | `sessions` | the sessions of a run: `dialogue`s over TCP and `call`s over RTP, at the times of a `timetable` |
 //! | [`session`] | the results of a session, real and predicted |
 //! | `pattern` | octets that depend on their position |
 //! | `socket`, `wait` | sockets of hosts; waiting |
 //! | [`sample`] | the state of a sender over time |
-//! | [`latency`] | round-trip times of small packets during a run |
+//! | `latency` | round-trip times of small packets during a run |
 //! | [`plan`] | the runs of a trial |
 //! | [`stations`] | the use of the air by the stations of 802.11 cells |
 //! | `congestion` | the names of congestion controls in the kernel and in the simulator |
 //! | [`Program`] | another program instead of the gateway |
 //! | [`prediction`] | the results of the same run in the simulator, with its own TCP |
-//! | [`verdict`] | whether a run can be trusted |
+//! | `verdict` | whether a run can be trusted |
 //! | `outcome` | all results of a run |
 //!
 //! Start with [`run`]. Every host, device and filter belongs to the process, and vanishes when the process
@@ -29,7 +29,7 @@ mod dialogue;
 mod error;
 mod flows;
 mod gateway;
-pub mod latency;
+mod latency;
 mod outcome;
 mod pattern;
 pub mod plan;
@@ -38,12 +38,12 @@ mod program;
 pub mod sample;
 pub mod session;
 mod sessions;
-pub mod site;
+mod site;
 mod socket;
 pub mod stations;
 mod timetable;
-pub mod transfer;
-pub mod verdict;
+mod transfer;
+mod verdict;
 mod wait;
 
 use std::io;

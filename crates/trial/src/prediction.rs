@@ -35,8 +35,7 @@ pub struct Prediction {
 /// The prediction for a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
-    /// Its goodput in bits per second, defined as
-    /// [`Transferred::goodput_bps`](super::transfer::Transferred::goodput_bps).
+    /// Its goodput in bits per second, defined as [`Outcome::goodput_bps`](super::Outcome::goodput_bps).
     pub goodput_bps: f64,
     /// Its share of the goodput of all flows of the run.
     pub share: f64,

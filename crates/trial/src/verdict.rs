@@ -11,22 +11,22 @@ use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_linux::processor::KeptWaiting;
 
 /// The absence of a gateway from which frames have bypassed it, because its heartbeat was stale.
-pub const LARGEST_ABSENCE: Duration = Duration::from_millis(60);
+const LARGEST_ABSENCE: Duration = Duration::from_millis(60);
 /// The largest share of the run for which a gateway may stall. A stall reduces the goodput of flows, by about
 /// its share of the run. Runs of one scheme with different seeds differ by more than this.
-pub const LARGEST_PART_AWAY: f64 = 0.01;
+const LARGEST_PART_AWAY: f64 = 0.01;
 
 /// The largest mean wait of a gateway for a processor. It adds to every round trip, as the emulator's
 /// lateness does.
-pub const LARGEST_MEAN_WAIT: Duration = LARGEST_MEDIAN;
+const LARGEST_MEAN_WAIT: Duration = LARGEST_MEDIAN;
 
 /// The largest mean wait of a host's threads for a processor. It delays their reads and writes. For a bulk
 /// transfer, buffers on both sides hide waits below it; a request and its response are late by it.
-pub const LARGEST_MEAN_WAIT_OF_A_HOST: Duration = LARGEST_P99;
+const LARGEST_MEAN_WAIT_OF_A_HOST: Duration = LARGEST_P99;
 /// The largest part of a latency that may be due to the hosts' threads, which are not part of the path.
-pub const LARGEST_PART_OF_LATENCY: f64 = 0.05;
+const LARGEST_PART_OF_LATENCY: f64 = 0.05;
 /// The lateness up to which this part does not matter: latencies are printed in tenths of milliseconds.
-pub const MIN_LATENESS: Duration = Duration::from_millis(1);
+const MIN_LATENESS: Duration = Duration::from_millis(1);
 
 /// The reasons for which a run is not trusted, each a sentence; empty if it is trusted. `hosts` has the waits
 /// for a processor of the host thread that waited longest.
@@ -148,7 +148,7 @@ mod tests {
         let of = |took: u64, late: u64, waited_s: f64| {
             let trip = (Duration::from_micros(took), Duration::from_micros(late));
             let hosts = KeptWaiting { total_s: waited_s, times: 1000 };
-            reasons(&Summary::default(), None, &RoundTrips::of(vec![trip; 20], 20), Some(hosts))
+            reasons(&Summary::default(), None, &RoundTrips::of(vec![trip; 20]), Some(hosts))
         };
         assert!(of(56_000, 900, 0.5).is_empty(), "less than a millisecond");
         assert!(of(100_000, 4_000, 0.9).is_empty(), "4% of it");

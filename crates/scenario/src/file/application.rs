@@ -236,8 +236,6 @@ impl Reading<'_> {
     }
 
     fn fail(&self, rest: &[&str], problem: impl Into<String>) -> FileError {
-        let key: Vec<&str> =
-            ["flows", self.flow, "application"].into_iter().chain(rest.iter().copied()).collect();
-        self.reader.fail(&key, problem)
+        self.reader.fail(&self.key(rest), problem)
     }
 }
