@@ -1,40 +1,6 @@
 //! Errors about a data file or a file beside it.
 
-use std::fmt;
-
-use thiserror::Error;
-
-/// An error in a file: its place, and the expected contents.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub struct DataFileError {
-    /// The file.
-    pub file: String,
-    /// The line, counted from 1; `None` if the file could not be read at all.
-    pub line: Option<usize>,
-    /// Component and attribute, such as `wired_link.latency`; empty if the error is about neither.
-    pub key: String,
-    /// The contents found there, and those expected.
-    pub problem: String,
-}
-
-impl DataFileError {
-    pub(super) fn unreadable(file: &str, problem: &str) -> Self {
-        Self { file: file.to_owned(), line: None, key: String::new(), problem: problem.to_owned() }
-    }
-}
-
-impl fmt::Display for DataFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        if !self.key.is_empty() {
-            write!(f, ": {}", self.key)?;
-        }
-        write!(f, ": {}", self.problem)
-    }
-}
+use lasthop_config::FileError;
 
 /// An error without the name of its file.
 #[derive(Clone, Debug)]
@@ -49,8 +15,8 @@ impl Problem {
         Self { line, key: key.into(), message: problem.into() }
     }
 
-    pub(super) fn in_file(self, file: &str) -> DataFileError {
-        DataFileError { file: file.to_owned(), line: Some(self.line), key: self.key, problem: self.message }
+    pub(super) fn in_file(self, file: &str) -> FileError {
+        FileError { file: file.to_owned(), line: Some(self.line), key: self.key, problem: self.message }
     }
 }
 

@@ -94,17 +94,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use draft::Draft;
-use lasthop_config::{Disk, Files};
+use lasthop_config::{Disk, FileError, Files};
 use lasthop_scenario::model::Scenario;
 use states::LinkStates;
 
-pub use error::DataFileError;
 pub use events::EventTrace;
 pub use kinds::{EventKinds, UnknownEvent};
 pub use links::CLOCK;
 pub use parameters::ParameterTraces;
 pub use states::StateRecorder;
-pub use syntax::LONGEST_FILE;
 
 #[cfg(doc)]
 use lasthop_sim::wireless::StateTrace;
@@ -126,15 +124,15 @@ pub struct DataFile {
 }
 
 /// Reads a data file, and the files beside it that it needs.
-pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
+pub fn read(path: &Path) -> Result<DataFile, FileError> {
     read_from(&Disk, path)
 }
 
 /// The same as [`read`], from the disk or from memory.
-pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, DataFileError> {
+pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, FileError> {
     let name = path.display().to_string();
     let octets = syntax::read_octets(files, path)
-        .map_err(|problem| DataFileError::unreadable(&name, &format!("{problem}; expected a data file")))?;
+        .map_err(|problem| FileError::of_file(&name, format!("{problem}; expected a data file")))?;
     let text = syntax::as_text(&octets, &name)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let mut data = parse_with(files, text, &name, directory)?;
@@ -144,16 +142,11 @@ pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, DataFileErr
 
 /// Reads the text of a data file. `name` is its name in errors, `directory` the directory of the files beside
 /// it, on the disk.
-pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
+pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, FileError> {
     parse_with(&Disk, text, name, directory)
 }
 
-fn parse_with(
-    files: &dyn Files,
-    text: &str,
-    name: &str,
-    directory: &Path,
-) -> Result<DataFile, DataFileError> {
+fn parse_with(files: &dyn Files, text: &str, name: &str, directory: &Path) -> Result<DataFile, FileError> {
     let mut draft = syntax::blocks(text)
         .and_then(|blocks| network::draft(&blocks, syntax::line_count(text)))
         .map_err(|problem| problem.in_file(name))?;

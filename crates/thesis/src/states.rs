@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lasthop_config::Files;
+use lasthop_config::{FileError, Files};
 use lasthop_packet::Instant;
 use lasthop_sim::wireless::{ForcedLoss, StateTrace};
 use lasthop_sim::{Interest, LinkId, Observer, StateSource, TraceEvent};
 
 use super::draft::Draft;
-use super::error::{DataFileError, Problem, quoted};
+use super::error::{Problem, quoted};
 use super::syntax::{as_text, read_octets};
 use super::trace_file::TraceFile;
 use lasthop_linux::results::Earlier;
@@ -44,7 +44,7 @@ pub(super) fn read(
     draft: &mut Draft,
     name: &str,
     directory: &Path,
-) -> Result<LinkStates, DataFileError> {
+) -> Result<LinkStates, FileError> {
     let problem = |line, key: &str, problem: String| Err(Problem::new(line, key, problem).in_file(name));
     let Draft { scenario, read_from_trace: mode, bad_means, .. } = draft;
     let LinkStates { mut recorded_link, mut notes } = LinkStates::default();
@@ -92,7 +92,7 @@ fn set_source(link: &mut Link, source: StateSource) {
     }
 }
 
-fn read_states(files: &dyn Files, directory: &Path) -> Result<StateTrace, DataFileError> {
+fn read_states(files: &dyn Files, directory: &Path) -> Result<StateTrace, FileError> {
     let (name, octets) = beside(files, directory, STATES, "read_from_trace = 0 uses a trace of link states")?;
     let text = as_text(&octets, &name)?;
     if text.starts_with(BEGIN) && text.lines().next_back().map(str::trim_end) != Some(END) {
@@ -102,7 +102,7 @@ fn read_states(files: &dyn Files, directory: &Path) -> Result<StateTrace, DataFi
     StateTrace::parse(text).map_err(|error| Problem::new(error.line, "", error.problem).in_file(&name))
 }
 
-fn read_drops(files: &dyn Files, directory: &Path) -> Result<Vec<ForcedLoss>, DataFileError> {
+fn read_drops(files: &dyn Files, directory: &Path) -> Result<Vec<ForcedLoss>, FileError> {
     let (name, octets) =
         beside(files, directory, DROPS, "read_from_trace = 2 drops the packets listed in it")?;
     parse_drops(as_text(&octets, &name)?).map_err(|problem| problem.in_file(&name))
@@ -138,11 +138,11 @@ fn beside(
     directory: &Path,
     file: &str,
     why: &str,
-) -> Result<(String, Vec<u8>), DataFileError> {
+) -> Result<(String, Vec<u8>), FileError> {
     let path = directory.join(file);
     let name = path.display().to_string();
     let octets = read_octets(files, &path).map_err(|problem| {
-        DataFileError::unreadable(&name, &format!("{problem}; {why}, in the directory of the data file"))
+        FileError::of_file(&name, format!("{problem}; {why}, in the directory of the data file"))
     })?;
     Ok((name, octets))
 }

@@ -3,12 +3,12 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use lasthop_config::Files;
+use lasthop_config::{FileError, Files};
 
-use super::error::{DataFileError, Problem, quoted};
+use super::error::{Problem, quoted};
 
 /// The largest size of a data file and of each file beside it, in octets.
-pub const LONGEST_FILE: u64 = 64 << 20;
+const LONGEST_FILE: u64 = 64 << 20;
 
 /// A component with its attributes as written in the file.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(super) fn read_octets(files: &dyn Files, path: &Path) -> io::Result<Vec<u8>>
     Ok(octets)
 }
 
-pub(super) fn as_text<'a>(octets: &'a [u8], name: &str) -> Result<&'a str, DataFileError> {
+pub(super) fn as_text<'a>(octets: &'a [u8], name: &str) -> Result<&'a str, FileError> {
     str::from_utf8(octets).map_err(|error| {
         let line = octets[..error.valid_up_to()].split(|octet| *octet == b'\n').count();
         Problem::new(line, "", "not valid UTF-8; expected a text file").in_file(name)

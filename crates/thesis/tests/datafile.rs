@@ -6,15 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use bench::{Run, TempDir};
+use lasthop_config::FileError;
 use lasthop_linux::results::Earlier;
 use lasthop_scenario::Link;
 use lasthop_sim::{LinkLayer, NodeKind};
-use lasthop_thesis::{DataFile, DataFileError, EventKinds};
+use lasthop_thesis::{DataFile, EventKinds};
 
 /// The parts of the manual's example (appendix B.3) in one file, with their comments and some `;`.
 const MANUAL: &str = include_str!("../../../fuzz/corpus/datafile/manual");
 
-fn parse(text: &str) -> Result<DataFile, DataFileError> {
+fn parse(text: &str) -> Result<DataFile, FileError> {
     lasthop_thesis::parse(text, "datafile.dat", Path::new("/nowhere"))
 }
 
