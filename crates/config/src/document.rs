@@ -1,5 +1,5 @@
-//! The place of each key in its file: from a key to its line, and from the position of a serde error to its
-//! key.
+//! The place of each key in its file: from a key to its line, and from the position of a serde
+//! error to its key.
 
 mod format;
 mod replaced;
@@ -22,8 +22,8 @@ use search::path_at;
 
 const TOO_DEEP: &str =
     "lists and tables are nested too deeply; a file of this kind needs fewer than ten levels";
-/// The longest problem of an error, in characters, so that a problem that quotes the file does not fill the
-/// terminal.
+/// The longest problem of an error, in characters, so that a problem that quotes the file does not
+/// fill the terminal.
 const LONGEST_PROBLEM: usize = 1_500;
 
 /// A parsed TOML file with the place of every key and value.
@@ -50,8 +50,8 @@ struct Replaced {
 }
 
 impl<'t> Document<'t> {
-    /// Parses a TOML file. `name` is its name in errors, and `expected` the expected contents in the error
-    /// about a file of another format.
+    /// Parses a TOML file. `name` is its name in errors, and `expected` the expected contents in
+    /// the error about a file of another format.
     pub fn parse(text: &'t str, name: String, expected: &str) -> Result<Self, FileError> {
         Self::parse_lines(text, name).map_err(|error| match other_format(text) {
             Some(format) => {
@@ -130,8 +130,8 @@ impl<'t> Document<'t> {
         })
     }
 
-    /// An error about the key at this path or, if the file does not have it, about the innermost table of
-    /// the path that the file has.
+    /// An error about the key at this path or, if the file does not have it, about the innermost
+    /// table of the path that the file has.
     pub fn error(&self, path: &[&str], problem: impl Into<String>) -> FileError {
         let (file, line) = self.place(path);
         let mut problem = problem.into();
@@ -205,8 +205,8 @@ impl<'t> Document<'t> {
         child(self.get(tables)?.get_ref(), last).map(|(span, _)| span)
     }
 
-    /// A path as the file writes it, such as `links.air.rate` or `schemes[2].label`: with groups instead of
-    /// their members, and with quotes where TOML requires them.
+    /// A path as the file writes it, such as `links.air.rate` or `schemes[2].label`: with groups
+    /// instead of their members, and with quotes where TOML requires them.
     pub fn display(&self, path: &[&str]) -> String {
         let mut text = String::new();
         for (depth, step) in path.iter().enumerate() {
@@ -252,8 +252,8 @@ fn read_strictly<T: DeserializeOwned>(table: Spanned<DeTable<'_>>) -> Result<T, 
     strict::read(toml::de::Deserializer::from(table))
 }
 
-/// The problem of a missing key at this path. The expected value is taken from the error about a wrong value
-/// in its place.
+/// The problem of a missing key at this path. The expected value is taken from the error about a
+/// wrong value in its place.
 fn about_missing<T: DeserializeOwned>(table: &Spanned<DeTable<'_>>, path: &[&str]) -> String {
     let mut filled = DeValue::Table(table.get_ref().clone());
     put_wrong_value(&mut filled, path);
@@ -300,8 +300,8 @@ fn child<'a, 't>(value: &'a DeValue<'t>, step: &str) -> Option<(Range<usize>, &'
     }
 }
 
-/// The index in a step of a path. Only its canonical form is allowed: a sweep over both "1" and "01" would
-/// not use the values that it reports.
+/// The index in a step of a path. Only its canonical form is allowed: a sweep over both "1" and
+/// "01" would not use the values that it reports.
 fn index(step: &str) -> Option<usize> {
     step.parse().ok().filter(|index: &usize| index.to_string() == step)
 }

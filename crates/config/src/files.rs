@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 /// The name that stands for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// Files by their paths. Scenarios, sweeps, data files, and the files that they name are read through this.
+/// Files by their paths. Scenarios, sweeps, data files, and the files that they name are read
+/// through this.
 pub trait Files: Send + Sync {
     /// Opens a file for reading.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Read + '_>>;

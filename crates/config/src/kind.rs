@@ -1,5 +1,5 @@
-//! Recognizes the kind of a TOML file by its top-level keys, so that a file that is given to the wrong command
-//! has a clear error.
+//! Recognizes the kind of a TOML file by its top-level keys, so that a file that is given to the
+//! wrong command has a clear error.
 
 use crate::document::Document;
 use crate::error::FileError;
@@ -38,8 +38,8 @@ impl Kind {
 }
 
 impl Document<'_> {
-    /// Fails if the file is clearly of another kind: it has a key that only that kind has, and no key of
-    /// this kind.
+    /// Fails if the file is clearly of another kind: it has a key that only that kind has, and no
+    /// key of this kind.
     pub fn expect(&self, kind: Kind) -> Result<(), FileError> {
         let first_of = |kind: Kind| kind.keys().iter().find(|key| self.get(&[key]).is_some());
         if first_of(kind).is_some() {

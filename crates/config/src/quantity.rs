@@ -1,5 +1,5 @@
-//! Numbers and quantities in files. The range of each is checked when the file is read, and is part of the
-//! JSON schema.
+//! Numbers and quantities in files. The range of each is checked when the file is read, and is part
+//! of the JSON schema.
 //!
 //! A field keeps its plain type and names its reader with the range:
 //!

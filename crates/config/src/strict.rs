@@ -1,6 +1,6 @@
-//! Strict reading of files. Serde accepts a list for a table and a table for an enum, and the `toml` crate's
-//! errors about enums do not list the variants. Here a table must be a table, and an enum is the name of a
-//! variant in quotes.
+//! Strict reading of files. Serde accepts a list for a table and a table for an enum, and the
+//! `toml` crate's errors about enums do not list the variants. Here a table must be a table, and an
+//! enum is the name of a variant in quotes.
 
 use std::fmt;
 

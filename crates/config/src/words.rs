@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 /// The longest quotation of a value or a key in a message, in characters.
 const LONGEST_QUOTE: usize = 80;
 
-/// A message of serde or toml without Rust's names for types: the value found, and the expected value.
+/// A message of serde or toml without Rust's names for types: the value found, and the expected
+/// value.
 pub fn for_writers(message: &str) -> String {
     let of_value = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = of_value.iter().find_map(|start| message.strip_prefix(start));
@@ -33,9 +34,10 @@ fn unknown_key(key: &str, expected: &str) -> String {
     format!("unknown key `{}`{meant}; expected {expected}", cut(&key.escape_debug().to_string()))
 }
 
-/// An untrusted text, such as the name of a process, an interface or a file, without characters that
-/// affect a terminal or a log: control characters, ends of lines, and those that change the direction of
-/// writing (Unicode Standard Annex 9) are escaped as `\u001b` and the like, as in JSON.
+/// An untrusted text, such as the name of a process, an interface or a file, without characters
+/// that affect a terminal or a log: control characters, ends of lines, and those that change the
+/// direction of writing (Unicode Standard Annex 9) are escaped as `\u001b` and the like, as in
+/// JSON.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, affects_terminal)
 }
@@ -71,8 +73,8 @@ pub fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("{count} {thing}") } else { format!("{count} {thing}s") }
 }
 
-/// The addition to an error about an unknown name, such as ` (did you mean "snoop"?)`; empty if no known
-/// name is similar.
+/// The addition to an error about an unknown name, such as ` (did you mean "snoop"?)`; empty if no
+/// known name is similar.
 pub fn did_you_mean(name: &str, known: &[&str]) -> String {
     similar(name, known).map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default()
 }
@@ -92,8 +94,8 @@ pub fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, it)| it)
 }
 
-/// A message without the numbers that the standard library appends to the kernel's messages: "Permission
-/// denied (os error 13)".
+/// A message without the numbers that the standard library appends to the kernel's messages:
+/// "Permission denied (os error 13)".
 pub fn without_error_numbers(message: &str) -> String {
     let mut pieces = message.split(" (os error ");
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -119,7 +121,8 @@ fn plain_found(found: &str) -> String {
         found if found.bytes().all(|octet| octet.is_ascii_digit()) => format!("a list of {found}"),
         found => {
             let value = found.find(['`', '"']).map_or(found, |start| &found[start..]);
-            // The message about a number of more than 64 bits ends with the type that it would need.
+            // The message about a number of more than 64 bits ends with the type that it would
+            // need.
             let value =
                 value.strip_suffix(" as i128").or_else(|| value.strip_suffix(" as u128")).unwrap_or(value);
             cut(value.trim_matches('`'))

@@ -9,9 +9,9 @@ use lasthop_sim::{ChannelConfig, Cut, Direction, LinkId, NodeConfig, NodeKind, S
 use crate::model::{Link, LinkInterval, LinkModel, Property, Scenario};
 
 impl Scenario {
-    /// The changes that turn this scenario's links into those of `new`, which has the same links: the
-    /// index of a link, and the change for [`lasthop_sim::World::reconfigure_link`]. Differences that
-    /// a running world cannot adopt are ignored.
+    /// The changes that turn this scenario's links into those of `new`, which has the same links:
+    /// the index of a link, and the change for [`lasthop_sim::World::reconfigure_link`].
+    /// Differences that a running world cannot adopt are ignored.
     pub fn changes_of_links(&self, new: &Self) -> Vec<(usize, LinkDirection, Change)> {
         let pairs = self.links.iter().zip(&new.links).enumerate();
         pairs
@@ -19,8 +19,8 @@ impl Scenario {
             .collect()
     }
 
-    /// The changes of a world at given times. `links` are the ids of the scenario's links in the world.
-    /// With `without_loss`, changes of loss are left out.
+    /// The changes of a world at given times. `links` are the ids of the scenario's links in the
+    /// world. With `without_loss`, changes of loss are left out.
     pub fn planned_changes(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedChange> {
         let mut latest: BTreeMap<usize, &LinkModel> = BTreeMap::new();
         let mut planned = Vec::new();
@@ -37,8 +37,8 @@ impl Scenario {
         planned
     }
 
-    /// The changes of a world that end again. `links` are the ids of the scenario's links in the world.
-    /// With `without_loss`, changes of loss are left out.
+    /// The changes of a world that end again. `links` are the ids of the scenario's links in the
+    /// world. With `without_loss`, changes of loss are left out.
     pub fn planned_intervals(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedInterval> {
         let mut planned = Vec::new();
         for LinkInterval { link, within, properties, first, length, period } in &self.intervals {
@@ -75,14 +75,15 @@ pub(crate) fn is_of_connections(key: &str) -> bool {
 }
 
 impl LinkModel {
-    /// The link before it reset connections. A reset takes no time, so that setting the same value again
-    /// resets connections again.
+    /// The link before it reset connections. A reset takes no time, so that setting the same value
+    /// again resets connections again.
     pub(crate) fn before_reset(&self) -> Self {
         let cut = if self.cut == Cut::Standing { Cut::None } else { self.cut };
         Self { cut, ..self.clone() }
     }
 
-    /// Checks on a link in a world of its own whether this link can become `new` while packets are on it.
+    /// Checks on a link in a world of its own whether this link can become `new` while packets are
+    /// on it.
     pub(crate) fn check_change(&self, new: &Self) -> Result<(), ChangeError> {
         let mut world = World::new(0);
         let [first, second] =

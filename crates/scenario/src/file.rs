@@ -20,8 +20,8 @@
 //! | `changes` | changes of links at given times |
 //! | `named_files`, `delay_table` | files that a scenario names |
 //!
-//! `scenarios/README.md` explains the format to its users. Each table is defined in the file that reads
-//! it. The doc comments of its keys are the reference; the JSON schema contains them.
+//! `scenarios/README.md` explains the format to its users. Each table is defined in the file that
+//! reads it. The doc comments of its keys are the reference; the JSON schema contains them.
 
 mod application;
 mod changes;
@@ -93,7 +93,8 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     read_from(Arc::new(Disk), path, overrides)
 }
 
-/// The same as [`read`], with the scenario and all files that it names from the disk or from memory.
+/// The same as [`read`], with the scenario and all files that it names from the disk or from
+/// memory.
 pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     let text = read_file(&*files, path)?;
     let base = path.parent().unwrap_or(Path::new(""));
@@ -103,15 +104,15 @@ pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> R
     Ok(scenario)
 }
 
-/// Reads a scenario from text. `name` is the name of the file in errors; without its extension it is the
-/// default for the scenario's name. Paths of files that the scenario names are relative to `base`, on the
-/// disk.
+/// Reads a scenario from text. `name` is the name of the file in errors; without its extension it
+/// is the default for the scenario's name. Paths of files that the scenario names are relative to
+/// `base`, on the disk.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     parse_with(text, name, base, overrides, &NamedFiles::new(Arc::new(Disk)), None)
 }
 
-/// The same as [`parse`], with a cache of the files that the scenario names. `since` has the settings and
-/// changes after the first reading.
+/// The same as [`parse`], with a cache of the files that the scenario names. `since` has the
+/// settings and changes after the first reading.
 fn parse_with(
     text: &str,
     name: &str,

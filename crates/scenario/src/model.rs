@@ -1,4 +1,5 @@
-//! A scenario after reading: checked, with indices instead of names and with every default filled in.
+//! A scenario after reading: checked, with indices instead of names and with every default filled
+//! in.
 
 mod change;
 mod flow;
@@ -111,11 +112,11 @@ pub struct Trial {
     /// Whether the flows run all at once, and not one at a time.
     pub together: bool,
     /// Congestion controls of the hosts' kernel. For flows one at a time: each flow runs with each;
-    /// never empty. For flows together: one for all, or one for each; if empty, each flow uses that of
-    /// its own table `tcp`. Sessions use that of the run if there is one, otherwise their own.
+    /// never empty. For flows together: one for all, or one for each; if empty, each flow uses that
+    /// of its own table `tcp`. Sessions use that of the run if there is one, otherwise their own.
     pub congestion: Vec<String>,
-    /// The longest duration of a flow or session, including `settle`; from the last start of all that run
-    /// together.
+    /// The longest duration of a flow or session, including `settle`; from the last start of all
+    /// that run together.
     pub duration: Duration,
     /// The time at the start of a flow without a size that is left out of its goodput; less than
     /// `duration`, and from the same moment on.
@@ -127,8 +128,8 @@ pub struct Trial {
     pub simulated: BTreeSet<usize>,
 }
 
-/// A static route: the link that packets for a destination take from a node. It takes precedence over the
-/// shortest path.
+/// A static route: the link that packets for a destination take from a node. It takes precedence
+/// over the shortest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenRoute {
     /// Index of the node.
@@ -166,8 +167,8 @@ impl Default for Trial {
 }
 
 impl Scenario {
-    /// The link events that agents at the ends of the link with this index can receive throughout a run,
-    /// with all its changes.
+    /// The link events that agents at the ends of the link with this index can receive throughout a
+    /// run, with all its changes.
     pub fn senses(&self, link: usize) -> LinkSenses {
         let later = self.changes.iter().filter(|change| change.link == link).map(|change| &change.model);
         let at_times = self.intervals.iter().filter(|it| it.link == link).map(|interval| &interval.within);
@@ -176,7 +177,8 @@ impl Scenario {
         if models.all(|model| model.selection.is_everything()) { senses } else { senses - Selection::HIDES }
     }
 
-    /// The role of a node in a scheme: its role in the scenario, by default the role that its links imply.
+    /// The role of a node in a scheme: its role in the scenario, by default the role that its links
+    /// imply.
     pub fn role(&self, node: usize) -> Role {
         let joins = |wireless: bool| {
             self.links
@@ -203,8 +205,8 @@ impl Scenario {
             .collect()
     }
 
-    /// Keeps only the flows for which `keep`, called with the index of each, returns true. Removes the TCP
-    /// settings of the others from the rows of the comparison.
+    /// Keeps only the flows for which `keep`, called with the index of each, returns true. Removes
+    /// the TCP settings of the others from the rows of the comparison.
     pub fn keep_flows(&mut self, keep: impl Fn(usize, &FlowModel) -> bool) {
         let kept: Vec<bool> = self.flows.iter().enumerate().map(|(index, flow)| keep(index, flow)).collect();
         let mut of_flows = kept.iter();

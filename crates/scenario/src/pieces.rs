@@ -50,8 +50,8 @@ pub struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// Begins a run of the world that was built from this scenario, scheme and seed. Calls `watch` once,
-    /// because building may already have taken too much memory.
+    /// Begins a run of the world that was built from this scenario, scheme and seed. Calls `watch`
+    /// once, because building may already have taken too much memory.
     pub fn begin(
         scenario: &'a Scenario,
         scheme: &'a SchemeChoice,
@@ -64,8 +64,8 @@ impl<'a> Pieces<'a> {
         Ok(run)
     }
 
-    /// Runs a world until `until`; with `stop_when_done`, at most until every flow and session that has an
-    /// end is done.
+    /// Runs a world until `until`; with `stop_when_done`, at most until every flow and session that
+    /// has an end is done.
     pub fn advance(
         &mut self,
         built: &mut Built,

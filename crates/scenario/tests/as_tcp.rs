@@ -42,8 +42,8 @@ fn mac_acks_become_tcp_acks_and_the_access_point_hardly_sends_any() {
     }
 }
 
-/// Between the handshake and the FIN the access point's MAC sends nothing, with or without frames that are given
-/// up, and at each place of the split.
+/// Between the handshake and the FIN the access point's MAC sends nothing, with or without frames
+/// that are given up, and at each place of the split.
 #[test]
 fn as_published_no_ack_of_data_crosses_the_air() {
     let lossy = "wlans.cell.errors={ packet-error-rate = \"40%\" }";
@@ -123,8 +123,8 @@ fn frames_that_the_mac_gives_up_and_losses_on_the_wire_leave_the_streams_intact(
     }
 }
 
-/// The access point has room for five packets of a dozing host: most of each window is lost there, and the
-/// shortest round trip includes the time for which the host dozes.
+/// The access point has room for five packets of a dozing host: most of each window is lost there,
+/// and the shortest round trip includes the time for which the host dozes.
 #[test]
 fn a_download_to_a_dozing_host_never_waits_for_minutes() {
     let scenario = uploads(&[
@@ -139,8 +139,8 @@ fn a_download_to_a_dozing_host_never_waits_for_minutes() {
     assert!(run.seconds() < 150.0, "{}", run.seconds());
 }
 
-/// The access point has room for 64 packets. No MAC reports the fate of a dropped one, and the host's own ACKs
-/// wait for its PS-Polls.
+/// The access point has room for 64 packets. No MAC reports the fate of a dropped one, and the
+/// host's own ACKs wait for its PS-Polls.
 #[test]
 fn a_long_download_to_a_dozing_host_is_faster_than_plain_tcp_and_repeats_little() {
     let scenario = uploads(&[

@@ -1,5 +1,5 @@
-//! Failures under AS-TCP while stations doze: a station moves out of range, or the access point's agent is lost
-//! with data that it has acknowledged.
+//! Failures under AS-TCP while stations doze: a station moves out of range, or the access point's
+//! agent is lost with data that it has acknowledged.
 
 mod on_air;
 

@@ -1,4 +1,5 @@
-//! `check`, which builds no world, agrees with `build`, and refuses the scenarios that a world would refuse.
+//! `check`, which builds no world, agrees with `build`, and refuses the scenarios that a world
+//! would refuse.
 
 mod random;
 
@@ -107,8 +108,8 @@ fn check_refuses_the_same_scenarios_as_a_world() {
     }
 }
 
-/// The first seat for which a world without agents refuses the scheme's agent: node, link, and the missing
-/// event.
+/// The first seat for which a world without agents refuses the scheme's agent: node, link, and the
+/// missing event.
 fn refused_seat(
     scenario: &Scenario,
     scheme: &SchemeChoice,
@@ -195,7 +196,8 @@ fn spoil(scenario: &mut Scenario, rng: &mut Rng) {
     }
 }
 
-/// Adds stations with routing on demand or without it, and a flow between two of them or to the server.
+/// Adds stations with routing on demand or without it, and a flow between two of them or to the
+/// server.
 fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
     let first = scenario.nodes.len();
     let count = 3 + rng.below(3) as usize;

@@ -1,5 +1,5 @@
-//! Every file in `scenarios/` can be read, and built under every scheme that it names. The JSON schemas there
-//! match the code.
+//! Every file in `scenarios/` can be read, and built under every scheme that it names. The JSON
+//! schemas there match the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,8 +43,8 @@ fn read(path: &Path) -> Scenario {
     file::read(path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs a few simulated seconds under every scheme, and checks that every packet is accounted for. A link file
-/// has no flows and sessions.
+/// Runs a few simulated seconds under every scheme, and checks that every packet is accounted for.
+/// A link file has no flows and sessions.
 fn try_out(scenario: &Scenario) {
     scenario.check_all().unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
     for scheme in &scenario.schemes {
@@ -136,8 +136,8 @@ fn every_reference_in_the_schema_is_defined() {
     }
 }
 
-/// A scheme's settings have their own definitions, which only their names distinguish from those of the
-/// format.
+/// A scheme's settings have their own definitions, which only their names distinguish from those of
+/// the format.
 #[test]
 fn definitions_of_schemes_and_of_the_format_have_different_names() {
     let schema = scenario_schema();

@@ -1,5 +1,6 @@
-//! Memory does not grow with simulated time: the peak in a second hour is at most that in the first. A global
-//! allocator of this binary counts it, so that it is the same in every run and on every machine.
+//! Memory does not grow with simulated time: the peak in a second hour is at most that in the
+//! first. A global allocator of this binary counts it, so that it is the same in every run and on
+//! every machine.
 
 use std::path::Path;
 
@@ -11,8 +12,8 @@ use lasthop_wifi::Position;
 /// Simulated seconds in an hour.
 const HOUR: u64 = 3_600;
 
-/// The peaks of allocated octets in the first and in the second hour of a scenario's row. `second` advances the
-/// world to the end of a simulated second.
+/// The peaks of allocated octets in the first and in the second hour of a scenario's row. `second`
+/// advances the world to the end of a simulated second.
 fn peaks(scenario: &Scenario, row: &str, mut second: impl FnMut(&mut Built, u64)) -> (i64, i64) {
     let scheme = scenario.schemes.iter().find(|scheme| scheme.label == row).expect("a row of the scenario");
     let mut built = None;
@@ -43,8 +44,8 @@ fn two_hours_in_a_cafe() {
     }));
 }
 
-/// Datagrams of all kinds in a cell with errors, whose stations move in circles, into and out of each other's
-/// range.
+/// Datagrams of all kinds in a cell with errors, whose stations move in circles, into and out of
+/// each other's range.
 const STROLL: &str = r#"
 schemes = ["none"]
 [nodes.ap]

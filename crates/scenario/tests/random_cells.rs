@@ -1,6 +1,6 @@
-//! IEEE 802.11 cells in random scenario files: each is read, built and run. The same seed gives the same trace,
-//! packets are conserved, and streams arrive as they were sent. With one wrong key, the error has its file, line
-//! and key.
+//! IEEE 802.11 cells in random scenario files: each is read, built and run. The same seed gives the
+//! same trace, packets are conserved, and streams arrive as they were sent. With one wrong key, the
+//! error has its file, line and key.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -135,8 +135,8 @@ fn node(name: &str, kind: &str, (x, y): (f64, f64)) -> (String, Vec<Entry>) {
     (format!("nodes.{name}"), vec![("kind", quoted(kind)), ("position", position)])
 }
 
-/// Stations within 95 m of an access point, some of them hidden from each other, and a server that is wired to
-/// it.
+/// Stations within 95 m of an access point, some of them hidden from each other, and a server that
+/// is wired to it.
 fn infrastructure() -> impl Strategy<Value = Network> {
     let place = (0.0..95.0, 0.0..std::f64::consts::TAU)
         .prop_map(|(radius, angle)| (radius * libm::cos(angle), radius * libm::sin(angle)));
@@ -285,7 +285,8 @@ impl Observer for Shared {
     }
 }
 
-/// Runs a scenario and checks the invariants. Returns the hash of its events, and the outcomes of its flows.
+/// Runs a scenario and checks the invariants. Returns the hash of its events, and the outcomes of
+/// its flows.
 fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, String), TestCaseError> {
     prop_assert_eq!(scenario.check(scheme, seed), Ok(()));
     let mut built = scenario.build(scheme, seed).expect("it has been checked");
@@ -310,7 +311,8 @@ fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, St
     Ok((hash, outcomes))
 }
 
-/// Checks that `check` and `build` agree if one of the links is missing, with or without a static route.
+/// Checks that `check` and `build` agree if one of the links is missing, with or without a static
+/// route.
 fn spoilt_networks(scenario: &Scenario, seed: u64) -> Result<(), TestCaseError> {
     for gone in 0..scenario.links.len() {
         let mut spoilt = scenario.clone();
@@ -381,7 +383,8 @@ proptest! {
     #[test]
     fn a_capture_that_never_happens_leaves_a_run_as_it_is(document in document(), seed in any::<u64>()) {
         let text = document.text();
-        // No two stations are more than 190 m apart, at which a signal is 91 dB below that at one meter.
+        // No two stations are more than 190 m apart, at which a signal is 91 dB below that at one
+        // meter.
         let without: Vec<&str> = text.lines().filter(|line| !line.starts_with("capture =")).collect();
         let with: Vec<String> = without.iter().map(|line| {
             let has_powers = line.starts_with("propagation =") && !line.contains("everywhere");

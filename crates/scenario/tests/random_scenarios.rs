@@ -1,6 +1,6 @@
-//! Invariants in small random networks, with every scheme and with stacks of schemes: data arrive as they were
-//! sent, every packet is accounted for, every transfer completes, and agents deliver the data that they have
-//! acknowledged.
+//! Invariants in small random networks, with every scheme and with stacks of schemes: data arrive
+//! as they were sent, every packet is accounted for, every transfer completes, and agents deliver
+//! the data that they have acknowledged.
 
 mod random;
 
@@ -40,8 +40,8 @@ fn needs_options(scheme: &Scheme) -> bool {
     scheme.needs().contains(LinkSenses::LINK_OPTIONS)
 }
 
-/// Each node's agent is replaced repeatedly by a new one of the same scheme and settings, which imports its
-/// state.
+/// Each node's agent is replaced repeatedly by a new one of the same scheme and settings, which
+/// imports its state.
 #[test]
 fn agent_state_can_be_transferred_at_any_time_and_every_transfer_completes() {
     for shape in 0..400 {
@@ -76,8 +76,8 @@ fn agent_state_can_be_transferred_at_any_time_and_every_transfer_completes() {
 
 const QUEUE: LinkSenses = LinkSenses::DEPARTURES.union(LinkSenses::BACKLOG);
 
-/// An agent next to the radio that compares the reports of the link layer's queue with the packets that it has
-/// forwarded: only these may depart or wait.
+/// An agent next to the radio that compares the reports of the link layer's queue with the packets
+/// that it has forwarded: only these may depart or wait.
 #[derive(Default)]
 struct Queued {
     passed: usize,
@@ -126,8 +126,8 @@ fn stacked_schemes_keep_the_laws() {
                 scheme.expect("it is in the catalogue").agent(seat)
             });
             let mut agents: Vec<Box<dyn Agent>> = agents.collect();
-            // With more links, packets that an agent sends toward the core may leave by another link,
-            // and bypass the agents of its own seat.
+            // With more links, packets that an agent sends toward the core may leave by another
+            // link, and bypass the agents of its own seat.
             if watched.len() == 1 {
                 agents.push(Box::new(Queued::default()));
             }
@@ -136,7 +136,8 @@ fn stacked_schemes_keep_the_laws() {
                 Err(refusal) => assert!(matches!(refusal, AttachError::Missing(..)), "{refusal}"),
             }
         }
-        // Links of the 1997 thesis neither carry options nor refuse packets, so that c3tcp is refused there.
+        // Links of the 1997 thesis neither carry options nor refuse packets, so that c3tcp is
+        // refused there.
         let of_cells = LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS | LinkSenses::REFUSAL;
         let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE | of_cells;
         assert_eq!(LinkSenses::all(), covered, "a new sense: cover it here");
@@ -165,7 +166,8 @@ fn run_by_the_laws(mut world: World, which: &str) {
         assert_eq!((udp.received + udp.lost, udp.in_transit), (udp.sent, 0), "{which}: {outcome:?}");
     }
     assert!(world.counters().events < 3_000_000, "{which}: {:?}", world.counters());
-    // All acknowledged data have arrived: the agents learn this before they remove idle connections.
+    // All acknowledged data have arrived: the agents learn this before they remove idle
+    // connections.
     world.run(world.now() + IDLE, false);
     let lost = world.reported().of(&ACKNOWLEDGED_AND_LOST);
     assert_eq!((world.owed_by_agents(), lost), (Owed::default(), 0), "{which}");

@@ -1,5 +1,5 @@
-//! Sessions under every scheme in small random networks: data arrive as they were sent, every packet is
-//! accounted for, every page, message and file completes, and no connection remains.
+//! Sessions under every scheme in small random networks: data arrive as they were sent, every
+//! packet is accounted for, every page, message and file completes, and no connection remains.
 
 mod random;
 
@@ -17,8 +17,8 @@ use lasthop_sim::{Playout, SessionResult, World};
 
 use random::scenario;
 
-/// A few sessions between the fixed host and mobile ones, with the TCP settings of the first flow if it has
-/// some.
+/// A few sessions between the fixed host and mobile ones, with the TCP settings of the first flow
+/// if it has some.
 fn sessions(shape: u64, mobiles: usize, tcp: &lasthop_tcp::Config) -> Vec<SessionModel> {
     let mut rng = Rng::named(shape, "sessions");
     let half = Probability::new(0.5).expect("50%");

@@ -144,8 +144,8 @@ impl Hosts {
         Packet::tcp_segment(Ip::new(address(from), address(to)), tcp, payload)
     }
 
-    /// Sends a segment and waits for `millis`. Returns the flags, ACK number and urgent pointer of all segments
-    /// that arrived at gateway and client.
+    /// Sends a segment and waits for `millis`. Returns the flags, ACK number and urgent pointer of
+    /// all segments that arrived at gateway and client.
     fn send(
         &mut self,
         from_client: bool,
@@ -188,8 +188,8 @@ fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
     // The gateway marks its offer, and the client's agent removes the mark.
     assert_eq!(hosts.send(false, syn_ack, (499, 100), 0, 50)[1], [(syn_ack, 100, 0)]);
     assert_eq!(hosts.send(true, ack, (100, 500), 0, 50)[0], [(ack, 500, 0)]);
-    // From now on the gateway generates ACKs for segments that the link layer delivers, to the server's
-    // address at this link.
+    // From now on the gateway generates ACKs for segments that the link layer delivers, to the
+    // server's address at this link.
     let sent = hosts.send(false, ack, (500, 100), 1000, 50);
     assert_eq!(sent, [vec![(ack, 1500, 0)], vec![(ack, 100, 0)]], "made by the gateway's agent");
     // The client's own ACK crosses the air only as evidence, which the gateway does not forward.

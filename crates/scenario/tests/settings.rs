@@ -1,5 +1,5 @@
-//! Every number in the settings of each scheme of the catalogue has a range, in the reader and in the JSON
-//! schema, and the scheme works at both ends of the range.
+//! Every number in the settings of each scheme of the catalogue has a range, in the reader and in
+//! the JSON schema, and the scheme works at both ends of the range.
 
 use std::path::Path;
 

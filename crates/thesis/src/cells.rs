@@ -1,10 +1,10 @@
-//! Reads blocks of cells: wireless links that share a medium (thesis, section 4.2, item 5, and appendix
-//! B.3.10).
+//! Reads blocks of cells: wireless links that share a medium (thesis, section 4.2, item 5, and
+//! appendix B.3.10).
 //!
-//! Appendix A describes the MAC: CSMA/CA with DIFS, a back-off that is frozen while the medium is busy, and
-//! ACKs after SIFS. That is the distributed coordination function without RTS and without fragments. The
-//! appendix gives no parameters; they are those of direct sequence in IEEE 802.11-1997, one of the three
-//! physical layers that it names.
+//! Appendix A describes the MAC: CSMA/CA with DIFS, a back-off that is frozen while the medium is
+//! busy, and ACKs after SIFS. That is the distributed coordination function without RTS and without
+//! fragments. The appendix gives no parameters; they are those of direct sequence in IEEE
+//! 802.11-1997, one of the three physical layers that it names.
 
 use lasthop_packet::Bitrate;
 use lasthop_sim::{QueueLimit, RadioLinkConfig};
@@ -132,8 +132,8 @@ fn name_of(block: &Block<'_>) -> String {
     format!("cell in line {}", block.line)
 }
 
-/// The configuration of a cell: every frame has the bandwidth of the links, and all stations hear each
-/// other.
+/// The configuration of a cell: every frame has the bandwidth of the links, and all stations hear
+/// each other.
 fn config(bandwidth: Bitrate) -> WlanConfig {
     let phy = PhyConfig {
         rate: Rate::DSSS_1,
@@ -145,8 +145,8 @@ fn config(bandwidth: Bitrate) -> WlanConfig {
 }
 
 /// The configuration of a station. The MAC retransmits as often as the thesis's link layer. Class
-/// `MOD_DLL_BS`, that of base stations and wireless sources, has a queue for each host (section 4.3.1,
-/// item 5).
+/// `MOD_DLL_BS`, that of base stations and wireless sources, has a queue for each host (section
+/// 4.3.1, item 5).
 fn station(node_type: NodeType) -> StationConfig {
     let attempts = if node_type.is_reliable() { 1 + RETRANSMISSIONS } else { 1 };
     StationConfig {

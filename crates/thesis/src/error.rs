@@ -20,7 +20,8 @@ impl Problem {
     }
 }
 
-/// A quotation from a file for a message: truncated, and without characters that control a terminal.
+/// A quotation from a file for a message: truncated, and without characters that control a
+/// terminal.
 pub(super) fn quoted(found: &str) -> String {
     let cut: String = found.chars().take(40).collect();
     let dots = if cut.len() < found.len() { "..." } else { "" };

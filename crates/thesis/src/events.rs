@@ -17,10 +17,11 @@ use super::naming::{Millis, Names};
 use super::periodic::Periodic;
 use lasthop_scenario::build::Built;
 
-/// Writes one line per event: the time in ms, the kind, and the description in the form of appendix B.4. A
-/// frame is `<from, to, number, -1, DATA>`, where, as in the appendix, each transmission has its own number;
-/// a link-layer acknowledgment `<from, to, -1, number, ACK>`; a packet `<source, destination>`; a segment
-/// `<sequence number, acknowledgment number, octets, DATA or ACK>`. For example
+/// Writes one line per event: the time in ms, the kind, and the description in the form of appendix
+/// B.4. A frame is `<from, to, number, -1, DATA>`, where, as in the appendix, each transmission has
+/// its own number; a link-layer acknowledgment `<from, to, -1, number, ACK>`; a packet `<source,
+/// destination>`; a segment `<sequence number, acknowledgment number, octets, DATA or ACK>`. For
+/// example
 ///
 /// ```text
 /// 945 corrupted frame <212, 213, 15, -1, DATA> packet <211, 213> segment <15360, -1, 1024, DATA>

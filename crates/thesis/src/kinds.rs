@@ -7,8 +7,8 @@ use thiserror::Error;
 use super::periodic::Periodic;
 
 bitflags! {
-    /// Kinds of events in the event trace. Their names on the command line are those of the constants, in
-    /// lower case and with hyphens.
+    /// Kinds of events in the event trace. Their names on the command line are those of the
+    /// constants, in lower case and with hyphens.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct EventKinds: u16 {
         /// A transmission of a frame is corrupted by the bad state.

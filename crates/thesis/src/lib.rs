@@ -1,9 +1,10 @@
 //! The input format of the 1997 thesis's simulator, `datafile.dat` (Goel, appendix B), and its
 //! traces.
 //!
-//! A file is a list of components, each a name and a block of attributes in braces, with one attribute per
-//! line. `#` begins a comment. A `;` after a value is tolerated, because the manual's own examples have it.
-//! Components may have any order, except that a wireless link precedes the `shared_links` that names it.
+//! A file is a list of components, each a name and a block of attributes in braces, with one
+//! attribute per line. `#` begins a comment. A `;` after a value is tolerated, because the manual's
+//! own examples have it. Components may have any order, except that a wireless link precedes the
+//! `shared_links` that names it.
 //!
 //! | component | attributes (appendix B.3) |
 //! |---|---|
@@ -27,8 +28,9 @@
 //!
 //! # Cells (`shared_links`)
 //!
-//! The links of an entry form an 802.11 cell (section 4.2, item 5): the nodes at their ends share one channel
-//! and all hear each other, so that no station is hidden. No table or figure of the thesis has a cell.
+//! The links of an entry form an 802.11 cell (section 4.2, item 5): the nodes at their ends share
+//! one channel and all hear each other, so that no station is hidden. No table or figure of the
+//! thesis has a cell.
 //!
 //! | | thesis | here |
 //! |---|---|---|
@@ -41,20 +43,20 @@
 //! | queues | base stations and wireless sources have one for each host, served round robin, with the attempts of its first frame (4.2, item 8; 4.3.1, item 5) | the same: a turn is one transmission |
 //! | latency | includes the processing time of the nodes (5.4.2) | a packet reaches its node this much later than its frame; neither ACKs nor the medium wait for it |
 //!
-//! The clock of a cell counts nanoseconds. Frames carry packets of up to 2,304 octets, including the headers
-//! of IP and TCP; longer packets are refused.
+//! The clock of a cell counts nanoseconds. Frames carry packets of up to 2,304 octets, including
+//! the headers of IP and TCP; longer packets are refused.
 //!
 //! # Traces of link states (`read_from_trace`)
 //!
 //! They apply to the only wireless link of the network.
 //!
-//! - 0 uses `trace.dat` beside the data file: a line per change, with the time in ms and the state, 1 for
-//!   good and 0 for bad; the link begins good ([`StateTrace`]). A trace from a run ends with a line that
-//!   marks its end; a truncated trace is refused.
+//! - 0 uses `trace.dat` beside the data file: a line per change, with the time in ms and the state,
+//!   1 for good and 0 for bad; the link begins good ([`StateTrace`]). A trace from a run ends with
+//!   a line that marks its end; a truncated trace is refused.
 //! - 1 produces `trace.dat`, in the directory of the output or, without one, beside the data file.
-//! - 2 drops chosen packets, and produces `trace.dat`. The thesis compiled the choice in; here it is
-//!   `drops.dat` beside the data file: a line per packet, with the sequence number of its first octet
-//!   counted from 0, and the number of its pass over the link (default 1; 2 is the first
+//! - 2 drops chosen packets, and produces `trace.dat`. The thesis compiled the choice in; here it
+//!   is `drops.dat` beside the data file: a line per packet, with the sequence number of its first
+//!   octet counted from 0, and the number of its pass over the link (default 1; 2 is the first
 //!   retransmission by TCP). All attempts of the link layer at this packet fail.
 //!
 //! In a network with no wireless link or with several, 0 and 2 are refused, and 1 produces no
@@ -64,11 +66,12 @@
 //!
 //! - As in the thesis's simulator, connections start established, the clock counts whole
 //!   milliseconds (so transmission times are rounded down), and the minimum RTO is 1 s ([`CLOCK`]).
-//! - The link layer of a wireless link is stop-and-wait with eight attempts after the first (section 4.2)
-//!   if both ends implement it: base stations, wireless sources and wireless sinks. If neither end does,
-//!   the link is unreliable. If only one end does, the file is refused.
+//! - The link layer of a wireless link is stop-and-wait with eight attempts after the first
+//!   (section 4.2) if both ends implement it: base stations, wireless sources and wireless sinks.
+//!   If neither end does, the link is unreliable. If only one end does, the file is refused.
 //! - A run lasts `system_simulation_time`, whether or not the transfers are done.
-//! - `random_seed` is the seed of the link's random streams; the seed of the run does not affect them.
+//! - `random_seed` is the seed of the link's random streams; the seed of the run does not affect
+//!   them.
 //! - Control messages come from base stations and wireless sources (section 4.3.1, item 5). A
 //!   `normal_router_node` does not take part in a scheme.
 //! - A source sends to one sink, and a sink has one source (section 4.2, item 4).
@@ -113,7 +116,8 @@ pub struct DataFile {
     /// The network and its traffic. The names of nodes and links are their ids. The name of a flow
     /// consists of its source and sink: `211-213`.
     pub scenario: Scenario,
-    /// The interval at which an event trace with periodic events has the state of every node; above zero.
+    /// The interval at which an event trace with periodic events has the state of every node; above
+    /// zero.
     pub print_interval: Duration,
     /// Sentences for the user about requests that the run cannot meet.
     pub notes: Vec<String>,
@@ -140,8 +144,8 @@ pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, FileError> 
     Ok(data)
 }
 
-/// Reads the text of a data file. `name` is its name in errors, `directory` the directory of the files beside
-/// it, on the disk.
+/// Reads the text of a data file. `name` is its name in errors, `directory` the directory of the
+/// files beside it, on the disk.
 pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, FileError> {
     parse_with(&Disk, text, name, directory)
 }

@@ -15,9 +15,9 @@ use super::error::Problem;
 use super::syntax::Block;
 use lasthop_scenario::model::{Link, LinkModel};
 
-/// The clock of the thesis's simulator. It counts milliseconds and rounds transmission times down to whole
-/// milliseconds. Otherwise the round-trip time of 351 ms (figure 5.3), the exchange of 10 ms and the
-/// failed attempt of 11 ms (appendix B.4) cannot be reproduced.
+/// The clock of the thesis's simulator. It counts milliseconds and rounds transmission times down
+/// to whole milliseconds. Otherwise the round-trip time of 351 ms (figure 5.3), the exchange of 10
+/// ms and the failed attempt of 11 ms (appendix B.4) cannot be reproduced.
 pub const CLOCK: Duration = Duration::from_millis(1);
 
 const MAX_LINKS: usize = 10_000;
@@ -172,12 +172,13 @@ struct CommonAttributes {
 /// Octets of an acknowledgment frame of the link layer: an 802.11 ACK has 14.
 const ACK_OCTETS: u32 = 14;
 
-/// Attempts at a frame after the first, as shown in appendix B.4. Section 4.2 does not give a value.
+/// Attempts at a frame after the first, as shown in appendix B.4. Section 4.2 does not give a
+/// value.
 pub(super) const RETRANSMISSIONS: u32 = 8;
 
-/// Stop-and-wait, with [`RETRANSMISSIONS`] attempts after the first. The sender waits one tick longer than
-/// an acknowledgment takes: at 1 Mbit/s and 1 ms a failed attempt takes 11 ms and a successful one 10 ms,
-/// as in appendix B.4.
+/// Stop-and-wait, with [`RETRANSMISSIONS`] attempts after the first. The sender waits one tick
+/// longer than an acknowledgment takes: at 1 Mbit/s and 1 ms a failed attempt takes 11 ms and a
+/// successful one 10 ms, as in appendix B.4.
 fn link_layer(link: &CommonAttributes) -> LinkLayer {
     let ack_time = cut_to_ticks(link.rate.transmission_time(u64::from(ACK_OCTETS)), CLOCK);
     let timeout = link.latency * 2 + ack_time + CLOCK;

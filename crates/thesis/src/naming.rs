@@ -1,4 +1,5 @@
-//! The thesis's terms in traces: node ids instead of addresses, and sequence numbers in octets from 0.
+//! The thesis's terms in traces: node ids instead of addresses, and sequence numbers in octets from
+//! 0.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -110,9 +111,9 @@ impl Names {
     }
 }
 
-/// The form of a packet in the event trace (appendix B.4): the ids of its two hosts, and the sequence
-/// number, acknowledgment number, length and type of its segment. -1 stands for a number that has no
-/// meaning in a one-way transfer.
+/// The form of a packet in the event trace (appendix B.4): the ids of its two hosts, and the
+/// sequence number, acknowledgment number, length and type of its segment. -1 stands for a number
+/// that has no meaning in a one-way transfer.
 pub(super) struct Described<'a> {
     names: &'a Names,
     packet: &'a Packet,

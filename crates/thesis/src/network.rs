@@ -90,8 +90,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Refuses packets that do not fit into the frames of an 802.11 cell on their path. Nothing fragments
-    /// them.
+    /// Refuses packets that do not fit into the frames of an 802.11 cell on their path. Nothing
+    /// fragments them.
     fn refuse_large_packets(&self, blocks: &[Block<'_>]) -> Result<(), Problem> {
         let Self { scenario, .. } = self;
         if scenario.wlans.is_empty() {

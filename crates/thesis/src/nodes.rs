@@ -58,8 +58,8 @@ impl NodeType {
         match self {
             Self::BaseStation => None,
             Self::WirelessSource | Self::WirelessSink => Some(Role::MobileHost),
-            // Only nodes with the reliable link layer generate control information. No agent goes to a
-            // fixed host.
+            // Only nodes with the reliable link layer generate control information. No agent goes
+            // to a fixed host.
             Self::WiredSource | Self::NormalRouter | Self::WiredSink => Some(Role::FixedHost),
         }
     }

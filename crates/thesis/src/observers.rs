@@ -13,13 +13,14 @@ use lasthop_scenario::build::Built;
 impl DataFile {
     /// The observers of a run of this file's scenario, which has just been built. Add them with
     /// [`lasthop_sim::World::observe`]. After the run, call [`Observer::flush`] and then
-    /// [`Observer::finish`] on each observer that [`lasthop_sim::World::take_observers`] returns. Files get
-    /// their names only then.
+    /// [`Observer::finish`] on each observer that [`lasthop_sim::World::take_observers`] returns.
+    /// Files get their names only then.
     ///
-    /// - `out`: the directory for the traces of parameters and for a produced `trace.dat`, made if it
-    ///   does not exist. Without it there are no traces of parameters, and a produced `trace.dat` goes to
-    ///   the directory of the data file.
-    /// - `events`: the kinds of events that are written to `sink`; if empty, there is no event trace.
+    /// - `out`: the directory for the traces of parameters and for a produced `trace.dat`, made if
+    ///   it does not exist. Without it there are no traces of parameters, and a produced
+    ///   `trace.dat` goes to the directory of the data file.
+    /// - `events`: the kinds of events that are written to `sink`; if empty, there is no event
+    ///   trace.
     /// - `earlier`: whether files of an earlier run are kept, which is then an error.
     pub fn observers(
         &self,

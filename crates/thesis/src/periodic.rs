@@ -8,9 +8,9 @@ use lasthop_sim::{Interest, TraceEvent};
 
 use super::naming::Names;
 
-/// The state of each node, updated by events. It does not change between events, so that the state at the
-/// end of an interval is known at the first event after it. Of successive intervals without events, only
-/// the first is reported.
+/// The state of each node, updated by events. It does not change between events, so that the state
+/// at the end of an interval is known at the first event after it. Of successive intervals without
+/// events, only the first is reported.
 #[derive(Debug)]
 pub(super) struct Periodic {
     interval: Duration,
@@ -45,7 +45,8 @@ impl Periodic {
         }
     }
 
-    /// The end of an interval that is over now, if any; [`Self::lines`] returns the state at that time.
+    /// The end of an interval that is over now, if any; [`Self::lines`] returns the state at that
+    /// time.
     pub(super) fn due(&mut self, now: Instant) -> Option<Instant> {
         if now < self.next {
             return None;

@@ -1,5 +1,5 @@
-//! `read_from_trace`: link states that are read from a trace or recorded in one, and packets to lose
-//! (appendix B.3.1).
+//! `read_from_trace`: link states that are read from a trace or recorded in one, and packets to
+//! lose (appendix B.3.1).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub(super) const STATES: &str = "trace.dat";
 /// The file of packets to lose.
 const DROPS: &str = "drops.dat";
 
-/// The beginning of the first line of a trace from a run, and its last line, without which the trace is
-/// truncated.
+/// The beginning of the first line of a trace from a run, and its last line, without which the
+/// trace is truncated.
 const BEGIN: &str = "# lasthop: link states, ms and 1 (good) or 0 (bad)";
 const END: &str = "# end";
 
@@ -108,8 +108,8 @@ fn read_drops(files: &dyn Files, directory: &Path) -> Result<Vec<ForcedLoss>, Fi
     parse_drops(as_text(&octets, &name)?).map_err(|problem| problem.in_file(&name))
 }
 
-/// Reads lines of a sequence number, in octets from 0, and the number of the packet's pass over the link,
-/// by default 1.
+/// Reads lines of a sequence number, in octets from 0, and the number of the packet's pass over the
+/// link, by default 1.
 fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
     let mut drops = Vec::new();
     for (index, row) in text.lines().enumerate() {
@@ -147,8 +147,8 @@ fn beside(
     Ok((name, octets))
 }
 
-/// Writes the changes of one link's state in the format of `trace.dat`. The file gets its name when it is
-/// complete.
+/// Writes the changes of one link's state in the format of `trace.dat`. The file gets its name when
+/// it is complete.
 #[derive(Debug)]
 pub struct StateRecorder {
     link: LinkId,
@@ -156,7 +156,8 @@ pub struct StateRecorder {
 }
 
 impl StateRecorder {
-    /// A recorder of this link's states in the file with this path, which must not be one of `inputs`.
+    /// A recorder of this link's states in the file with this path, which must not be one of
+    /// `inputs`.
     pub fn new(link: LinkId, path: &Path, inputs: &[PathBuf], earlier: Earlier) -> std::io::Result<Self> {
         let mut file = TraceFile::new(path, inputs, earlier)?;
         file.line(format_args!("{BEGIN}"));

@@ -9,8 +9,8 @@ use lasthop_linux::results::{Earlier, ResultPath};
 /// Octets after which the buffer is written to the file.
 const BUFFER: usize = 16 * 1024;
 
-/// A buffer of lines for a file. The file is open only while the buffer is written, because there are several
-/// files per node. Without lines no file is made.
+/// A buffer of lines for a file. The file is open only while the buffer is written, because there
+/// are several files per node. Without lines no file is made.
 #[derive(Debug)]
 pub(super) struct TraceFile {
     place: ResultPath,

@@ -1,5 +1,5 @@
-//! Data files with `shared_links`: 802.11 cells with the MAC of the thesis, exact to the microsecond if no
-//! back-off is drawn.
+//! Data files with `shared_links`: 802.11 cells with the MAC of the thesis, exact to the
+//! microsecond if no back-off is drawn.
 
 mod bench;
 
@@ -19,7 +19,8 @@ enum Direction {
     Up,
 }
 
-/// A cell: a base station, a host at each wireless link, and for each of these a host on its own wire.
+/// A cell: a base station, a host at each wireless link, and for each of these a host on its own
+/// wire.
 #[derive(Clone)]
 struct Cell {
     hosts: Vec<Direction>,
@@ -160,9 +161,10 @@ fn between_unreliable_nodes_a_frame_is_sent_once() {
 
 #[test]
 fn a_frame_without_back_off_takes_the_time_of_the_mac() {
-    // A packet is at the base station after 1 ms, rounded down from 1.064 ms, and 10 ms. Frames of 1,100 and 76
-    // octets take 192 us for the preamble, then their bits at the link's bandwidth in whole microseconds; 1 ms
-    // follows each. The sink responds when DIFS after the exchange is over.
+    // A packet is at the base station after 1 ms, rounded down from 1.064 ms, and 10 ms. Frames of
+    // 1,100 and 76 octets take 192 us for the preamble, then their bits at the link's bandwidth in
+    // whole microseconds; 1 ms follows each. The sink responds when DIFS after the exchange is
+    // over.
     for (bandwidth, data, ack) in
         [(1_000_000, 8_800, 608), (2_000_000, 4_400, 304), (800_000, 11_000, 760), (11_000_000, 800, 56)]
     {
@@ -181,10 +183,10 @@ fn a_frame_without_back_off_takes_the_time_of_the_mac() {
 
 #[test]
 fn a_single_station_sends_at_the_rate_of_its_exchanges() {
-    // One connection with its ACKs: each pair of exchanges has DIFS, a data frame or an ACK, SIFS and the
-    // MAC's acknowledgment twice, and back-offs. If both stations always have a frame, the lower of two
-    // back-offs of 0 to 31 slots precedes each, on average 10.2 slots. If only one has a frame, its own
-    // back-off precedes it: 15.5 slots.
+    // One connection with its ACKs: each pair of exchanges has DIFS, a data frame or an ACK, SIFS
+    // and the MAC's acknowledgment twice, and back-offs. If both stations always have a frame, the
+    // lower of two back-offs of 0 to 31 slots precedes each, on average 10.2 slots. If only one has
+    // a frame, its own back-off precedes it: 15.5 slots.
     let exchange = |octets: f64| 50.0 + 192.0 + octets * 8.0 + 10.0 + 192.0 + 112.0;
     let both = exchange(1_100.0) + exchange(76.0);
     let [most, least] = [10.2, 15.5].map(|slots| 1024.0 * 8.0 / (both + 2.0 * slots * 20.0) * 1000.0);
@@ -216,8 +218,8 @@ fn contention_costs_goodput_compared_with_an_ideal_medium() {
 
 #[test]
 fn a_host_with_a_bad_channel_does_not_block_the_others() {
-    // The second host has its turns between retransmissions to the first: the thesis has queues per host to
-    // avoid head-of-line blocking (section 4.2, item 8).
+    // The second host has its turns between retransmissions to the first: the thesis has queues per
+    // host to avoid head-of-line blocking (section 4.2, item 8).
     let cell = Cell { bad: vec![2.0, 0.0], window: 8, ..Cell::of(&[DOWN, DOWN]) };
     let goodput_of_second = |scheduler: Scheduler| {
         let mut file = cell.file();

@@ -1,5 +1,6 @@
-//! The thesis's own timelines, replayed event by event: the sample trace of appendix B.4, figures 5.3 and 5.4
-//! as described in section 5.4.3, and the reactions to a loss of sections 2.3.1 and 2.3.2.
+//! The thesis's own timelines, replayed event by event: the sample trace of appendix B.4, figures
+//! 5.3 and 5.4 as described in section 5.4.3, and the reactions to a loss of sections 2.3.1 and
+//! 2.3.2.
 
 mod bench;
 
@@ -27,12 +28,12 @@ fn nine_transmissions_of_the_16th_segment_fail_and_the_third_duplicate_ack_bring
     assert_eq!(run.events("corrupted,given-up,fast-retransmit,retransmitted,timeout"), expected);
 }
 
-/// The events at the source and at the link layer of the base station from the loss on, without delivered
-/// frames.
+/// The events at the source and at the link layer of the base station from the loss on, without
+/// delivered frames.
 const TOLD: &str = "given-up,icmp,timeout,fast-retransmit,retransmitted,sent,received";
 
-/// The events of figures 5.3 and 5.4 at the source, from the first lost segment on. A is its number; B, C, D
-/// and E are those of its successors.
+/// The events of figures 5.3 and 5.4 at the source, from the first lost segment on. A is its
+/// number; B, C, D and E are those of its successors.
 fn at_the_source(run: &Run, until: u64) -> Vec<String> {
     let events = run.events(TOLD);
     let first = 1_121_280;
@@ -194,8 +195,8 @@ fn the_third_duplicate_ack_retransmits_halves_the_window_and_the_further_ones_in
     assert!(values[inflated.len() + 1] - 16 * mss <= mss, "congestion avoidance: {values:?}");
 }
 
-/// Appendix B.3.1: a later run can use the states that a run with chosen losses or with the Markov model has
-/// recorded.
+/// Appendix B.3.1: a later run can use the states that a run with chosen losses or with the Markov
+/// model has recorded.
 #[test]
 fn a_produced_trace_of_link_states_reproduces_the_run() {
     for (mode, bad_mean) in [(2, "0"), (1, "0.1")] {

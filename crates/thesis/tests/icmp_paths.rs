@@ -1,6 +1,6 @@
-//! Refined ICMP with a wireless link that is not the last hop of a download (thesis, section 5.5.4; issue
-//! "works in the middle of the path, too"). In each network two consecutive segments of a window of four are
-//! lost, which costs unmodified TCP a time-out.
+//! Refined ICMP with a wireless link that is not the last hop of a download (thesis, section 5.5.4;
+//! issue "works in the middle of the path, too"). In each network two consecutive segments of a
+//! window of four are lost, which costs unmodified TCP a time-out.
 
 mod bench;
 

@@ -1,7 +1,7 @@
 //! A call or a video between two real hosts: RTP and RTCP over UDP, paced by a timer.
 //!
-//! One thread runs both sides. Departures and arrivals are measured by one clock, the kernel's monotonic
-//! one, and the accounting is that of the simulator ([`Call`]).
+//! One thread runs both sides. Departures and arrivals are measured by one clock, the kernel's
+//! monotonic one, and the accounting is that of the simulator ([`Call`]).
 
 use std::io;
 use std::net::{IpAddr, UdpSocket};
@@ -50,8 +50,8 @@ impl Conversation<'_> {
         let Self { name, sides: [one, other], port, call, is_speech, timetable } = self;
         let sockets = [sockets(one, other.1, port)?, sockets(other, one.1, port)?];
         if is_speech {
-            // As in emulator and gateway: the ends of a call are part of the test setup. Their notes
-            // mention a refusal.
+            // As in emulator and gateway: the ends of a call are part of the test setup. Their
+            // notes mention a refusal.
             realtime::no_timer_slack();
             realtime::ask_for_it();
         }
@@ -160,8 +160,8 @@ impl RunningCall<'_> {
         Ok(())
     }
 
-    /// Waits for a datagram or for the first of these times. Returns the readable sockets, each as its side
-    /// and whether it is the one for reports.
+    /// Waits for a datagram or for the first of these times. Returns the readable sockets, each as
+    /// its side and whether it is the one for reports.
     fn wait(&self, times: impl IntoIterator<Item = Instant>) -> io::Result<Vec<(usize, bool)>> {
         let sockets = || self.sockets.iter().flatten();
         let mut polled: Vec<PollFd<'_>> =

@@ -1,7 +1,8 @@
-//! A dialogue between two real hosts: the script of the simulator, over connections of the kernel's TCP.
+//! A dialogue between two real hosts: the script of the simulator, over connections of the kernel's
+//! TCP.
 //!
-//! One thread has both ends of all connections, because the next step of the script depends on the octets
-//! that have arrived at either end.
+//! One thread has both ends of all connections, because the next step of the script depends on the
+//! octets that have arrived at either end.
 
 mod connection;
 
@@ -22,8 +23,8 @@ use super::wait::timespec;
 use connection::Connection;
 use lasthop_linux::namespace::Namespace;
 
-/// The maximum number of connections that the script no longer uses and that are still being closed. Above
-/// it the oldest is aborted.
+/// The maximum number of connections that the script no longer uses and that are still being
+/// closed. Above it the oldest is aborted.
 const MAX_CLOSING: usize = 256;
 
 /// A dialogue before it starts.
@@ -40,7 +41,8 @@ pub(super) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Runs the dialogue. The calling thread moves to the client's namespace for the rest of its life.
+    /// Runs the dialogue. The calling thread moves to the client's namespace for the rest of its
+    /// life.
     pub(super) fn run(self) -> io::Result<SessionOutcome> {
         self.client.move_into()?;
         let timetable = self.timetable;
@@ -90,7 +92,8 @@ struct RunningDialogue<'a> {
 struct Listener {
     port: u16,
     socket: TcpListener,
-    /// The real address. The kernel chooses the port, because several sessions have servers on one host.
+    /// The real address. The kernel chooses the port, because several sessions have servers on one
+    /// host.
     address: SocketAddr,
 }
 
@@ -103,8 +106,8 @@ enum Ready {
 }
 
 impl RunningDialogue<'_> {
-    /// Runs until the script is done, the run ends, or the user interrupts it. Returns the time at which the
-    /// script was done.
+    /// Runs until the script is done, the run ends, or the user interrupts it. Returns the time at
+    /// which the script was done.
     fn run(&mut self) -> io::Result<Option<Instant>> {
         let timetable = self.conversation.timetable;
         let mut buffer = vec![0; PIECE];
@@ -193,7 +196,8 @@ impl RunningDialogue<'_> {
                     }
                 }
                 Err(error) if connection::would_block(&error) => return Ok(()),
-                // The connection was reset before it was accepted; the client's end also reports it.
+                // The connection was reset before it was accepted; the client's end also reports
+                // it.
                 Err(error) if socket::is_closed_by_peer(&error) => {}
                 Err(error) => return Err(error),
             }

@@ -42,8 +42,8 @@ pub(super) struct RunResults {
     pub(super) sessions: Vec<SessionOutcome>,
     /// Round trips of small packets beside the first flow, or beside the first session.
     pub(super) round_trips: RoundTrips,
-    /// The waits for a processor of the host thread that waited longest; `None` if the kernel does not
-    /// report them.
+    /// The waits for a processor of the host thread that waited longest; `None` if the kernel does
+    /// not report them.
     pub(super) kept_waiting: Option<KeptWaiting>,
 }
 
@@ -124,8 +124,8 @@ fn named<'a, T>(
     names.zip(results).map(|(name, result)| result.map_err(|error| failed(name, error))).collect()
 }
 
-/// The hosts of the first flow or session, the one on the wired side first, so that packets from the first
-/// to the second pass the same queue as a download.
+/// The hosts of the first flow or session, the one on the wired side first, so that packets from
+/// the first to the second pass the same queue as a download.
 fn ends_of_first(scenario: &Scenario, case: &Case) -> (usize, usize) {
     let of_flow = case.flows.first().map(|flow| {
         let flow = &scenario.flows[flow.index];

@@ -1,5 +1,5 @@
-//! The gateway of a trial: the real daemon, in the namespace of the edge, and the reports of its link
-//! layers.
+//! The gateway of a trial: the real daemon, in the namespace of the edge, and the reports of its
+//! link layers.
 
 #[cfg(test)]
 mod tests;
@@ -20,12 +20,12 @@ use lasthop_gateway::plan::{AgentMaker, RuleError, RulePlan, RuleProblem, Surrou
 use lasthop_gateway::selector::Selector;
 use lasthop_gateway::{Gateway, Start};
 
-/// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second, so that
-/// those of 100 ms fit, and the loop still processes all of them in a short turn.
+/// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second,
+/// so that those of 100 ms fit, and the loop still processes all of them in a short turn.
 const FATES: usize = 1024;
 
-/// Starts a gateway with schemes at the edge of a site, on the best available backend. `agent`, if given,
-/// replaces the schemes' own. Also returns the link events that the agent needs.
+/// Starts a gateway with schemes at the edge of a site, on the best available backend. `agent`, if
+/// given, replaces the schemes' own. Also returns the link events that the agent needs.
 pub(super) fn start(
     scenario: &Scenario,
     edge: usize,
@@ -43,7 +43,8 @@ pub(super) fn start(
     let config = Config {
         core: Some(core),
         radio: Some(radio),
-        // The gateway is part of the test setup, as the emulator is: its lateness delays the whole run.
+        // The gateway is part of the test setup, as the emulator is: its lateness delays the whole
+        // run.
         realtime: true,
         ..Config::with_rules(vec![rule])
     };
@@ -93,8 +94,8 @@ fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
 }
 
 /// Reports to the gateway the fates of the frames that the edge transmits on its wireless links.
-/// `transmitters` are the nodes of the model that transmit for the edge, with their links. An access point
-/// does not know the fates of the clients' own frames.
+/// `transmitters` are the nodes of the model that transmit for the edge, with their links. An
+/// access point does not know the fates of the clients' own frames.
 pub(super) fn report_fates(
     gateway: &Gateway,
     emulator: &mut Emulator,

@@ -1,9 +1,10 @@
-//! The latency of small packets beside a transfer, measured by echoes over UDP. No agent processes them: they
-//! begin with the high octet of a time, which is 0, and are therefore not RTP.
+//! The latency of small packets beside a transfer, measured by echoes over UDP. No agent processes
+//! them: they begin with the high octet of a time, which is 0, and are therefore not RTP.
 //!
-//! On a busy machine the two threads here get a processor late, and lengthen the round trip. This lateness
-//! is measured: the kernel records the arrival of a datagram, and the thread reads the clock when it gets the
-//! datagram. The reply contains the time that the request waited for the echoing thread.
+//! On a busy machine the two threads here get a processor late, and lengthen the round trip. This
+//! lateness is measured: the kernel records the arrival of a datagram, and the thread reads the
+//! clock when it gets the datagram. The reply contains the time that the request waited for the
+//! echoing thread.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -16,8 +17,9 @@ use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_packet::time::nanos;
 
-/// The time between two echo requests. Each takes nearly as much air time as a segment, because it has to
-/// contend for the medium: 50 a second cost a download among ten 802.11b stations a quarter of its goodput.
+/// The time between two echo requests. Each takes nearly as much air time as a segment, because it
+/// has to contend for the medium: 50 a second cost a download among ten 802.11b stations a quarter
+/// of its goodput.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// The time between two checks whether the work is done.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
@@ -25,8 +27,8 @@ const PORT: u16 = 7;
 /// A reply that takes longer counts as lost.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The octets of a request: the time at which it was sent and, in the reply, the time that it waited for
-/// the echoing thread; in nanoseconds, most significant octet first.
+/// The octets of a request: the time at which it was sent and, in the reply, the time that it
+/// waited for the echoing thread; in nanoseconds, most significant octet first.
 type Octets = [u8; 16];
 
 /// Round-trip times of small packets during a run.
@@ -34,7 +36,8 @@ type Octets = [u8; 16];
 pub struct RoundTrips {
     /// In ascending order.
     times: Vec<Duration>,
-    /// The same without the time that datagrams waited for the threads of the two hosts, in ascending order.
+    /// The same without the time that datagrams waited for the threads of the two hosts, in
+    /// ascending order.
     without_hosts: Vec<Duration>,
 }
 
@@ -44,7 +47,8 @@ impl RoundTrips {
         quantile(&self.times, share)
     }
 
-    /// The part of [`Self::quantile`] that is due to the hosts' threads, which got a processor late.
+    /// The part of [`Self::quantile`] that is due to the hosts' threads, which got a processor
+    /// late.
     pub fn lateness(&self, share: f64) -> Duration {
         let without = quantile(&self.without_hosts, share);
         self.quantile(share)
@@ -67,8 +71,8 @@ fn quantile(sorted: &[Duration], share: f64) -> Option<Duration> {
     sorted.get((share.clamp(0.0, 1.0) * last as f64).round() as usize).copied()
 }
 
-/// Sends an echo request every 200 ms from one host to another while `work` runs. Returns the results of
-/// both.
+/// Sends an echo request every 200 ms from one host to another while `work` runs. Returns the
+/// results of both.
 pub fn beside<R: Send>(
     from: &Namespace,
     to: (&Namespace, IpAddr),
@@ -144,8 +148,8 @@ fn duration(octets: &[u8]) -> Duration {
     octets.first_chunk().map_or(Duration::ZERO, |octets| Duration::from_nanos(u64::from_be_bytes(*octets)))
 }
 
-/// How long the last datagram that was read had waited in the kernel. After the first call the kernel records
-/// the arrival of datagrams.
+/// How long the last datagram that was read had waited in the kernel. After the first call the
+/// kernel records the arrival of datagrams.
 fn waited(socket: &UdpSocket) -> Duration {
     // The subtraction saturates because the time of day may have been set meanwhile.
     let arrived = socket::arrival(socket);

@@ -1,5 +1,5 @@
-//! Runs a scenario between real hosts on one machine: server, gateway and client, with the kernel's own TCP
-//! and emulated links.
+//! Runs a scenario between real hosts on one machine: server, gateway and client, with the kernel's
+//! own TCP and emulated links.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -20,8 +20,8 @@
 //! | `verdict` | whether a run can be trusted |
 //! | `outcome` | all results of a run |
 //!
-//! Start with [`run`]. Every host, device and filter belongs to the process, and vanishes when the process
-//! ends for any reason.
+//! Start with [`run`]. Every host, device and filter belongs to the process, and vanishes when the
+//! process ends for any reason.
 
 mod call;
 mod congestion;
@@ -72,8 +72,8 @@ pub fn run(scenario: &Scenario, case: &Case, options: Options<'_>) -> Result<Run
     run_with(scenario, case, None, options)
 }
 
-/// Runs one case with another agent instead of the scheme's own, so that tests can observe the events of an
-/// agent.
+/// Runs one case with another agent instead of the scheme's own, so that tests can observe the
+/// events of an agent.
 #[doc(hidden)]
 pub fn run_with(
     scenario: &Scenario,
@@ -99,8 +99,8 @@ pub fn run_with(
         emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
     }
     site.configure(scenario)?;
-    // Started before the emulator's clock, because the kernel verifies the gateway's programs without a
-    // break, for 20 ms and more.
+    // Started before the emulator's clock, because the kernel verifies the gateway's programs
+    // without a break, for 20 ms and more.
     let program = options.programs.iter().find(|program| program.label == case.scheme);
     let program = program.map(|program| {
         let (core, radio) = gateway::ports(scenario, edge);
@@ -138,7 +138,8 @@ pub fn run_with(
     let used = running.with_world(move |world| (stations::used(world, stations), world.reported().clone()));
     let (stations, reported) = used.map_err(|gone| failed(io::Error::other(gone)))?;
     let busy = report.as_ref().map(|report| report.cpu_s);
-    // The emulator's clock stops first, for the same reason; the gateway then only loses its interface.
+    // The emulator's clock stops first, for the same reason; the gateway then only loses its
+    // interface.
     let summary = running.stop().map_err(failed)?;
     drop(gateway);
     let is_program = program.is_some();

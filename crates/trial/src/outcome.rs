@@ -1,5 +1,5 @@
-//! The results of a run: those of its flows and sessions, the simulator's prediction for them, and the
-//! reports of emulator and gateway.
+//! The results of a run: those of its flows and sessions, the simulator's prediction for them, and
+//! the reports of emulator and gateway.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Octets that depend on their position in the stream, so that real hosts can check what they receive.
+//! Octets that depend on their position in the stream, so that real hosts can check what they
+//! receive.
 
 use std::sync::LazyLock;
 
@@ -6,8 +7,8 @@ use std::sync::LazyLock;
 pub(super) const PIECE: usize = 128 * 1024;
 /// The period of the pattern. It is prime, so that displaced octets are wrong.
 const PERIOD: u64 = 65_521;
-/// The offset in the pattern between the beginnings of successive streams, so that octets of another stream
-/// are wrong.
+/// The offset in the pattern between the beginnings of successive streams, so that octets of
+/// another stream are wrong.
 const STREAM_OFFSET: u64 = 7_919;
 
 /// One period and one piece, so that a piece from any position in the period is contiguous.

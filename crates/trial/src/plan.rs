@@ -20,8 +20,8 @@ const MAX_FLOWS_TOGETHER: usize = 16;
 /// The maximum number of sessions. Each takes one thread, which has less work than those of a flow.
 const MAX_SESSIONS: usize = 32;
 
-/// One run: a single flow or several together, and all sessions, under one scheme and with one seed. It has
-/// at least one flow or session.
+/// One run: a single flow or several together, and all sessions, under one scheme and with one
+/// seed. It has at least one flow or session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// The flows.
@@ -62,7 +62,8 @@ pub struct CaseSession {
 pub(super) struct Times {
     /// The start of the first flow or session.
     pub(super) first: Duration,
-    /// The time from which the goodput of flows without a size counts: `try.settle` after the last start.
+    /// The time from which the goodput of flows without a size counts: `try.settle` after the last
+    /// start.
     pub(super) settled: Duration,
     /// The end of every flow and session: `try.duration` after the last start.
     pub(super) end: Duration,
@@ -80,9 +81,9 @@ impl Case {
     }
 }
 
-/// Every run of a scenario, each with all sessions. If flows run one at a time: for each flow between real
-/// hosts and each congestion control, each scheme with every seed; a row with its own congestion control
-/// only once for each flow. If flows run together: each scheme with every seed.
+/// Every run of a scenario, each with all sessions. If flows run one at a time: for each flow
+/// between real hosts and each congestion control, each scheme with every seed; a row with its own
+/// congestion control only once for each flow. If flows run together: each scheme with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
     if scenario.trial.together {
@@ -135,8 +136,8 @@ fn sessions(scenario: &Scenario, scheme: &SchemeChoice, given: Option<&String>) 
     of_case.collect()
 }
 
-/// All flows, each with its congestion control: that of the row, or else from `try.congestion`, which has
-/// one for all or one for each, or else from the flow's table `tcp`.
+/// All flows, each with its congestion control: that of the row, or else from `try.congestion`,
+/// which has one for all or one for each, or else from the flow's table `tcp`.
 fn together(scenario: &Scenario, scheme: &SchemeChoice) -> Vec<CaseFlow> {
     let given = &scenario.trial.congestion;
     let flows = real_flows(scenario).enumerate().map(|(place, index)| {
@@ -159,7 +160,8 @@ fn has_own_control(scheme: &SchemeChoice) -> bool {
     scheme.tcp_keys().iter().any(|key| key == "congestion")
 }
 
-/// Notes on rows with TCP settings that do not apply to real hosts, because the kernel's TCP has its own.
+/// Notes on rows with TCP settings that do not apply to real hosts, because the kernel's TCP has
+/// its own.
 pub fn notes(scenario: &Scenario) -> Vec<String> {
     let notes = scenario.schemes.iter().filter_map(|scheme| {
         let keys = scheme.tcp_keys().iter().filter(|key| *key != "congestion");

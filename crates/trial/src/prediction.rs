@@ -1,5 +1,5 @@
-//! The simulator's prediction for the same run: the same links, schemes and background, with its own
-//! TCP instead of the kernel's.
+//! The simulator's prediction for the same run: the same links, schemes and background, with its
+//! own TCP instead of the kernel's.
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +35,8 @@ pub struct Prediction {
 /// The prediction for a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
-    /// Its goodput in bits per second, defined as [`Outcome::goodput_bps`](super::Outcome::goodput_bps).
+    /// Its goodput in bits per second, defined as
+    /// [`Outcome::goodput_bps`](super::Outcome::goodput_bps).
     pub goodput_bps: f64,
     /// Its share of the goodput of all flows of the run.
     pub share: f64,

@@ -23,9 +23,9 @@ pub struct Program {
 pub(super) struct Running(Child);
 
 impl Program {
-    /// Starts the program on a host. The environment variables `LASTHOP_CORE` and `LASTHOP_RADIO` list the
-    /// host's interfaces, with spaces between them. Waits for a line on standard output, by which the
-    /// program reports that it is ready.
+    /// Starts the program on a host. The environment variables `LASTHOP_CORE` and `LASTHOP_RADIO`
+    /// list the host's interfaces, with spaces between them. Waits for a line on standard output,
+    /// by which the program reports that it is ready.
     pub(super) fn start(&self, host: &Namespace, core: &[String], radio: &[String]) -> io::Result<Running> {
         let mut command = Command::new(&self.path);
         command

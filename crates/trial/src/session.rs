@@ -1,5 +1,5 @@
-//! The results of a session of a trial, between real hosts and in the simulator: the same figures, from the
-//! same accounting.
+//! The results of a session of a trial, between real hosts and in the simulator: the same figures,
+//! from the same accounting.
 
 use lasthop_scenario::session_figures::{StreamFigures, Transactions};
 use lasthop_scenario::{Scenario, SessionModel};

@@ -1,4 +1,5 @@
-//! A scenario's nodes as hosts on this machine: each is a network namespace, and emulated links join them.
+//! A scenario's nodes as hosts on this machine: each is a network namespace, and emulated links
+//! join them.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -52,8 +53,8 @@ pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
     })
 }
 
-/// The name of a link's device on both of its hosts: the link's name, or its number if the name is not
-/// valid for a device.
+/// The name of a link's device on both of its hosts: the link's name, or its number if the name is
+/// not valid for a device.
 pub fn device_name(link: &LinkModel, index: usize) -> String {
     let name = link.name();
     // A dot in a device's name would be a separator in the names of its sysctls.
@@ -76,7 +77,8 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     }
 }
 
-/// The only node that can have an agent of the gateway: the router between wired links and a wireless hop.
+/// The only node that can have an agent of the gateway: the router between wired links and a
+/// wireless hop.
 pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
     let mut edges = (0..scenario.nodes.len())
         .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
@@ -115,7 +117,8 @@ impl Site {
         self.addresses[node].first().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |(_, address)| *address)
     }
 
-    /// Configures the addresses of the devices, which must exist, and a route from every node to every link.
+    /// Configures the addresses of the devices, which must exist, and a route from every node to
+    /// every link.
     pub fn configure(&self, scenario: &Scenario) -> Result<(), TrialError> {
         for (node, host) in self.hosts.iter().enumerate() {
             let mut commands = Vec::new();

@@ -13,10 +13,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use lasthop_linux::namespace::Namespace;
 
-/// Begins to open a connection from the calling thread's namespace, without waiting for the handshake.
+/// Begins to open a connection from the calling thread's namespace, without waiting for the
+/// handshake.
 ///
-/// The congestion control is set before the handshake, because a later one inherits settings of the kernel's
-/// default: after BBR, CUBIC and Reno would pace.
+/// The congestion control is set before the handshake, because a later one inherits settings of the
+/// kernel's default: after BBR, CUBIC and Reno would pace.
 pub(super) fn open(to: SocketAddr, congestion: &str) -> io::Result<TcpStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -58,8 +59,8 @@ pub(super) fn abort_on_close(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }
 
-/// Whether a UDP socket has nothing to read now, cannot accept a datagram, or reports an ICMP error for an
-/// earlier datagram.
+/// Whether a UDP socket has nothing to read now, cannot accept a datagram, or reports an ICMP error
+/// for an earlier datagram.
 pub(super) fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -67,8 +68,8 @@ pub(super) fn is_transient(error: &io::Error) -> bool {
     ) || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EHOSTUNREACH | libc::ENETUNREACH))
 }
 
-/// The time of day at which the last datagram that was read from a socket arrived; `None` if the kernel has
-/// not recorded it. The kernel records arrivals after the first call (socket(7)).
+/// The time of day at which the last datagram that was read from a socket arrived; `None` if the
+/// kernel has not recorded it. The kernel records arrivals after the first call (socket(7)).
 pub(super) fn arrival(socket: &UdpSocket) -> Option<Duration> {
     /// `SIOCGSTAMPNS_OLD` of Linux's `asm-generic/sockios.h`.
     const SIOCGSTAMPNS_OLD: u32 = 0x8907;

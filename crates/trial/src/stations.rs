@@ -66,8 +66,8 @@ pub(super) fn used(world: &World, stations: Vec<NamedStation>) -> Vec<StationUse
         .collect()
 }
 
-/// The share of the run for which the first end of a flow in power-save mode was awake; `None` if neither end
-/// is in power-save mode.
+/// The share of the run for which the first end of a flow in power-save mode was awake; `None` if
+/// neither end is in power-save mode.
 pub(super) fn awake_share(scenario: &Scenario, flow: &FlowModel, stations: &[StationUse]) -> Option<f64> {
     [flow.from, flow.to].iter().find_map(|node| {
         let name = &scenario.nodes[*node].name;

@@ -50,15 +50,16 @@ pub struct Transfer<'a> {
 pub struct Transferred {
     /// Octets that the receiver received.
     pub octets: u64,
-    /// Goodput in bits per second. Without a size, that of the octets after `settled`. With a size, that from
-    /// the establishment of the connection at the sender to the last octet or to the end. The handshake
-    /// does not count, because the sender's wait for it depends on which host opens the connection.
+    /// Goodput in bits per second. Without a size, that of the octets after `settled`. With a size,
+    /// that from the establishment of the connection at the sender to the last octet or to the end.
+    /// The handshake does not count, because the sender's wait for it depends on which host opens
+    /// the connection.
     pub goodput_bps: f64,
-    /// The time from the opening, including the handshake, to the last octet; `None` without a size, or if
-    /// the transfer did not complete.
+    /// The time from the opening, including the handshake, to the last octet; `None` without a
+    /// size, or if the transfer did not complete.
     pub completion: Option<Duration>,
-    /// The waits for a processor of the thread that waited longer, the sender's or the receiver's; `None` if
-    /// the kernel does not report them.
+    /// The waits for a processor of the thread that waited longer, the sender's or the receiver's;
+    /// `None` if the kernel does not report them.
     pub kept_waiting: Option<KeptWaiting>,
     /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,

@@ -12,24 +12,28 @@ use lasthop_linux::processor::KeptWaiting;
 
 /// The absence of a gateway from which frames have bypassed it, because its heartbeat was stale.
 const LARGEST_ABSENCE: Duration = Duration::from_millis(60);
-/// The largest share of the run for which a gateway may stall. A stall reduces the goodput of flows, by about
-/// its share of the run. Runs of one scheme with different seeds differ by more than this.
+/// The largest share of the run for which a gateway may stall. A stall reduces the goodput of
+/// flows, by about its share of the run. Runs of one scheme with different seeds differ by more
+/// than this.
 const LARGEST_PART_AWAY: f64 = 0.01;
 
-/// The largest mean wait of a gateway for a processor. It adds to every round trip, as the emulator's
-/// lateness does.
+/// The largest mean wait of a gateway for a processor. It adds to every round trip, as the
+/// emulator's lateness does.
 const LARGEST_MEAN_WAIT: Duration = LARGEST_MEDIAN;
 
-/// The largest mean wait of a host's threads for a processor. It delays their reads and writes. For a bulk
-/// transfer, buffers on both sides hide waits below it; a request and its response are late by it.
+/// The largest mean wait of a host's threads for a processor. It delays their reads and writes. For
+/// a bulk transfer, buffers on both sides hide waits below it; a request and its response are late
+/// by it.
 const LARGEST_MEAN_WAIT_OF_A_HOST: Duration = LARGEST_P99;
-/// The largest part of a latency that may be due to the hosts' threads, which are not part of the path.
+/// The largest part of a latency that may be due to the hosts' threads, which are not part of the
+/// path.
 const LARGEST_PART_OF_LATENCY: f64 = 0.05;
-/// The lateness up to which this part does not matter: latencies are printed in tenths of milliseconds.
+/// The lateness up to which this part does not matter: latencies are printed in tenths of
+/// milliseconds.
 const MIN_LATENESS: Duration = Duration::from_millis(1);
 
-/// The reasons for which a run is not trusted, each a sentence; empty if it is trusted. `hosts` has the waits
-/// for a processor of the host thread that waited longest.
+/// The reasons for which a run is not trusted, each a sentence; empty if it is trusted. `hosts` has
+/// the waits for a processor of the host thread that waited longest.
 pub(super) fn reasons(
     emulator: &Summary,
     gateway: Option<&LoopReport>,

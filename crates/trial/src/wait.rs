@@ -9,7 +9,8 @@ use rustix::thread::nanosleep;
 
 use lasthop_linux::clock::now;
 
-/// The longest time between two checks of the clock and of whether the user has interrupted the run.
+/// The longest time between two checks of the clock and of whether the user has interrupted the
+/// run.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Waits until a time, or until the user interrupts the run.

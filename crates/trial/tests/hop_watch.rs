@@ -1,4 +1,5 @@
-//! The gateway's measurements of a hop, checked by scripts of segments and by worlds with known losses.
+//! The gateway's measurements of a hop, checked by scripts of segments and by worlds with known
+//! losses.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -30,7 +31,8 @@ struct Script {
 }
 
 impl Script {
-    /// A connection after its handshake, with 40 ms over the wire and 10 ms over the hop; data begin at 1.
+    /// A connection after its handshake, with 40 ms over the wire and 10 ms over the hop; data
+    /// begin at 1.
     fn opened() -> Self {
         let mut script = Self::unseen();
         let both = TcpFlags::SYN.with(TcpFlags::ACK);
@@ -382,7 +384,8 @@ fn a_passive_engine_measures_by_headers_and_sends_nothing() {
     assert!(frames.is_empty() && bypasses.is_empty() && set_aside.is_empty() && diverted_again.is_empty());
 }
 
-/// The watch at the gateway's place: it sees every packet before and after an agent, if there is one.
+/// The watch at the gateway's place: it sees every packet before and after an agent, if there is
+/// one.
 struct Watched {
     agent: Option<Box<dyn Agent>>,
     seen: Arc<Mutex<Seen>>,
@@ -567,7 +570,8 @@ queue = "1000 packets"
     )
 }
 
-/// The scheme under which needless copies are not reported, because the agent's own sender ignores SACK.
+/// The scheme under which needless copies are not reported, because the agent's own sender ignores
+/// SACK.
 const WITHOUT_DSACK: &str = "i-tcp";
 
 #[test]
@@ -613,7 +617,8 @@ fn losses_of_random_worlds_are_counted_within_bounds() {
                 assert!(counters.lost_up <= truth.up, "{about}");
                 (lost, seen_of_them) = (lost + truth.up, seen_of_them + counters.lost_up);
             } else {
-                // The last segment may be lost at the end of the run, and some copies are never reported.
+                // The last segment may be lost at the end of the run, and some copies are never
+                // reported.
                 let needed = counters.lost_down - counters.needless;
                 assert!(needed + 1 >= truth.down, "{about}");
                 assert!(needed <= truth.down + 4 + truth.down / 8 || scheme == WITHOUT_DSACK, "{about}");

@@ -1,9 +1,9 @@
 //! A scheme's agent does the same in the simulator and in the gateway, octet for octet.
 //!
-//! A scenario runs in the simulator, with the agent at the access point wrapped in a recorder of each
-//! call: its time, its packet, and the packets that the agent sends. Then every recorded packet arrives at
-//! the gateway's ports as an Ethernet frame, at the same time. The gateway must send the same packets, in the
-//! same order.
+//! A scenario runs in the simulator, with the agent at the access point wrapped in a recorder of
+//! each call: its time, its packet, and the packets that the agent sends. Then every recorded
+//! packet arrives at the gateway's ports as an Ethernet frame, at the same time. The gateway must
+//! send the same packets, in the same order.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -29,7 +29,8 @@ const PORTS: [PortId; 2] = [PortId(0), PortId(1)];
 const LINKS: [[u8; 14]; 2] =
     [[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0], [2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 4, 8, 0]];
 
-/// A call of the agent, and the resulting packets as octets, each with the side to which it was sent.
+/// A call of the agent, and the resulting packets as octets, each with the side to which it was
+/// sent.
 #[derive(Debug)]
 struct Call {
     at: Instant,
@@ -182,8 +183,8 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
     assert_eq!(report.counters.counts.aside_unresponsive, 0, "the simulator's senders slow down on loss");
 }
 
-/// The side to which a frame is sent, and its IP packet as on the wire, with a checksum that was left to the
-/// network card.
+/// The side to which a frame is sent, and its IP packet as on the wire, with a checksum that was
+/// left to the network card.
 fn leaves(port: PortId, frame: &Frame) -> (Side, Bytes) {
     let (from, to) = if port == PORTS[0] { (0, Side::Radio) } else { (1, Side::Core) };
     assert!(frame.octets.starts_with(&LINKS[from]), "as if it came from the other side");

@@ -95,7 +95,8 @@ impl Agent for Recorder {
 
 impl Stateless for Recorder {}
 
-/// The octets of a packet without the fields that the router changes: the time to live and the header checksum.
+/// The octets of a packet without the fields that the router changes: the time to live and the
+/// header checksum.
 fn identity(packet: &Packet) -> Bytes {
     let mut octets = emit(packet).to_vec();
     octets[8] = 0;
@@ -137,7 +138,8 @@ fn an_agent_that_needs_fates_receives_each_once_and_in_order() {
     assert_eq!(link.lost, 0, "{link:?}");
     assert!(link.heard >= tape.fates.len() as u64 && link.delay.count == link.heard, "{link:?}");
 
-    // A failed first transmission of a frame is reported at once, and its final fate is the next report.
+    // A failed first transmission of a frame is reported at once, and its final fate is the next
+    // report.
     let mut ends = Vec::new();
     let mut failed: Option<&Bytes> = None;
     for (packet, fate, transmissions) in &tape.fates {
@@ -152,8 +154,8 @@ fn an_agent_that_needs_fates_receives_each_once_and_in_order() {
             }
         }
     }
-    // The hop's queue has room for all packets, so that each forwarded packet has a fate, except the last
-    // ones, which are still in transit.
+    // The hop's queue has room for all packets, so that each forwarded packet has a fate, except
+    // the last ones, which are still in transit.
     let down: Vec<&Bytes> = tape.forwarded.iter().collect();
     assert!(ends.len() > 1380, "2 MB take 1382 segments: {}", ends.len());
     assert!(ends.len() + 20 > down.len(), "{} of {}", ends.len(), down.len());
@@ -177,7 +179,8 @@ fn a_scheme_that_needs_fates_runs_on_a_link_layer_that_reports_them() {
     assert_eq!(gateway.engine.counters.counts.unaddressed, 0);
 }
 
-/// A real client at an 802.11g access point, with a wire whose delay requires a window of some size.
+/// A real client at an 802.11g access point, with a wire whose delay requires a window of some
+/// size.
 const CELL: &str = r#"
 duration = "20 s"
 nodes.server.kind = "host"
@@ -441,8 +444,8 @@ sessions.files = { kind = "ftp", client = "client", server = "server", think-tim
 sessions.mail = { kind = "mail", client = "client", server = "server", think-time = "50 ms", sent = "50%", message = "5 kB" }
 sessions.video = { kind = "video", client = "client", server = "server" }
 "#;
-    // After two seconds no packet is lost: a SYN that was lost twice passes at the third second, and each
-    // transaction completes.
+    // After two seconds no packet is lost: a SYN that was lost twice passes at the third second,
+    // and each transaction completes.
     let more = format!("{more}\n[[changes]]\nat = \"2 s\"\nset = {{ \"links.air.loss\" = \"0%\" }}\n");
     let RunOutcome { flows, sessions } = run_sessions(&more, &AtomicBool::new(false)).expect("it runs");
     let [files, mail, video] = &sessions[..] else { panic!("three sessions: {sessions:?}") };

@@ -18,8 +18,8 @@ fn is_json(text: &str) -> bool {
     object.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(['"', '}']))
 }
 
-/// Whether the first line is a header: names with commas between them. Assignments, tables and comments of
-/// TOML have other characters.
+/// Whether the first line is a header: names with commas between them. Assignments, tables and
+/// comments of TOML have other characters.
 fn is_csv(text: &str) -> bool {
     let mut names = text.lines().next().unwrap_or_default().split(',');
     let is_name = |name: &str| {

@@ -28,8 +28,8 @@ impl<'t> Document<'t> {
         from: (&str, Option<usize>),
     ) -> Result<(), String> {
         let Some((last, tables)) = path.split_last() else { return Err("expected a key".to_owned()) };
-        // The value keeps the distances between its keys, and each table that is made for it encloses
-        // its contents, so that the place of an error leads to the innermost key.
+        // The value keeps the distances between its keys, and each table that is made for it
+        // encloses its contents, so that the place of an error leads to the innermost key.
         let start = self.replaced.last().map_or(self.text.len() + 1, |last| last.places.end);
         let value = moved(value, start);
         let enclosing = |depth: usize| start..value.span().end + path.len() - depth;
@@ -71,8 +71,8 @@ impl<'t> Document<'t> {
         Ok(())
     }
 
-    /// Replaces the table `kind.name` by copies with these names; `change` modifies each, by its index.
-    /// Errors in a copy have the place of the table.
+    /// Replaces the table `kind.name` by copies with these names; `change` modifies each, by its
+    /// index. Errors in a copy have the place of the table.
     pub fn replace_by_copies(
         &mut self,
         kind: &str,

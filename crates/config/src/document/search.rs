@@ -35,7 +35,8 @@ impl Search<'_> {
             DeValue::Array(elements) => {
                 for (index, element) in elements.iter().enumerate() {
                     self.path.push(index.to_string());
-                    // The span of a list of tables with their own headers is that of its first table.
+                    // The span of a list of tables with their own headers is that of its first
+                    // table.
                     if element.span() == value.span() && self.encloses(&element.span()) {
                         self.best = (element.span().len(), self.path.clone());
                     }
@@ -48,8 +49,8 @@ impl Search<'_> {
     }
 
     fn consider(&mut self, span: &Range<usize>) {
-        // The span of a key in a header is also that of its table. Of two equal spans the outer is the more
-        // general, and comes first.
+        // The span of a key in a header is also that of its table. Of two equal spans the outer is
+        // the more general, and comes first.
         if self.encloses(span) && span.len() < self.best.0 {
             self.best = (span.len(), self.path.clone());
         }

@@ -1,4 +1,5 @@
-//! Warnings about schemes that do nothing in a scenario, because no node has a place for their agents.
+//! Warnings about schemes that do nothing in a scenario, because no node has a place for their
+//! agents.
 
 use lasthop_schemes::stack::Layer;
 use lasthop_schemes::{Role, SchemeStack, Seat};
@@ -7,8 +8,8 @@ use super::{BuildError, Network};
 use crate::model::{Scenario, SchemeChoice};
 
 impl Scenario {
-    /// A sentence about each scheme of this row that does nothing here, with what the scenario would need.
-    /// Empty if every scheme has a place for an agent.
+    /// A sentence about each scheme of this row that does nothing here, with what the scenario
+    /// would need. Empty if every scheme has a place for an agent.
     pub fn idle_schemes(&self, row: &SchemeChoice) -> Result<Vec<String>, BuildError> {
         let layers = row.stack().map(SchemeStack::layers).unwrap_or_default();
         if layers.iter().all(Layer::is_nothing) {

@@ -1,5 +1,5 @@
-//! Builds the links of a scenario without its hosts, so that real hosts can be at their ends; and the
-//! simulated background.
+//! Builds the links of a scenario without its hosts, so that real hosts can be at their ends; and
+//! the simulated background.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,10 +15,11 @@ use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 pub struct BuiltLinks {
     /// The world at time zero.
     pub world: World,
-    /// The two ends of each link, in the scenario's order: external nodes of its own, or simulated nodes.
+    /// The two ends of each link, in the scenario's order: external nodes of its own, or simulated
+    /// nodes.
     pub ends: Vec<(NodeId, NodeId)>,
-    /// The two nodes that transmit on each link: its ends, except for links of 802.11 cells, because a
-    /// station may have several.
+    /// The two nodes that transmit on each link: its ends, except for links of 802.11 cells,
+    /// because a station may have several.
     pub transmitters: Vec<(NodeId, NodeId)>,
     /// The links.
     pub links: Vec<LinkId>,
@@ -29,23 +30,24 @@ pub struct BuiltLinks {
 /// The real hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct RealHosts<'a> {
-    /// Index of the node whose agents run on its own host, except those at links to simulated nodes.
+    /// Index of the node whose agents run on its own host, except those at links to simulated
+    /// nodes.
     pub gateway: usize,
     /// The address of each node's host, by the index of the node; not used for simulated nodes.
     pub addresses: &'a [IpAddr],
 }
 
 impl Scenario {
-    /// Builds the links alone, each between two external nodes of its own, so that real hosts can be at
-    /// their ends; the caller supplies nodes and flows. Simulated nodes
+    /// Builds the links alone, each between two external nodes of its own, so that real hosts can
+    /// be at their ends; the caller supplies nodes and flows. Simulated nodes
     /// ([`crate::model::Trial::simulated`]) and their flows are in the world.
     ///
-    /// The scheme's agents are in the world, at the ends of its links as with [`Self::build`], as if each
-    /// were in the driver of its host's radio. The caller supplies only those of the gateway at links to
-    /// real hosts.
+    /// The scheme's agents are in the world, at the ends of its links as with [`Self::build`], as
+    /// if each were in the driver of its host's radio. The caller supplies only those of the
+    /// gateway at links to real hosts.
     ///
-    /// A station of an 802.11 cell is one node, however many links it has. A wire with a delay of some
-    /// nanoseconds joins the end of each of its links to it.
+    /// A station of an 802.11 cell is one node, however many links it has. A wire with a delay of
+    /// some nanoseconds joins the end of each of its links to it.
     pub fn build_links(
         &self,
         scheme: &SchemeChoice,
@@ -118,8 +120,8 @@ impl Scenario {
 struct Site<'a> {
     scenario: &'a Scenario,
     world: World,
-    /// The nodes of the scenario that are nodes here: simulated nodes, stations, and the other ends of
-    /// links of simulated nodes.
+    /// The nodes of the scenario that are nodes here: simulated nodes, stations, and the other ends
+    /// of links of simulated nodes.
     nodes: BTreeMap<usize, NodeId>,
 }
 

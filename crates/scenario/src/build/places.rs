@@ -17,8 +17,8 @@ pub(crate) fn of_stations(scenario: &Scenario, seed: u64) -> Result<Vec<Vec<Posi
     scenario.wlans.iter().map(|model| places(model, seed)).collect()
 }
 
-/// The stations' initial positions, in their order: drawn for this seed, or given. Draws repeat until the
-/// two stations of `apart` have the required distance; the others may be anywhere.
+/// The stations' initial positions, in their order: drawn for this seed, or given. Draws repeat
+/// until the two stations of `apart` have the required distance; the others may be anywhere.
 fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
     let Some(placement) = model.placement else {
         return Ok(model.stations.iter().map(|station| station.config.position).collect());

@@ -51,8 +51,9 @@ impl<N: Copy + Ord> Seats<N> {
         self.vacancies[at].watched.push(link);
     }
 
-    /// Adds the wired routers' links on the path to mobile hosts. `nodes` are those of the network, each
-    /// with its index in the scenario; `next_link` returns the link from one of them toward another.
+    /// Adds the wired routers' links on the path to mobile hosts. `nodes` are those of the network,
+    /// each with its index in the scenario; `next_link` returns the link from one of them toward
+    /// another.
     pub(super) fn watch_at_routers(
         &mut self,
         nodes: &[(usize, N, Seat)],
@@ -75,8 +76,8 @@ impl<N: Copy + Ord> Seats<N> {
         self.vacancies.iter().any(|vacancy| placement.agent(vacancy.seat).is_some())
     }
 
-    /// A scheme's agents for these seats. An error if a link does not report the events that its agent
-    /// needs.
+    /// A scheme's agents for these seats. An error if a link does not report the events that its
+    /// agent needs.
     pub(super) fn agents(
         &self,
         scenario: &Scenario,
@@ -111,7 +112,8 @@ impl<N: Copy + Ord> Seats<N> {
 }
 
 impl<N> SeatedAgent<N> {
-    /// Attaches the agent to its node in the world. `links` are the ids of the scenario's links there.
+    /// Attaches the agent to its node in the world. `links` are the ids of the scenario's links
+    /// there.
     pub(super) fn attach(self, world: &mut World, node: impl FnOnce(N) -> NodeId, links: &[LinkId]) {
         let Self { node: at, watched, agent } = self;
         let watched: Vec<LinkId> = watched.into_iter().map(|link| links[link]).collect();

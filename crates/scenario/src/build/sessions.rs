@@ -41,7 +41,8 @@ impl Scenario {
         })
     }
 
-    /// A scheme's extensions at the ends of a session's connections. Each end both sends and receives.
+    /// A scheme's extensions at the ends of a session's connections. Each end both sends and
+    /// receives.
     fn end_extensions(
         &self,
         session: &SessionModel,

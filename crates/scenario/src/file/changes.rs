@@ -44,8 +44,8 @@ pub(super) fn can_change(key: &[&str]) -> bool {
     matches!(key, ["forward" | "backward", what, ..] | [what, ..] if OF_A_LINK.contains(what))
 }
 
-/// The paths of a key in the tables of the two directions, for the path of a key of the link, such as
-/// `links`, `air`, `loss`.
+/// The paths of a key in the tables of the two directions, for the path of a key of the link, such
+/// as `links`, `air`, `loss`.
 pub(super) fn of_directions<'a>(path: &[&'a str]) -> Vec<Vec<&'a str>> {
     match path {
         ["links", _, "forward" | "backward", ..] => Vec::new(),
@@ -73,8 +73,8 @@ pub(super) struct ChangeTable {
     set: BTreeMap<String, toml::Value>,
 }
 
-/// Reads the changes that do not end again, in order of time; with `after`, only those after this time. Each
-/// change is made on top of those before it.
+/// Reads the changes that do not end again, in order of time; with `after`, only those after this
+/// time. Each change is made on top of those before it.
 pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -114,8 +114,8 @@ pub(super) fn read(
     Ok(changes)
 }
 
-/// Reads the changes that end again, in order of their first beginnings. Each is made on top of the file
-/// without other changes.
+/// Reads the changes that end again, in order of their first beginnings. Each is made on top of the
+/// file without other changes.
 pub(super) fn read_intervals(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -149,8 +149,8 @@ pub(super) fn read_intervals(
     Ok(intervals)
 }
 
-/// Refuses changes of different keys of one property, such as delay and jitter, if one of them ends again:
-/// the keys depend on each other.
+/// Refuses changes of different keys of one property, such as delay and jitter, if one of them ends
+/// again: the keys depend on each other.
 fn refuse_mixed(
     reader: &Reader<'_>,
     tables: &[ChangeTable],

@@ -73,7 +73,8 @@ fn refuse_large_datagrams(
     Ok(())
 }
 
-/// The error about a flow or session that sends too large a datagram, at the key that sets its size.
+/// The error about a flow or session that sends too large a datagram, at the key that sets its
+/// size.
 fn too_large(
     reader: &Reader<'_>,
     [kind, name]: [&str; 2],

@@ -1,7 +1,7 @@
 //! Tables of delays, as published with papers and measurements: CSV with a row per band.
 //!
-//! Three columns are read, in any order: `share_percent`, one whose name ends in `delay_ms_low`, and one
-//! whose name ends in `delay_ms_high`.
+//! Three columns are read, in any order: `share_percent`, one whose name ends in `delay_ms_low`,
+//! and one whose name ends in `delay_ms_high`.
 
 use std::time::Duration;
 

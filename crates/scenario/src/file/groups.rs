@@ -1,6 +1,7 @@
-//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes. A flow, session or link that
-//! names the group stands for as many flows, sessions or links, and the group in the list of a cell for as
-//! many stations. Groups are expanded before tables are read, so that afterwards only messages mention them.
+//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes. A flow, session or
+//! link that names the group stands for as many flows, sessions or links, and the group in the list
+//! of a cell for as many stations. Groups are expanded before tables are read, so that afterwards
+//! only messages mention them.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +89,8 @@ impl Groups {
         Ok(())
     }
 
-    /// Expands flows, sessions or links: tables that name two nodes, each by its own key or both in a list.
+    /// Expands flows, sessions or links: tables that name two nodes, each by its own key or both in
+    /// a list.
     fn expand_pairs(&self, document: &mut Document<'_>, kind: &str, keys: &[&str]) -> Result<(), FileError> {
         let mut wanted: Vec<(String, Vec<String>)> = Vec::new();
         let mut copies = 0;

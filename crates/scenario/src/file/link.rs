@@ -128,8 +128,8 @@ fn clock(
     let clock = reader.duration_in(&key, table.clock, Duration::ZERO, least, most)?;
     let has_delay = |direction: &&Direction| !direction.delay.distribution.mean().is_zero();
     if !clock.is_zero() && !directions.iter().all(has_delay) {
-        // With transmission times rounded down to zero and without delay, packets could loop forever
-        // while no time passes.
+        // With transmission times rounded down to zero and without delay, packets could loop
+        // forever while no time passes.
         return Err(reader.fail(&key, "a link with a clock requires a delay above zero"));
     }
     Ok(clock)

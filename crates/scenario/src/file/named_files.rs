@@ -1,4 +1,5 @@
-//! Files that a scenario names, such as measured traces. Each is read once, however many links use it.
+//! Files that a scenario names, such as measured traces. Each is read once, however many links use
+//! it.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -13,8 +14,8 @@ use super::delay_table;
 use lasthop_config::Files;
 use lasthop_config::text::read_text;
 
-/// The largest size of a trace, in octets; an hour at 100 Mbit/s takes less. A larger one is refused before
-/// it fills the memory.
+/// The largest size of a trace, in octets; an hour at 100 Mbit/s takes less. A larger one is
+/// refused before it fills the memory.
 const LARGEST_TRACE: u64 = 256 << 20;
 /// The largest size of a table of delays, in octets.
 const LARGEST_DELAY_TABLE: u64 = 1 << 20;

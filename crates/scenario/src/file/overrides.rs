@@ -1,5 +1,5 @@
-//! Values that override those of a scenario file: from the command line, such as `links.air.loss=3%`, and
-//! those set after the start.
+//! Values that override those of a scenario file: from the command line, such as
+//! `links.air.loss=3%`, and those set after the start.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,8 @@ pub struct Overrides {
     /// A capacity trace in the Mahimahi format, for every link direction whose rate follows one;
     /// relative to the working directory.
     pub trace: Option<PathBuf>,
-    /// Keys with values that override the file's, such as `links.air.loss=3%`; later ones take precedence.
+    /// Keys with values that override the file's, such as `links.air.loss=3%`; later ones take
+    /// precedence.
     pub settings: Vec<String>,
 }
 
@@ -55,7 +56,8 @@ impl Setting {
         Err(FileError::of_file(name(&self.given), problem))
     }
 
-    /// Refuses a setting of the key that a sweep varies, which is at `path`, or of a part of its value.
+    /// Refuses a setting of the key that a sweep varies, which is at `path`, or of a part of its
+    /// value.
     pub(super) fn refuse_varied(&self, key: &str, path: &[String]) -> Result<(), FileError> {
         let source = self.source()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -68,8 +70,8 @@ impl Setting {
     }
 }
 
-/// Settings as lines of TOML. A value that is not TOML is treated as a string, so that it needs no quotes
-/// in a shell.
+/// Settings as lines of TOML. A value that is not TOML is treated as a string, so that it needs no
+/// quotes in a shell.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, FileError> {
     settings.iter().map(|given| Ok(Setting { given: given.clone(), line: line(given)? })).collect()
 }

@@ -68,7 +68,8 @@ pub(super) trait Written: Sized {
     const EXPECTED: &'static str;
     /// Its forms, as regular expressions for editors; [`Written::read`] may accept fewer.
     const FORMS: &'static [&'static str];
-    /// Numbers that may be written without quotes, such as 0 for `"0"`: a command line has no quotes.
+    /// Numbers that may be written without quotes, such as 0 for `"0"`: a command line has no
+    /// quotes.
     const NUMBERS: Option<RangeInclusive<i64>> = None;
 
     /// Reads it; the error is a sentence.
@@ -179,7 +180,8 @@ impl Written for Octets {
     }
 }
 
-/// The highest rate. The work per simulated second grows with the rate, and times are whole nanoseconds.
+/// The highest rate. The work per simulated second grows with the rate, and times are whole
+/// nanoseconds.
 const FASTEST_BPS: u64 = 1_000_000_000_000;
 
 impl Written for Bitrate {

@@ -1,5 +1,5 @@
-//! The context of reading a scenario, and the checks that its tables share: names of nodes, ranges of
-//! numbers and of times, the places of errors.
+//! The context of reading a scenario, and the checks that its tables share: names of nodes, ranges
+//! of numbers and of times, the places of errors.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,8 +27,8 @@ pub(super) struct Reader<'a> {
     pub(super) named_files: &'a NamedFiles,
     /// The index and kind of each node.
     pub(super) nodes: Arc<BTreeMap<String, (usize, NodeKind)>>,
-    /// The end of a run; `None` if the file has no `duration` and is for `lasthop emulate`, which runs
-    /// until it is stopped, or for `lasthop try`, which has a duration of its own.
+    /// The end of a run; `None` if the file has no `duration` and is for `lasthop emulate`, which
+    /// runs until it is stopped, or for `lasthop try`, which has a duration of its own.
     pub(super) end: Option<Duration>,
 }
 
@@ -151,8 +151,8 @@ impl Reader<'_> {
         })
     }
 
-    /// The members of a table in the order of the file. Checks their names, which become file names and
-    /// labels.
+    /// The members of a table in the order of the file. Checks their names, which become file names
+    /// and labels.
     pub(super) fn in_order<T>(
         &self,
         table: &str,
@@ -179,8 +179,8 @@ impl Reader<'_> {
     }
 }
 
-/// The number at the end of a name. Members of a group have one place in the file, and "station-10" comes
-/// after "station-9".
+/// The number at the end of a name. Members of a group have one place in the file, and "station-10"
+/// comes after "station-9".
 fn number(name: &str) -> u32 {
     name.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }

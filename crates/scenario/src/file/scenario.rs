@@ -86,8 +86,8 @@ pub(super) struct ScenarioFile {
     r#try: TryTable,
 }
 
-/// Reads and checks a scenario; `since` has the settings and changes after the first reading. The result
-/// can be built under each of its schemes.
+/// Reads and checks a scenario; `since` has the settings and changes after the first reading. The
+/// result can be built under each of its schemes.
 pub(super) fn read(
     document: &Document<'_>,
     base: &Path,

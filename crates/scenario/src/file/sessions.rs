@@ -21,7 +21,8 @@ pub(super) use table::SessionTable as Table;
 /// The maximum number of sessions.
 pub(super) const MAX_SESSIONS: usize = 2_000;
 
-/// Refuses a key that no session has, before serde does: serde's message lists the keys of all kinds.
+/// Refuses a key that no session has, before serde does: serde's message lists the keys of all
+/// kinds.
 pub(super) fn refuse_unknown_keys(document: &Document<'_>) -> Result<(), FileError> {
     for name in document.keys(&["sessions"]) {
         let kind = document.get(&["sessions", name, "kind"]).and_then(|kind| kind.get_ref().as_str());

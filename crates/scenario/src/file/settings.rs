@@ -60,8 +60,8 @@ impl Settings {
         &self.scenario
     }
 
-    /// Advances the time, which counts from the start. Returns the keys that the file changes meanwhile,
-    /// and their values, which the links keep when a key is next set.
+    /// Advances the time, which counts from the start. Returns the keys that the file changes
+    /// meanwhile, and their values, which the links keep when a key is next set.
     pub fn pass(&mut self, now: Duration) -> Vec<(String, toml::Value)> {
         let changes = &self.scenario.changes;
         let made = changes.partition_point(|change| change.at <= now).max(self.made);
@@ -71,11 +71,12 @@ impl Settings {
         passed
     }
 
-    /// Sets keys of links, such as `air.loss` or `air.forward.rate`, to values as written in a file; the
-    /// quotes of a string may be left out. Sets all of them or, if one is wrong, none. Returns the scenario
-    /// before this, with the changes that have been made.
+    /// Sets keys of links, such as `air.loss` or `air.forward.rate`, to values as written in a
+    /// file; the quotes of a string may be left out. Sets all of them or, if one is wrong, none.
+    /// Returns the scenario before this, with the changes that have been made.
     ///
-    /// A file that has been read is read again only if a value names it and `further` files may be read.
+    /// A file that has been read is read again only if a value names it and `further` files may be
+    /// read.
     pub fn set(
         &mut self,
         assignments: &[(&str, &str)],
@@ -168,8 +169,8 @@ struct Assigned<'t> {
 }
 
 impl Assigned<'_> {
-    /// Sets a key. A later assignment overrides earlier ones of the link's directions and of parts of the
-    /// value.
+    /// Sets a key. A later assignment overrides earlier ones of the link's directions and of parts
+    /// of the value.
     fn put(&mut self, key: &str, value: &str) {
         let path: Vec<&str> = key.split('.').collect();
         let of_directions = of_directions(&path).into_iter().filter(|path| self.has(path));

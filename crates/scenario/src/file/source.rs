@@ -16,8 +16,8 @@ pub(super) fn path(key: &str) -> Vec<&str> {
     key.split('.').map(|step| step.trim().trim_matches('"')).collect()
 }
 
-/// The problem with setting a key of a node, link, cell or flow that the scenario does not have. A session
-/// may be added.
+/// The problem with setting a key of a node, link, cell or flow that the scenario does not have. A
+/// session may be added.
 pub(super) fn names_nothing(scenario: &Document<'_>, path: &[&str]) -> Option<String> {
     match *path {
         [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..] if !scenario.has(&[kind, name]) => {

@@ -102,8 +102,8 @@ impl Sweep {
         Self::read_from(Arc::new(Disk), path, overrides)
     }
 
-    /// The same as [`Sweep::read`], with the sweep, its scenario, and all files that the scenario names from
-    /// the disk or from memory.
+    /// The same as [`Sweep::read`], with the sweep, its scenario, and all files that the scenario
+    /// names from the disk or from memory.
     pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> Result<Self, FileError> {
         let text = read_file(&*files, path)?;
         Self::parse_with(files, &text, &name_of(path), path.parent().unwrap_or(Path::new("")), overrides)
@@ -128,7 +128,8 @@ impl Sweep {
         let scenario = base.join(file.scenario);
         let scenario_text = read_file(&*files, &scenario)
             .map_err(|error| document.error(&["scenario"], error.to_string()))?;
-        // Checked before keys are varied, because a file of another kind would be reported as unknown names.
+        // Checked before keys are varied, because a file of another kind would be reported as
+        // unknown names.
         source::parse(&scenario_text, name_of(&scenario))?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
         let sweep = Self {
@@ -194,8 +195,8 @@ impl Sweep {
         self.len() == 0
     }
 
-    /// The scenario of a point of the grid, counted from 0; `None` after the end. An error means that
-    /// values are wrong in combination.
+    /// The scenario of a point of the grid, counted from 0; `None` after the end. An error means
+    /// that values are wrong in combination.
     pub fn point(&self, index: usize) -> Option<Result<Scenario, FileError>> {
         (index < self.len()).then(|| self.at(&self.choice(index)))
     }

@@ -297,8 +297,8 @@ impl Layers<'_> {
         self.at(key, |path| self.reader.fail(path, problem))
     }
 
-    /// Calls `there` with the path of a setting: in the flow's own table if it is there, or else in the
-    /// table of all flows.
+    /// Calls `there` with the path of a setting: in the flow's own table if it is there, or else in
+    /// the table of all flows.
     fn at<T>(&self, key: &str, there: impl FnOnce(&Key<'_>) -> T) -> T {
         let own = [self.of[0], self.of[1], "tcp", key];
         if self.reader.document.get(&own).is_some() { there(&own) } else { there(&["tcp", key]) }

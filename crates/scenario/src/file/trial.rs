@@ -113,7 +113,8 @@ pub(super) fn read(
     Ok(Trial { together, congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()?, simulated })
 }
 
-/// The path of a setting below `/proc/sys/net`; `None` for a key that could lead out of that directory.
+/// The path of a setting below `/proc/sys/net`; `None` for a key that could lead out of that
+/// directory.
 fn path_of(key: &str) -> Option<String> {
     let key = key.strip_prefix("net.").unwrap_or(key);
     let is_step = |step: &str| {

@@ -50,8 +50,8 @@ pub enum Link {
     },
     /// A link between two stations of an IEEE 802.11 cell.
     Radio {
-        /// Its parameters. In a scenario file, its name consists of the names of the cell and of the
-        /// stations, with dots between them.
+        /// Its parameters. In a scenario file, its name consists of the names of the cell and of
+        /// the stations, with dots between them.
         config: RadioLinkConfig,
         /// Index of its cell in [`Scenario::wlans`](crate::Scenario::wlans).
         wlan: usize,

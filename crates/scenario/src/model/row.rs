@@ -67,16 +67,16 @@ impl SchemeChoice {
         self
     }
 
-    /// The same row with these TCP settings, one for each of the scenario's flows. They override the flows'
-    /// own.
+    /// The same row with these TCP settings, one for each of the scenario's flows. They override
+    /// the flows' own.
     #[must_use]
     pub fn with_tcp(mut self, tcp: Vec<Option<TcpModel>>) -> Self {
         self.tcp = Some(tcp.into());
         self
     }
 
-    /// The same row with these TCP settings, one for each of the scenario's sessions. They override the
-    /// sessions' own.
+    /// The same row with these TCP settings, one for each of the scenario's sessions. They override
+    /// the sessions' own.
     #[must_use]
     pub fn with_tcp_of_sessions(mut self, tcp: Vec<Option<lasthop_tcp::Config>>) -> Self {
         self.tcp_of_sessions = Some(tcp.into());
@@ -108,7 +108,8 @@ impl SchemeChoice {
         self.tcp.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)
     }
 
-    /// The TCP settings in this row of the scenario's session with this index; `own` are the session's.
+    /// The TCP settings in this row of the scenario's session with this index; `own` are the
+    /// session's.
     pub fn tcp_of_session<'a>(
         &'a self,
         index: usize,

@@ -4,8 +4,9 @@ use lasthop_aodv::AodvConfig;
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, WlanConfig};
 
-/// The largest datagram that a station accepts, in octets. IEEE 802.11-2012, 8.2.3, has 2,304 octets
-/// for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as long.
+/// The largest datagram that a station accepts, in octets. IEEE 802.11-2012, 8.2.3, has 2,304
+/// octets for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as
+/// long.
 pub const MTU: u32 = 2_304;
 
 /// An IEEE 802.11 cell. Its links are among [`Scenario::links`](crate::Scenario::links).
@@ -21,8 +22,8 @@ pub struct WlanModel {
     pub errors: Vec<(usize, usize, ErrorConfig)>,
     /// Power save; only with an access point.
     pub power_save: Option<PowerSave>,
-    /// Routing on demand, with which any two stations have a link; `None` with shortest paths or an access
-    /// point.
+    /// Routing on demand, with which any two stations have a link; `None` with shortest paths or an
+    /// access point.
     pub routing: Option<AodvConfig>,
     /// Random initial positions of its stations, instead of those in `stations`.
     pub placement: Option<Placement>,
@@ -53,8 +54,8 @@ pub struct PowerSave {
 pub struct Placement {
     /// The north-east corner of the area, whose south-west corner is at 0, 0.
     pub area: Position,
-    /// Two stations, as indices in [`WlanModel::stations`], and the required number of hops on the shortest
-    /// path between them.
+    /// Two stations, as indices in [`WlanModel::stations`], and the required number of hops on the
+    /// shortest path between them.
     pub apart: Option<(usize, usize, usize)>,
 }
 

@@ -104,7 +104,8 @@ try = { congestion = ["cubic"], duration = "10 s", settle = "2 s" }
     );
     let goodput = of(&scenario, "download", "cubic", "none", 1).expect("it is there");
     let seconds = 80_000.0 / goodput;
-    // One propagation delay, and seven segments with their headers over the hop, without the handshake.
+    // One propagation delay, and seven segments with their headers over the hop, without the
+    // handshake.
     let (way, octets) = (0.025, 10_000.0 + 7.0 * 52.0);
     assert!((way..way + 0.001).contains(&(seconds - octets * 8.0 / 20e6)), "{seconds} s");
 }

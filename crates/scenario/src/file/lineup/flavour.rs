@@ -15,7 +15,8 @@ pub(in crate::file) struct Traffic<'a> {
     pub(in crate::file) tcp_of_all: &'a TcpTable,
 }
 
-/// The TCP settings of each flow in order, overridden by those of a row; `None` for a flow over UDP.
+/// The TCP settings of each flow in order, overridden by those of a row; `None` for a flow over
+/// UDP.
 pub(super) fn of_flows(
     reader: &Reader<'_>,
     index: &str,

@@ -1,5 +1,5 @@
-//! The propagation delay of one direction of a link: its distribution, and whether packets may overtake
-//! each other.
+//! The propagation delay of one direction of a link: its distribution, and whether packets may
+//! overtake each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,8 +116,8 @@ impl Skipping {
     }
 }
 
-/// Refuses a correlation of a constant delay, and a correlation time that is too short for the delay to
-/// cross its range.
+/// Refuses a correlation of a constant delay, and a correlation time that is too short for the
+/// delay to cross its range.
 fn check_correlation(delay: &Delay, varies_never: bool) -> Result<(), String> {
     if varies_never && delay.correlation != Correlation::None {
         return Err("requires delays that vary: jitter, or a delay with a distribution".to_owned());

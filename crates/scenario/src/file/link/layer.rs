@@ -11,8 +11,8 @@ use lasthop_sim::{Arq, Capacity, Direction, Feedback, LinkLayer, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The default time that a sender waits in addition to the time of an acknowledgment, as in the trace in
-/// appendix B.4 of the thesis.
+/// The default time that a sender waits in addition to the time of an acknowledgment, as in the
+/// trace in appendix B.4 of the thesis.
 const GUARD: Duration = Duration::from_millis(1);
 
 /// A link layer.
@@ -143,8 +143,8 @@ fn constant_delay(
         .fail(written.unwrap_or(&["links", name]), format!("a link layer with acknowledgments {problem}")))
 }
 
-/// The time from the end of a frame's transmission to the end of its acknowledgment's arrival; `None` if
-/// a rate follows a trace.
+/// The time from the end of a frame's transmission to the end of its acknowledgment's arrival;
+/// `None` if a rate follows a trace.
 fn acknowledgment_time(
     (forward, backward): (&Direction, &Direction),
     ack_octets: u64,

@@ -1,4 +1,5 @@
-//! A part of the traffic by protocols, addresses and ports, as written in a file or on the command line.
+//! A part of the traffic by protocols, addresses and ports, as written in a file or on the command
+//! line.
 
 use std::ops::RangeInclusive;
 

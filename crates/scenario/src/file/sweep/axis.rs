@@ -97,8 +97,8 @@ fn collect_axes(
     Ok(())
 }
 
-/// Refuses a key that is varied twice, or that is a part of another: its values would not be those in its
-/// column.
+/// Refuses a key that is varied twice, or that is a part of another: its values would not be those
+/// in its column.
 fn refuse_overlaps(sweep: &Document<'_>, axes: &[(usize, Axis)]) -> Result<(), FileError> {
     let mut sorted: Vec<&(usize, Axis)> = axes.iter().collect();
     // A path sorts immediately before those that begin with it.

@@ -1,5 +1,5 @@
-//! The column of results that a swept parameter fills. It has numbers, with the unit in the column's
-//! name, if the values allow it, otherwise texts.
+//! The column of results that a swept parameter fills. It has numbers, with the unit in the
+//! column's name, if the values allow it, otherwise texts.
 
 use lasthop_packet::Bitrate;
 use lasthop_packet::units::{parse_duration, parse_octets};
@@ -86,7 +86,8 @@ fn bare(text: &str) -> Option<f64> {
 
 /// Reads a quantity: the suffix of its unit, and the number of units.
 fn quantity(text: &str) -> Option<(&'static str, f64)> {
-    // These are whole numbers of nanoseconds, bits and octets, so that there is at most one rounding.
+    // These are whole numbers of nanoseconds, bits and octets, so that there is at most one
+    // rounding.
     if let Ok(duration) = parse_duration(text) {
         return Some(("s", duration.as_nanos() as f64 / 1e9));
     }

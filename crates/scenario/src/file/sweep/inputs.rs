@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::file::named_files::{NamedFiles, digest};
 use crate::file::overrides::Overrides;
 
-/// The inputs of a sweep: a digest of each file, and the command line. With one version of the program,
-/// equal inputs give equal results.
+/// The inputs of a sweep: a digest of each file, and the command line. With one version of the
+/// program, equal inputs give equal results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
@@ -32,8 +32,8 @@ impl Inputs {
         }
     }
 
-    /// The first difference of two sweeps, as the end of the sentence "they differ in ..."; `None` if they
-    /// are equal.
+    /// The first difference of two sweeps, as the end of the sentence "they differ in ..."; `None`
+    /// if they are equal.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let Self { sweep, scenario, files, settings, trace } = self;
         let what = match () {

@@ -17,7 +17,8 @@ fn good(changes: &str) -> Scenario {
     read(&with(changes)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The changes of a valid scenario for its world: seconds, index of the link, direction, and change.
+/// The changes of a valid scenario for its world: seconds, index of the link, direction, and
+/// change.
 fn planned(scenario: &Scenario, without_loss: bool) -> Vec<(u64, usize, LinkDirection, Change)> {
     let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
     let planned = scenario.planned_changes(&links, without_loss).into_iter();

@@ -22,8 +22,8 @@ fn session(keys: &str) -> SessionModel {
     scenario.sessions.remove(0)
 }
 
-/// Checks the error of each session: its line from the start of the session's table, its key, and a part of its
-/// message.
+/// Checks the error of each session: its line from the start of the session's table, its key, and a
+/// part of its message.
 #[track_caller]
 fn refused(cases: &[(&str, usize, &str, &str)]) {
     let first = GOOD.lines().count() + 1;

@@ -83,8 +83,8 @@ fn past_changes_are_part_of_the_links() {
     assert_eq!(keys, in_order, "in order of time, then of names");
     assert!(settings.pass(Duration::from_secs(6)).is_empty(), "once");
 
-    // The file has no loss at the start. Setting none is now a change, and so is the next change, which has
-    // the value of the previous one.
+    // The file has no loss at the start. Setting none is now a change, and so is the next change,
+    // which has the value of the previous one.
     let before = settings.set(&[("air.loss", "0%")], FurtherFiles::None).expect("a good value");
     for (index, link) in before.links.iter().enumerate() {
         let last = planned.iter().rfind(|change| change.link == index && change.at.as_secs() <= 5);
@@ -118,8 +118,8 @@ fn a_refused_setting_has_no_effect_on_later_ones() {
     assert!(before.changes_of_links(settings.scenario()).is_empty(), "the change had set it");
 }
 
-/// The delays of a wired link's directions, in milliseconds, after its queue has been set, so that past
-/// changes are part of them.
+/// The delays of a wired link's directions, in milliseconds, after its queue has been set, so that
+/// past changes are part of them.
 fn delays(settings: &mut Settings, link: &str) -> [u128; 2] {
     let key = format!("{link}.queue");
     settings.set(&[(&key, "9 packets")], FurtherFiles::None).unwrap_or_else(|error| panic!("{error}"));

@@ -120,7 +120,8 @@ fn without_an_access_point_stations_in_range_have_links() {
     );
     let scenario = read(&ad_hoc).expect("a right scenario");
     assert_eq!(scenario.links.len(), 1 + 3);
-    // The laptop, 240 m from each of the others, is in range of both; they are not in range of each other.
+    // The laptop, 240 m from each of the others, is in range of both; they are not in range of each
+    // other.
     let chain = ad_hoc.replace("\"10 m\"", "\"480 m\"").replace(
         "[nodes.laptop]\nkind = \"host\"",
         "[nodes.laptop]\nkind = \"host\"\nposition = [\"0 m\", \"240 m\"]",

@@ -9,7 +9,8 @@ use crate::file::link::MAX_LINKS;
 use crate::file::reader::Reader;
 use crate::model::{Link, LinkModel, NodeModel, WlanStation};
 
-/// The links between the access point and each station, or between all stations that hear each other.
+/// The links between the access point and each station, or between all stations that hear each
+/// other.
 pub(super) fn audible(
     reader: &Reader<'_>,
     name: &str,
