@@ -33,7 +33,7 @@ impl<T: Copy + Ord> WindowedMin<T> {
     }
 
     /// The minimum; `None` without values.
-    pub fn least(&self) -> Option<T> {
+    pub fn min(&self) -> Option<T> {
         let (least, _) = self.current?;
         Some(self.before.map_or(least, |before| before.min(least)))
     }
@@ -53,14 +53,14 @@ mod tests {
     fn a_value_counts_for_its_time_and_up_to_twice_as_long() {
         let lasts = Duration::from_secs(10);
         let mut minimum = WindowedMin::new();
-        assert_eq!(minimum.least(), None);
+        assert_eq!(minimum.min(), None);
         for (second, value, expected) in
             [(0, 5, 5), (1, 7, 5), (9, 3, 3), (10, 8, 3), (19, 6, 3), (20, 9, 6), (30, 9, 9)]
         {
             minimum.update(value, lasts, Instant::from_secs(second));
-            assert_eq!(minimum.least(), Some(expected), "{second} s");
+            assert_eq!(minimum.min(), Some(expected), "{second} s");
         }
         minimum.update(20, lasts, Instant::from_secs(1000));
-        assert_eq!(minimum.least(), Some(20), "no values in between");
+        assert_eq!(minimum.min(), Some(20), "no values in between");
     }
 }

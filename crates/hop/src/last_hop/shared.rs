@@ -75,7 +75,7 @@ impl SharedWindow {
 
     /// The recent minimum of a host's round-trip time.
     pub(super) fn min_rtt_of(&self, host: IpAddr) -> Option<Duration> {
-        self.round_trips.get(&host)?.least()
+        self.round_trips.get(&host)?.min()
     }
 
     /// Records a sample of a host's round-trip time, and the results of the round that it ends, if
@@ -92,7 +92,7 @@ impl SharedWindow {
         }
         let of_host = self.round_trips.get_or_insert_with(host, WindowedMin::new);
         of_host.update(rtt, LASTS, now);
-        let min_rtt = of_host.least().unwrap_or(rtt);
+        let min_rtt = of_host.min().unwrap_or(rtt);
         self.min_rtts = (self.min_rtts.0.saturating_add(min_rtt), self.min_rtts.1 + 1);
         if let Some(round) = round {
             let (sum, count) = std::mem::take(&mut self.min_rtts);

@@ -66,7 +66,7 @@ impl WayBack {
         let as_sent = ticks * (1_000_000_000 / self.rate);
         let delay = span.as_nanos() as i64 - as_sent.cast_signed();
         self.min_delay.update(delay, LASTS, now);
-        let late = delay - self.min_delay.least().unwrap_or(delay);
+        let late = delay - self.min_delay.min().unwrap_or(delay);
         let late = Duration::from_nanos(late.unsigned_abs()).saturating_sub(self.tick());
         if round_trip.is_some_and(|round_trip| late > round_trip.saturating_add(DRIFT)) {
             (self.slower_than, self.rate) = (Some(self.rate), 0);

@@ -33,7 +33,7 @@ impl CorePath {
     }
 
     /// The minimum measured so far.
-    pub const fn least(&self) -> Option<Duration> {
+    pub const fn min(&self) -> Option<Duration> {
         self.least
     }
 }

@@ -385,7 +385,7 @@ impl<R: Recovery> SnoopFlow<R> {
             self.cache.octets(),
             self.last_ack,
             self.highest,
-            self.rtt.least(),
+            self.rtt.min(),
             self.waiting.packets().octets(),
             self.waiting.signalled_at(),
             self.timing_since,

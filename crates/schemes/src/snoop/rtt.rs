@@ -56,7 +56,7 @@ impl HopRtt {
     }
 
     /// The minimum round-trip time measured; zero before the first measurement.
-    pub fn least(&self) -> Duration {
+    pub fn min(&self) -> Duration {
         self.least.unwrap_or_default()
     }
 
@@ -213,6 +213,6 @@ mod tests {
             rtt.measure(8 * MILLI, Timer::Hop);
         }
         assert_eq!(rtt.timeout(&settings, 0, false), 20 * MILLI);
-        assert_eq!(rtt.least(), 8 * MILLI);
+        assert_eq!(rtt.min(), 8 * MILLI);
     }
 }

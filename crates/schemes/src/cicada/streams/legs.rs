@@ -56,7 +56,7 @@ impl Legs {
     /// The minimum one-way delay over both legs: half of their round trips, or of those that are
     /// known.
     pub(super) fn one_way(&self) -> Duration {
-        [self.core, self.radio].iter().filter_map(|leg| leg.round_trips.least()).sum::<Duration>() / 2
+        [self.core, self.radio].iter().filter_map(|leg| leg.round_trips.min()).sum::<Duration>() / 2
     }
 
     /// The excess of the one-way delay to a side over its minimum, by the last round trip over that
@@ -67,8 +67,7 @@ impl Legs {
             Side::Radio => &self.radio,
         };
         let last = leg.last.filter(|(_, at)| now.since(*at) <= CURRENT).map(|(round_trip, _)| round_trip);
-        last.zip(leg.round_trips.least())
-            .map_or(Duration::ZERO, |(last, least)| last.saturating_sub(least) / 2)
+        last.zip(leg.round_trips.min()).map_or(Duration::ZERO, |(last, least)| last.saturating_sub(least) / 2)
     }
 
     const fn leg(&mut self, side: Side) -> &mut Leg {

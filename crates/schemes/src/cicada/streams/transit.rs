@@ -29,7 +29,7 @@ impl Transit {
 
     /// The excess of an overtaken packet's transit time; it does not update the minimum.
     pub(super) fn of_overtaken(&self, ticks: u64, rate: u32, now: Instant) -> Duration {
-        let longer = transit(ticks, rate, now).saturating_sub(self.recent.least().unwrap_or(self.last));
+        let longer = transit(ticks, rate, now).saturating_sub(self.recent.min().unwrap_or(self.last));
         Duration::from_micros(longer.max(0).unsigned_abs())
     }
 
@@ -37,7 +37,7 @@ impl Transit {
     pub(super) fn on_packet(&mut self, ticks: u64, rate: u32, now: Instant) -> Duration {
         self.last = transit(ticks, rate, now);
         self.recent.update(self.last, WINDOW, now);
-        let longer = self.last.saturating_sub(self.recent.least().unwrap_or(self.last));
+        let longer = self.last.saturating_sub(self.recent.min().unwrap_or(self.last));
         Duration::from_micros(longer.unsigned_abs())
     }
 

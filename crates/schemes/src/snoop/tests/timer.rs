@@ -114,11 +114,11 @@ fn timers_restart<R: Recovery>(mut bench: Bench<R>) {
     bench.now += 10 * timeout;
     bench.call(Transfer::on_return);
     assert!(bench.timer().is_empty(), "the next acknowledgment tells");
-    let known = bench.flow().expect("it is known").rtt.least();
+    let known = bench.flow().expect("it is known").rtt.min();
     bench.pass(&data(200, 100), Side::Core);
     bench.wait(5).radio(&ack(300));
     let flow = bench.flow().expect("it is known");
-    assert_eq!((flow.timeout(&bench.snoop.settings) <= timeout, flow.rtt.least()), (true, known));
+    assert_eq!((flow.timeout(&bench.snoop.settings) <= timeout, flow.rtt.min()), (true, known));
 
     bench.pass(&data(300, 100), Side::Core);
     bench.now += 10 * timeout;

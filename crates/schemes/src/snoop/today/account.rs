@@ -63,7 +63,7 @@ impl SnoopFlow<Today> {
 
     /// The minimum round-trip time over the hop measured so far.
     pub fn min_round_trip(&self) -> Duration {
-        self.rtt.least()
+        self.rtt.min()
     }
 
     /// Whether the hop reorders, as far as is known.

@@ -56,7 +56,7 @@ impl SnoopFlow<Today> {
         let blocks = tcp.options.sack.as_slice();
         // Without blocks no range is split.
         let max_ranges = if blocks.is_empty() { 0 } else { self.ranges_allowed() };
-        let least = self.rtt.least();
+        let least = self.rtt.min();
         let scoreboard = &mut self.recovery.scoreboard;
         let mut progress = Progress::default();
         let mut probe_was_duplicate = false;
