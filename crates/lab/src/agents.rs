@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_scenario::{Built, Pieces, Stopped};
+use lasthop_scenario::{Built, SteppedRun, Stopped};
 use serde::{Deserialize, Serialize};
 
 use crate::stats::Estimate;
@@ -44,7 +44,7 @@ pub struct AgentLoads {
 
 impl AgentLoad {
     /// Runs a world from its present time to the end of the run, and samples its agents.
-    pub(crate) fn of_run(run: &mut Pieces<'_>, built: &mut Built) -> Result<Self, Stopped> {
+    pub(crate) fn of_run(run: &mut SteppedRun<'_>, built: &mut Built) -> Result<Self, Stopped> {
         let scenario = run.scenario;
         let mut load = Self::default();
         let (mut at_risk, mut samples) = (0.0, 0.0);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::memory::MemoryExceeded;
-use lasthop_scenario::{BuildError, Built, Pieces, Scenario, SchemeChoice, Stopped};
+use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice, SteppedRun, Stopped};
 use lasthop_sim::Observer;
 use thiserror::Error;
 
@@ -95,7 +95,7 @@ pub fn run_observed<E: From<RunError>>(
 ) -> Result<(RunSummary, Vec<Box<dyn Observer>>), E> {
     let mut built = scenario.build(scheme, seed).map_err(RunError::from)?;
     let watch = watch(progress);
-    let mut run = Pieces::begin(scenario, scheme, seed, &mut built, &watch).map_err(RunError::from)?;
+    let mut run = SteppedRun::begin(scenario, scheme, seed, &mut built, &watch).map_err(RunError::from)?;
     for observer in observers(&built)? {
         built.world.observe(observer);
     }
@@ -116,7 +116,7 @@ pub fn run_observed<E: From<RunError>>(
 /// only rise, as they are then.
 fn warm_up(
     (scheme, seed): (&SchemeChoice, u64),
-    run: &mut Pieces<'_>,
+    run: &mut SteppedRun<'_>,
     built: &mut Built,
 ) -> Result<BTreeMap<String, u64>, RunError> {
     if run.scenario.warm_up.is_zero() {

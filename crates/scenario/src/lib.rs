@@ -6,7 +6,7 @@
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
 //! | [`session_figures`] | the results of sessions in figures, from a simulation or from real hosts |
 //! | [`build`] | builds a [`lasthop_sim::World`] from a [`Scenario`], a scheme and a seed; checks whether it can be built |
-//! | [`Pieces`] | runs a world in pieces, between which the run can be watched and canceled |
+//! | [`SteppedRun`] | runs a world in steps, between which the run can be watched and canceled |
 //! | [`memory`] | the error of a run that takes too much memory |
 //! | [`change`] | translates changes of a scenario to changes of its world, at once or at given times |
 //!
@@ -17,8 +17,8 @@ pub mod change;
 pub mod file;
 pub mod memory;
 pub mod model;
-mod pieces;
 pub mod session_figures;
+mod stepped_run;
 
 pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use file::{FurtherFiles, Overrides, Settings, Sweep};
@@ -26,4 +26,4 @@ pub use model::{
     ActivityModel, FlowModel, Link, LinkChange, LinkInterval, LinkModel, Measure, NodeModel, Property,
     Scenario, SchemeChoice, SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,
 };
-pub use pieces::{Pieces, Stop, Stopped, Watch};
+pub use stepped_run::{SteppedRun, Stop, Stopped, Watch};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use lasthop_linux::memory;
 use lasthop_packet::{Instant, TcpFlags};
 use lasthop_scenario::{
-    ActivityModel, Built, Pieces, Scenario, SchemeChoice, Stop, Stopped, TcpModel, TransportModel,
+    ActivityModel, Built, Scenario, SchemeChoice, SteppedRun, Stop, Stopped, TcpModel, TransportModel,
 };
 use lasthop_sim::observe::End;
 use lasthop_sim::{FlowId, Interest, Measured, Observer, TraceEvent, World};
@@ -86,7 +86,7 @@ pub fn predict(
     let stop_when_done = case.sessions.is_empty() && flows.iter().all(|flow| flow.size.is_some());
     let in_case = |error| TrialError::Prediction { of: case.traffic(), error };
     let watch = |_| memory::exceeded().map_or(Ok(()), |limit| Err(Stop::Memory { limit }));
-    let mut pieces = Pieces::begin(&reduced, &scheme, case.seed, &mut built, &watch).map_err(in_case)?;
+    let mut pieces = SteppedRun::begin(&reduced, &scheme, case.seed, &mut built, &watch).map_err(in_case)?;
     let advance = |built: &mut Built, until: Instant| pieces.advance(built, until, stop_when_done);
     let mut flows =
         run(&mut built, &flows, &established, [settled, end], advance, sample_every).map_err(in_case)?;

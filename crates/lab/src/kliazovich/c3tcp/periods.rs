@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_scenario::{Overrides, Pieces, Scenario, SchemeChoice, file};
+use lasthop_scenario::{Overrides, Scenario, SchemeChoice, SteppedRun, file};
 use lasthop_schemes::c3tcp::options::{Backward, Carried, Forward};
 use lasthop_sim::{DropCause, Interest, NodeId, Observer, TraceEvent};
 use rayon::prelude::*;
@@ -101,7 +101,7 @@ fn run(
 ) -> Result<Vec<Period>, RunError> {
     let mut built = scenario.build(choice, seed)?;
     let stop = watch(progress);
-    let mut run = Pieces::begin(scenario, choice, seed, &mut built, &stop)?;
+    let mut run = SteppedRun::begin(scenario, choice, seed, &mut built, &stop)?;
     let node = |name: &str| {
         let index = scenario.nodes.iter().position(|node| node.name == name);
         built.nodes[index.expect("a node of the file")]

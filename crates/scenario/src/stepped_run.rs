@@ -1,4 +1,4 @@
-//! A run in pieces, between which it reports its progress and can be ended.
+//! A run in steps, between which it reports its progress and can be ended.
 
 use std::time::Duration;
 
@@ -38,8 +38,8 @@ pub enum Stopped {
     Memory(#[from] MemoryExceeded),
 }
 
-/// A run under way.
-pub struct Pieces<'a> {
+/// A run in progress.
+pub struct SteppedRun<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     scheme: &'a SchemeChoice,
@@ -49,7 +49,7 @@ pub struct Pieces<'a> {
     left: u64,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> SteppedRun<'a> {
     /// Begins a run of the world that was built from this scenario, scheme and seed. Calls `watch`
     /// once, because building may already have taken too much memory.
     pub fn begin(
