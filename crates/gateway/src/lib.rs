@@ -17,11 +17,11 @@
 //! | `handover` | the state saved for the next gateway |
 //! | [`link`] | events of a link layer in this process |
 //! | `workers`, [`packet_loop`] | the packet loops, each on a thread of its own |
-//! | `requests`, `together` | requests to all packet loops, and the merged report |
+//! | `requests`, `merged_reports` | requests to all packet loops, and the merged report |
 //! | `listeners`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`], `presence`, `trouble` | the lateness of the loop, whether it takes traffic, and the rate limit of log messages |
 //! | `descriptors`, `allocator` | open files and large tables of the process |
-//! | [`ports`], [`detect`], `choice`, `translation` | the interfaces, and the backend that takes frames from them |
+//! | [`ports`], [`detect`], `backend_choice`, `translation` | the interfaces, and the backend that takes frames from them |
 //! | [`check`], `flow_offload`, `nftables` | whether a gateway could start on this machine, and what would bypass it |
 //!
 //! To read the code, start with [`engine::Engine::on_frame`]; to run a gateway, with
@@ -31,9 +31,9 @@
 compile_error!("lasthop-gateway speaks to a Linux kernel");
 
 mod allocator;
+mod backend_choice;
 pub mod buffer;
 pub mod check;
-mod choice;
 pub mod clients;
 pub mod config;
 pub mod connection;
@@ -56,6 +56,7 @@ pub mod io;
 pub mod link;
 mod listeners;
 pub mod listing;
+mod merged_reports;
 pub mod metrics;
 mod nftables;
 mod notify;
@@ -71,7 +72,6 @@ pub mod selector;
 pub mod table;
 #[cfg(test)]
 mod tests;
-mod together;
 mod translation;
 mod trouble;
 mod workers;

@@ -5,7 +5,7 @@ use std::path::Path;
 use lasthop_agent::Side;
 use tracing::{info, warn};
 
-use super::choice::{Choice, choose};
+use super::backend_choice::{Choice, choose};
 use super::config::{Backend, Config};
 use super::detect::{DetectError, Kernel};
 use super::error::GatewayError;

@@ -3,7 +3,7 @@
 
 use super::finding::{Findings, Grade};
 use super::rights::{Rights, UNKNOWN};
-use crate::choice::Choice;
+use crate::backend_choice::Choice;
 use crate::config::{Backend, Config};
 use crate::io::policy::{Policy, RULES};
 use crate::ports;
