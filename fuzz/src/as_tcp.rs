@@ -237,13 +237,13 @@ impl Bench {
     }
 
     fn call<R>(&mut self, at: At, f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
-        let (budget, neighbour) = match at {
+        let (budget, neighbor) = match at {
             At::Phone => (Budget::default(), ACCESS_POINT),
             At::Split => (self.budget, PHONE.0),
         };
         let mut outbox = Outbox::default();
         let cx = Context::new(self.now, &mut self.rng, &mut outbox).within(budget);
-        let result = f(self.agents[at as usize].as_mut(), &mut cx.with_neighbour(Some(neighbour)));
+        let result = f(self.agents[at as usize].as_mut(), &mut cx.with_neighbor(Some(neighbor)));
         assert!(outbox.packets.len() <= 1000, "{} packets at once", outbox.packets.len());
         let octets = self.agents[at as usize].octets();
         assert!(octets <= budget.octets_in_all + budget.octets_per_flow, "{octets} octets are held");

@@ -36,7 +36,7 @@ pub struct Context<'a> {
     rng: &'a mut Rng,
     outbox: &'a mut Outbox,
     budget: Budget,
-    neighbour: Option<IpAddr>,
+    neighbor: Option<IpAddr>,
     may_owe: bool,
     is_real: bool,
 }
@@ -44,7 +44,7 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// A context for one call, with the default budget.
     pub fn new(now: Instant, rng: &'a mut Rng, outbox: &'a mut Outbox) -> Self {
-        Self { now, rng, outbox, budget: Budget::default(), neighbour: None, may_owe: true, is_real: false }
+        Self { now, rng, outbox, budget: Budget::default(), neighbor: None, may_owe: true, is_real: false }
     }
 
     /// Sets another budget.
@@ -55,15 +55,15 @@ impl<'a> Context<'a> {
 
     /// Sets the neighbor at the interface of the packet or link event.
     #[must_use]
-    pub const fn with_neighbour(self, neighbour: Option<IpAddr>) -> Self {
-        Self { neighbour, ..self }
+    pub const fn with_neighbor(self, neighbor: Option<IpAddr>) -> Self {
+        Self { neighbor, ..self }
     }
 
     /// The node at the other end of the radio link of this call's packet or link event: the next
     /// hop of a packet from the core side, the previous hop of one from the radio side. `None` in a
     /// call without a link, and where the world does not know.
-    pub const fn neighbour(&self) -> Option<IpAddr> {
-        self.neighbour
+    pub const fn neighbor(&self) -> Option<IpAddr> {
+        self.neighbor
     }
 
     /// Allows or refuses new obligations.
@@ -189,8 +189,8 @@ impl<'a> Context<'a> {
     /// The same call with a budget less the octets that others have taken.
     pub fn beside(&mut self, taken: usize) -> Context<'_> {
         let budget = self.budget.beside(taken);
-        let Self { now, neighbour, may_owe, is_real, .. } = *self;
-        Context { now, rng: self.rng, outbox: self.outbox, budget, neighbour, may_owe, is_real }
+        let Self { now, neighbor, may_owe, is_real, .. } = *self;
+        Context { now, rng: self.rng, outbox: self.outbox, budget, neighbor, may_owe, is_real }
     }
 }
 

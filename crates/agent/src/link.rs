@@ -5,7 +5,7 @@ use lasthop_packet::{Instant, Packet};
 use std::fmt;
 use std::time::Duration;
 
-/// An event at the link layer of a watched interface; [`crate::Context::neighbour`] identifies the
+/// An event at the link layer of a watched interface; [`crate::Context::neighbor`] identifies the
 /// link.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkEvent<'a> {

@@ -94,7 +94,7 @@ mod delaying;
 mod fates;
 mod flow;
 mod mark;
-mod neighbours;
+mod neighbors;
 mod place;
 mod ranges;
 mod receiver;

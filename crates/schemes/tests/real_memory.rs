@@ -151,14 +151,14 @@ impl World {
     /// Calls the agent, and counts its allocations, and the octets of packets that it keeps.
     fn call<R>(
         &mut self,
-        neighbour: Option<IpAddr>,
+        neighbor: Option<IpAddr>,
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
         let (agent, outbox, rng) = (self.agent.as_mut(), &mut self.outbox, &mut self.rng);
         let (now, budget, mut result) = (self.now, self.budget, None);
         let counted = measure(|| {
             let cx = Context::new(now, rng, outbox).within(budget);
-            result = Some(f(agent, &mut cx.with_neighbour(neighbour)));
+            result = Some(f(agent, &mut cx.with_neighbor(neighbor)));
             // Its output does not belong to it any more.
             outbox.packets.iter_mut().for_each(|(_, packet)| take_octets(packet));
         });
@@ -173,8 +173,8 @@ impl World {
 
     /// Passes a packet from a side to the agent.
     fn show(&mut self, mut packet: Packet, from: Side) {
-        let neighbour = Some(if self.is_host { ACCESS_POINT } else { packet.ip().destination });
-        let verdict = self.call(neighbour, |agent, cx| {
+        let neighbor = Some(if self.is_host { ACCESS_POINT } else { packet.ip().destination });
+        let verdict = self.call(neighbor, |agent, cx| {
             give_octets(&mut packet);
             let verdict = agent.on_packet(&mut packet, from, cx);
             take_octets(&mut packet);

@@ -109,7 +109,7 @@ struct Path {
 /// A place for an agent, which may be empty.
 struct SeatedAgent {
     agent: Option<Box<dyn Agent>>,
-    neighbour: Option<IpAddr>,
+    neighbor: Option<IpAddr>,
     rng: Rng,
     outbox: Outbox,
 }
@@ -125,12 +125,12 @@ const START: Seq = Seq(1001);
 impl Path {
     fn new(placement: &dyn Placement, role: Role, way: Direction, window: u32) -> Self {
         let phone = SERVER.destination.0;
-        let neighbour = (role != Role::Edge).then_some(phone);
+        let neighbor = (role != Role::Edge).then_some(phone);
         let near = Seat { role, address: ACCESS_POINT };
         let far = Seat { role: Role::MobileHost, address: phone };
         let queue = || VecDeque::with_capacity(2048);
         let mut path = Self {
-            near: SeatedAgent::new(placement.agent(near), neighbour),
+            near: SeatedAgent::new(placement.agent(near), neighbor),
             far: SeatedAgent::new(placement.agent(far), Some(ACCESS_POINT)),
             way,
             now: Instant::from_secs(1),
@@ -307,8 +307,8 @@ enum End {
 }
 
 impl SeatedAgent {
-    fn new(agent: Option<Box<dyn Agent>>, neighbour: Option<IpAddr>) -> Self {
-        Self { agent, neighbour, rng: Rng::named(1, "steady"), outbox: Outbox::default() }
+    fn new(agent: Option<Box<dyn Agent>>, neighbor: Option<IpAddr>) -> Self {
+        Self { agent, neighbor, rng: Rng::named(1, "steady"), outbox: Outbox::default() }
     }
 
     fn call<R>(
@@ -321,7 +321,7 @@ impl SeatedAgent {
         self.outbox.reports.clear();
         self.outbox.bypasses.clear();
         let cx = Context::new(now, &mut self.rng, &mut self.outbox);
-        f(agent.as_mut(), &mut cx.with_neighbour(self.neighbour))
+        f(agent.as_mut(), &mut cx.with_neighbor(self.neighbor))
     }
 }
 

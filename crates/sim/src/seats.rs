@@ -158,7 +158,7 @@ impl Seats {
     ) -> R {
         let placed = &mut self.agents[id.index()];
         let cx = Context::new(now, &mut placed.rng, &mut self.outbox);
-        call(placed.agent.as_mut(), &mut cx.with_neighbour(neighbour))
+        call(placed.agent.as_mut(), &mut cx.with_neighbor(neighbour))
     }
 
     /// An agent's timer has fired. `false` if its deadline has moved or is gone.

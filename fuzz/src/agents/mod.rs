@@ -35,7 +35,7 @@ pub fn agents(data: &[u8]) {
     let mut octets = Octets(data);
     let (role, _) = octets.pick(&Role::ALL);
     let seat = Seat { role, address: ADDRESS };
-    let neighbour = octets.flag().then_some(PHONE);
+    let neighbor = octets.flag().then_some(PHONE);
     let drawn: Vec<_> = (0..octets.pick(&[1, 1, 2, 3])).map(|_| settings::placement(&mut octets)).collect();
     let ends_connections = drawn.iter().any(|(name, _)| SPLITS.contains(name));
     let placements: Vec<_> = drawn.into_iter().map(|(_, placement)| placement).collect();
@@ -45,7 +45,7 @@ pub fn agents(data: &[u8]) {
         octets_per_flow: octets.pick(&[4 << 20, 3_000, 60_000]),
         octets_in_all: octets.pick(&[64 << 20, 5_000, 80_000]),
     };
-    let mut bench = Bench { ends_connections, ..Bench::new(make, budget, neighbour) };
+    let mut bench = Bench { ends_connections, ..Bench::new(make, budget, neighbor) };
     while !octets.is_empty() {
         bench.step(&mut octets);
     }
@@ -79,7 +79,7 @@ struct Bench {
     ends_connections: bool,
     budget: Budget,
     /// Who is at the other end of the link, where the world knows.
-    neighbour: Option<IpAddr>,
+    neighbor: Option<IpAddr>,
     conversation: Conversation,
     now: Instant,
     rng: Rng,
@@ -90,7 +90,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(make: Make, budget: Budget, neighbour: Option<IpAddr>) -> Self {
+    fn new(make: Make, budget: Budget, neighbor: Option<IpAddr>) -> Self {
         let agents = make();
         let layers = agents.len();
         Self {
@@ -99,7 +99,7 @@ impl Bench {
             layers,
             ends_connections: false,
             budget,
-            neighbour,
+            neighbor,
             conversation: Conversation::new(),
             now: Instant::from_secs(1),
             rng: Rng::named(1, "agents"),
@@ -328,7 +328,7 @@ impl Bench {
         let held = self.agent.held();
         let mut outbox = Outbox::default();
         let cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
-        let result = f(self.agent.as_mut(), &mut cx.with_neighbour(self.neighbour));
+        let result = f(self.agent.as_mut(), &mut cx.with_neighbor(self.neighbor));
         let taken = self.agent.octets();
         let most = self.budget.octets_in_all.saturating_add(UNASKED);
         assert!(taken <= most, "{taken} octets taken, and there are {:?}", self.budget);

@@ -11,7 +11,7 @@ use crate::counted::call_agent;
 /// A place for an agent, which may be empty.
 pub struct Seated {
     agent: Option<Box<dyn Agent>>,
-    neighbour: Option<IpAddr>,
+    neighbor: Option<IpAddr>,
     budget: Budget,
     rng: Rng,
     pub outbox: Outbox,
@@ -19,10 +19,10 @@ pub struct Seated {
 }
 
 impl Seated {
-    pub fn new(agent: Option<Box<dyn Agent>>, neighbour: Option<IpAddr>, flows: u32) -> Self {
+    pub fn new(agent: Option<Box<dyn Agent>>, neighbor: Option<IpAddr>, flows: u32) -> Self {
         let budget = Budget { flows: flows as usize + 100, octets_in_all: 16 << 30, ..Budget::default() };
         let rng = Rng::named(1, "agents");
-        Self { agent, neighbour, budget, rng, outbox: Outbox::default(), is_counted: false }
+        Self { agent, neighbor, budget, rng, outbox: Outbox::default(), is_counted: false }
     }
 
     pub fn needs(&self) -> LinkSenses {
@@ -45,7 +45,7 @@ impl Seated {
         self.outbox.bypasses.clear();
         self.outbox.left_alone.clear();
         let cx = Context::new(now, &mut self.rng, &mut self.outbox).within(self.budget);
-        let cx = &mut cx.with_neighbour(self.neighbour);
+        let cx = &mut cx.with_neighbor(self.neighbor);
         call_agent(self.is_counted, agent, cx, call)
     }
 

@@ -17,7 +17,7 @@ use lasthop_packet::{FlowKey, Packet};
 use super::control::LocalAck;
 use super::flow::LleFlow;
 use super::mark::Mark;
-use super::neighbours::Neighbors;
+use super::neighbors::Neighbors;
 use super::place::Place;
 use super::settings::Settings;
 use super::shares::{Account, Shares, on_wire_in_full};
@@ -32,7 +32,7 @@ pub struct Lle {
     /// The flows, keyed by the direction from the core to the radio side, each with its timer.
     pub(super) flows: FlowTable<LleFlow>,
     /// At a node that suppresses ACKs: the neighbors with an agent.
-    neighbours: Neighbors,
+    neighbors: Neighbors,
     /// Octets of memory of all flows, without their table.
     octets: usize,
     /// Octets of all flows in the link layer's queue, and the number of those flows.
@@ -53,7 +53,7 @@ impl Lle {
     pub fn at(place: Place, settings: Settings) -> Self {
         Self {
             flows: FlowTable::new(settings.eviction_grace),
-            neighbours: Neighbors::new(settings.registration),
+            neighbors: Neighbors::new(settings.registration),
             settings,
             place,
             octets: 0,
@@ -93,23 +93,23 @@ impl Lle {
     }
 
     /// Records whether the neighbor of this call has an agent.
-    fn record_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
-        let Some(neighbour) = cx.neighbour().filter(|_| self.receives()) else { return };
+    fn record_neighbor(&mut self, has_agent: bool, cx: &Context<'_>) {
+        let Some(neighbor) = cx.neighbor().filter(|_| self.receives()) else { return };
         if has_agent {
-            self.neighbours.on_announcement(neighbour, cx.budget().room(0, self.octets()).in_all, cx.now());
+            self.neighbors.on_announcement(neighbor, cx.budget().room(0, self.octets()).in_all, cx.now());
         } else {
-            self.neighbours.forget(neighbour);
+            self.neighbors.forget(neighbor);
         }
     }
 
     /// Forgets which neighbors have an agent: a successor learns it again.
-    pub(super) fn forget_neighbours(&mut self) {
-        self.neighbours = Neighbors::new(self.settings.registration);
+    pub(super) fn forget_neighbors(&mut self) {
+        self.neighbors = Neighbors::new(self.settings.registration);
     }
 
     /// Whether the neighbor of this call has recently had an agent.
     fn has_registered(&self, cx: &Context<'_>) -> bool {
-        cx.neighbour().is_some_and(|neighbour| self.neighbours.has_agent(neighbour, cx.now()))
+        cx.neighbor().is_some_and(|neighbor| self.neighbors.has_agent(neighbor, cx.now()))
     }
 
     /// Calls `f` on a flow's state, and updates the accounts and its timer.
@@ -243,7 +243,7 @@ impl Accounts for Lle {
     }
 
     fn octets(&self) -> usize {
-        self.octets + self.flows.octets() + self.neighbours.octets()
+        self.octets + self.flows.octets() + self.neighbors.octets()
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {

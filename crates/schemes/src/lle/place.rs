@@ -27,7 +27,7 @@ impl Place {
         match self {
             Self::EndOfHop => true,
             Self::SilentEnd => false,
-            Self::Node(role) => cx.neighbour().map_or(role == Role::Edge, |neighbour| neighbour == host),
+            Self::Node(role) => cx.neighbor().map_or(role == Role::Edge, |neighbor| neighbor == host),
         }
     }
 

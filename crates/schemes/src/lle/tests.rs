@@ -41,7 +41,7 @@ const SHIFT: u8 = 2;
 /// An agent with a clock in milliseconds.
 struct Bench {
     lle: Lle,
-    neighbour: Option<IpAddr>,
+    neighbor: Option<IpAddr>,
     now: Instant,
     rng: Rng,
     budget: Budget,
@@ -62,7 +62,7 @@ impl Bench {
     fn new(settings: Settings, role: Role) -> Self {
         Self {
             lle: Lle::new(settings, role),
-            neighbour: (role != Role::Edge).then_some(ACCESS_POINT),
+            neighbor: (role != Role::Edge).then_some(ACCESS_POINT),
             now: Instant::from_secs(1),
             rng: Rng::named(1, "lle"),
             budget: Budget::default(),
@@ -97,7 +97,7 @@ impl Bench {
     fn call<R>(&mut self, f: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> (R, Step) {
         let mut outbox = Outbox::default();
         let cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
-        let mut cx = cx.with_neighbour(self.neighbour);
+        let mut cx = cx.with_neighbor(self.neighbor);
         let result = f(&mut self.lle, &mut cx);
         let (core, radio) = outbox.packets.into_iter().partition::<Vec<_>, _>(|(to, _)| *to == Side::Core);
         let packets = |sent: Vec<(Side, Packet)>| sent.into_iter().map(|(_, packet)| packet).collect();

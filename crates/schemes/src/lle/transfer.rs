@@ -40,7 +40,7 @@ impl Lle {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let states = scope.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect();
         if scope == Scope::All {
-            self.forget_neighbours();
+            self.forget_neighbors();
         }
         states
     }

@@ -237,7 +237,7 @@ struct Clerk {
 
 impl Agent for Clerk {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let neighbour = cx.neighbour().expect("it is about a link");
+        let neighbour = cx.neighbor().expect("it is about a link");
         self.asked.lock().expect("no panic elsewhere").push((number(packet), from, neighbour));
         if let Some((to, packet)) = self.sends.take() {
             cx.send(to, packet);

@@ -48,7 +48,7 @@ pub struct Bench {
 /// An agent, and its neighbor on the hop.
 struct Half {
     agent: Box<dyn Agent>,
-    neighbour: IpAddr,
+    neighbor: IpAddr,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,9 +60,9 @@ enum At {
 impl Bench {
     /// A bench with new agents.
     pub fn new(settings: Settings) -> Self {
-        let half = |role, neighbour| Half {
+        let half = |role, neighbor| Half {
             agent: settings.agent(Seat { role, address: ACCESS_POINT }).expect("it has an agent there"),
-            neighbour,
+            neighbor,
         };
         let at = if settings.split_at == SplitAt::Router { Role::Router } else { Role::Edge };
         Self {
@@ -135,7 +135,7 @@ impl Bench {
             At::Split => (self.budget, self.may_owe),
         };
         let cx = Context::new(self.now, &mut self.rng, &mut outbox).within(budget);
-        let mut cx = cx.with_neighbour(Some(half.neighbour)).with_obligations(may_owe);
+        let mut cx = cx.with_neighbor(Some(half.neighbor)).with_obligations(may_owe);
         let result = ask(half.agent.as_mut(), &mut cx);
         self.reports.append(&mut outbox.reports);
         for (to, packet) in outbox.packets {

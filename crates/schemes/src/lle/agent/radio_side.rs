@@ -31,10 +31,10 @@ impl Lle {
             return Verdict::Forward;
         }
         if mark.has(Mark::OFFER) {
-            self.record_neighbour(true, cx);
+            self.record_neighbor(true, cx);
         } else if is_syn {
             // The current host at the other end has no agent.
-            self.record_neighbour(false, cx);
+            self.record_neighbor(false, cx);
         }
         if let Some(opening) = opening(packet) {
             self.begin(key, Some(opening), cx);

@@ -138,9 +138,9 @@ fn urgent_data_is_left_alone() {
 
 #[test]
 fn only_the_node_before_the_receiver_acknowledges() {
-    for (neighbour, expected) in [(PHONE, 1), (SERVER, 0)] {
+    for (neighbor, expected) in [(PHONE, 1), (SERVER, 0)] {
         let mut bench = Bench::new(Settings::default(), Role::Edge);
-        bench.neighbour = Some(neighbour);
+        bench.neighbor = Some(neighbor);
         bench.core(&syn());
         bench.radio(&accepting(syn_ack()));
         assert_eq!(bench.through(&data(FIRST, 100)).core.len(), expected);

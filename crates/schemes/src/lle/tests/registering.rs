@@ -73,7 +73,7 @@ fn an_access_point_registers_after_thousands_of_others() {
     let opening = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     let mut bench = Bench::at_phone(Settings::default());
     for number in 0..3000 {
-        bench.neighbour = Some(IpAddr::V4(Ipv4Addr::from_bits(number)));
+        bench.neighbor = Some(IpAddr::V4(Ipv4Addr::from_bits(number)));
         bench.radio(&marked(data(FIRST, 100), Mark::OFFER));
         bench.wait(10);
         assert_eq!(bench.core(&opening).mark(), Mark::ACCEPT, "neighbour {number}");

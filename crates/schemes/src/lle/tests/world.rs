@@ -154,9 +154,9 @@ impl World {
         let agent = if is_phone { &mut self.at_phone } else { &mut self.at_access_point };
         let Some(lle) = agent else { return false };
         let mut outbox = Outbox::default();
-        let neighbour = if is_phone { ACCESS_POINT } else { PHONE };
+        let neighbor = if is_phone { ACCESS_POINT } else { PHONE };
         let cx = Context::new(self.now, &mut self.rng, &mut outbox);
-        let passed = f(lle, &mut cx.with_neighbour(Some(neighbour)));
+        let passed = f(lle, &mut cx.with_neighbor(Some(neighbor)));
         for report in outbox.reports {
             self.generated += u32::from(report.counter == &ACKS_GENERATED);
             self.lost += u32::from(report.counter == &ACKNOWLEDGED_AND_LOST);
