@@ -18,7 +18,7 @@ pub struct PathCapacity {
 
 impl PathCapacity {
     /// The value before the first hop.
-    pub const NOTHING_YET: Self = Self { bandwidth: u32::MAX, delay: 0 };
+    pub const NO_HOPS: Self = Self { bandwidth: u32::MAX, delay: 0 };
 
     /// The measurement by one frame with this many octets of data (4.1, 4.2): the bandwidth from
     /// the packet's arrival in the queue, the delay from its departure from the queue. A frame

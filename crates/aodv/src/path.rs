@@ -17,7 +17,7 @@ pub struct Path {
 
 impl Path {
     /// A path without hops, or without measurements.
-    pub const START: Self = Self { capacity: PathCapacity::NOTHING_YET, measured: 0 };
+    pub const START: Self = Self { capacity: PathCapacity::NO_HOPS, measured: 0 };
 
     /// The path with another hop, measured or not.
     pub(super) fn over(self, hop: Option<PathCapacity>) -> Self {

@@ -77,7 +77,7 @@ impl C3tcp {
         } else {
             let octets = packet.payload().len() as u32;
             if octets > 0 {
-                options = Forward::NOTHING_YET.add_to(options).unwrap_or(options);
+                options = Forward::NO_HOPS.add_to(options).unwrap_or(options);
             }
             if let Some(flow) = flow {
                 flow.segment = flow.segment.max(packet.segment_payload());

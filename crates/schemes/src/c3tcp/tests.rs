@@ -167,7 +167,7 @@ fn the_forward_delay_excludes_the_queue_and_the_backward_delay_does_not() {
 #[test]
 fn a_path_has_the_least_bandwidth_and_the_sum_of_the_delays() {
     let hops = [(500, 10), (300, 20), (400, 30)].map(|(bandwidth, delay)| Forward { bandwidth, delay });
-    let path = hops.into_iter().fold(Forward::NOTHING_YET, Forward::over);
+    let path = hops.into_iter().fold(Forward::NO_HOPS, Forward::over);
     assert_eq!(path, Forward { bandwidth: 300, delay: 60 });
     assert_eq!(path.over(Forward { bandwidth: 1, delay: u32::MAX }).delay, u32::MAX, "it stops there");
 }
@@ -407,7 +407,7 @@ fn malformed_forged_or_other_version_options_are_ignored_and_counted() {
     ];
     for options in wrong {
         let options = options.expect("they fit");
-        assert_eq!(after_hop(&options, Forward::NOTHING_YET, 0), Err(Malformed), "{options:?}");
+        assert_eq!(after_hop(&options, Forward::NO_HOPS, 0), Err(Malformed), "{options:?}");
         let [_, mut n4] = ends(&Settings::default(), [None; 2]);
         let mut data = with(segment([N1, N4], 1, MSS, 1), Some(options));
         n4.see(&mut data, Side::Radio);
@@ -420,7 +420,7 @@ fn malformed_forged_or_other_version_options_are_ignored_and_counted() {
 
 #[test]
 fn an_option_of_another_type_passes_unchanged() {
-    let options = LinkOptions::NONE.with(99, &[5, 6]).ok().and_then(|it| Forward::NOTHING_YET.add_to(it));
+    let options = LinkOptions::NONE.with(99, &[5, 6]).ok().and_then(|it| Forward::NO_HOPS.add_to(it));
     let updated =
         after_hop(&options.expect("they fit"), Forward::of_hop(1000, &TIMES), 1).expect("well-formed");
     assert_eq!((updated.find(99), updated.air_octets()), (Some(&[5, 6][..]), 16));
