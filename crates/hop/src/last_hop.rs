@@ -192,7 +192,7 @@ impl LastHop {
     }
 
     /// Reads a part of every cache line: see [`lasthop_agent::Agent::prefetch`].
-    pub fn look(&self) {
+    pub fn prefetch(&self) {
         black_box((self.window.usual(), self.window.is_draining(), self.round, self.turns.len()));
     }
 
@@ -233,7 +233,7 @@ impl LastHop {
     /// Whether only the delay of the data counts, and not that of the ACKs. Without losses there
     /// are no retransmissions that queueing ACKs would delay, and the queue of the ACKs delays no
     /// data. ACKs queued after an upload's data are late, however little is on the hop.
-    fn bears_late_acks(&self) -> bool {
+    fn tolerates_late_acks(&self) -> bool {
         let is_without_losses = self.loss_free_run.has_lost_nothing() || self.loss_free_run.is_complete();
         !self.window.is_shared() && (is_without_losses || self.has_upload())
     }
@@ -245,8 +245,8 @@ impl LastHop {
 
     /// Whether a sender that slows down at each loss on this hop keeps twice this window, in
     /// octets.
-    pub fn leaves_twice(&self, window: f64) -> bool {
-        self.losses.leave_twice(window, self.segment)
+    pub fn allows_twice(&self, window: f64) -> bool {
+        self.losses.allow_twice(window, self.segment)
     }
 
     /// The queueing delay on the hop, if a round has measured it within this time, or within two
@@ -293,7 +293,7 @@ impl LastHop {
     /// own. There is no limit where the agent only observes, or where ACKs come so late that most
     /// of the octets counted as in flight have left the hop.
     pub fn room_to_pass(&self, all: &LossFreeRun) -> u64 {
-        let is_without_limit = self.is_only_watched(all) || (self.acks_wait && self.bears_late_acks());
+        let is_without_limit = self.is_only_watched(all) || (self.acks_wait && self.tolerates_late_acks());
         if is_without_limit { LARGEST_WINDOW_OF_TCP.into() } else { self.room() }
     }
 
@@ -356,7 +356,7 @@ impl LastHop {
         self.round.on_progress(&progress, self.in_flight, is_limited, now);
         self.window.on_progress(&progress);
         let Some(sent) = progress.sent.filter(|sent| *sent < now) else { return };
-        let late = if self.bears_late_acks() { progress.late } else { Duration::ZERO };
+        let late = if self.tolerates_late_acks() { progress.late } else { Duration::ZERO };
         let rtt = now.since(sent).saturating_sub(late);
         self.acks_wait = late > rtt;
         let round = self.round.on_sample(rtt, sent, now);

@@ -29,7 +29,7 @@ impl Losses {
     /// Whether a sender that slows down at each of these losses keeps twice this window, in octets.
     /// Where a share p of its segments is lost, its window is sqrt(3 / 2p) segments (Mathis, Semke,
     /// Mahdavi, Ott, CCR 27(3), 1997, equation 3).
-    pub(super) fn leave_twice(&self, window: f64, segment: u32) -> bool {
+    pub(super) fn allow_twice(&self, window: f64, segment: u32) -> bool {
         let segment = segment.max(1);
         if self.lost < MIN_LOSSES * u64::from(segment) {
             return false;
@@ -57,19 +57,19 @@ mod tests {
     #[test]
     fn at_a_loss_of_one_percent_half_the_window_of_twelve_segments_may_be_needed() {
         let losses = losing_one_in(100, 50);
-        assert!(losses.leave_twice(6000.0, SEGMENT));
-        assert!(!losses.leave_twice(6500.0, SEGMENT));
+        assert!(losses.allow_twice(6000.0, SEGMENT));
+        assert!(!losses.allow_twice(6500.0, SEGMENT));
     }
 
     #[test]
     fn at_a_loss_of_two_percent_no_window_is_large_enough() {
-        assert!(!losing_one_in(50, 50).leave_twice(1.0, SEGMENT));
+        assert!(!losing_one_in(50, 50).allow_twice(1.0, SEGMENT));
     }
 
     #[test]
     fn few_losses_prove_nothing() {
-        assert!(!losing_one_in(100, 31).leave_twice(1.0, SEGMENT));
-        assert!(losing_one_in(100, 32).leave_twice(1.0, SEGMENT));
+        assert!(!losing_one_in(100, 31).allow_twice(1.0, SEGMENT));
+        assert!(losing_one_in(100, 32).allow_twice(1.0, SEGMENT));
     }
 
     #[test]
@@ -78,6 +78,6 @@ mod tests {
         for _ in 0..100 {
             losses.on_progress(&Progress { delivered: 1_000_000, ..Progress::default() }, SEGMENT);
         }
-        assert!(!losses.leave_twice(1.0, SEGMENT), "too few to tell");
+        assert!(!losses.allow_twice(1.0, SEGMENT), "too few to tell");
     }
 }

@@ -82,7 +82,7 @@ impl Turns {
     pub fn take_next(&mut self) -> Option<FlowKey> {
         let next = self.line.pop_front()?;
         self.len -= 1;
-        self.go_to_next_host();
+        self.advance_to_next_host();
         self.give_back();
         Some(next)
     }
@@ -92,7 +92,7 @@ impl Turns {
     pub fn pass_on(&mut self) {
         if let Some(next) = self.line.pop_front() {
             self.line.push_back(next);
-            self.go_to_next_host();
+            self.advance_to_next_host();
         }
     }
 
@@ -103,7 +103,7 @@ impl Turns {
             self.line.retain(|waiting| *waiting != connection);
             self.len -= before - self.line.len();
             if self.line.is_empty() {
-                self.go_to_next_host();
+                self.advance_to_next_host();
             }
         } else if let Some(others) = &mut self.others {
             self.len -= others.leave(connection);
@@ -130,7 +130,7 @@ impl Turns {
         self.line.front().is_some_and(|next| next.destination.0 == host)
     }
 
-    fn go_to_next_host(&mut self) {
+    fn advance_to_next_host(&mut self) {
         if let Some(others) = &mut self.others {
             others.take_turns(&mut self.line);
         }

@@ -109,8 +109,8 @@ impl Receiving {
                 Decision::KeepBack
             };
         }
-        let says_only_that = advances && is_plain(packet);
-        let Some(shift) = shift.filter(|_| says_only_that && self.is_offered) else {
+        let carries_nothing_else = advances && is_plain(packet);
+        let Some(shift) = shift.filter(|_| carries_nothing_else && self.is_offered) else {
             self.passes(tcp, shift.unwrap_or(0));
             return Decision::Pass(accept);
         };

@@ -178,11 +178,11 @@ impl<R: Recovery> Agent for Snoop<R> {
     }
 
     fn prefetch(&self, connections: &[FlowKey]) {
-        self.flows.prefetch(connections, SnoopFlow::look);
+        self.flows.prefetch(connections, SnoopFlow::prefetch);
         // Second, because the flow names its hop.
         for key in connections {
             let hop = self.flows.peek(*key).and_then(|flow| self.hops.get(flow.hop?));
-            hop.inspect(|hop| hop.look());
+            hop.inspect(|hop| hop.prefetch());
         }
     }
 

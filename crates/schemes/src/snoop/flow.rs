@@ -88,7 +88,7 @@ pub trait Recovery: Debug + Send + Sized + 'static {
     }
 
     /// Reads a field of each cache line: see [`lasthop_agent::Agent::prefetch`].
-    fn look(&self) {}
+    fn prefetch(&self) {}
 
     /// The state to export with the flow.
     fn save(flow: &SnoopFlow<Self>) -> SavedRecovery;
@@ -380,18 +380,18 @@ impl<R: Recovery> SnoopFlow<R> {
     }
 
     /// Reads a field of each cache line: see [`lasthop_agent::Agent::prefetch`].
-    pub fn look(&self) {
+    pub fn prefetch(&self) {
         black_box((
             self.cache.octets(),
             self.last_ack,
             self.highest,
             self.rtt.min(),
             self.waiting.packets().octets(),
-            self.waiting.signalled_at(),
+            self.waiting.signaled_at(),
             self.timing_since,
             self.highest_tsval,
         ));
-        self.recovery.look();
+        self.recovery.prefetch();
     }
 
     /// Updates the memory account `in_all` of all flows for this flow. Returns the remaining

@@ -48,7 +48,7 @@ impl<R: Recovery> Snoop<R> {
         hop.record_segment(segment, &self.targets);
         let end = tcp.seq + packet.segment_len();
         if is_late {
-            flow.waiting.on_sent_again(tcp.seq, end, flow.arrived, cx.now());
+            flow.waiting.on_retransmission(tcp.seq, end, flow.arrived, cx.now());
         }
         if !is_repairable(tcp) {
             // Waiting packets are stamped when they leave, and this one must not be stamped. It

@@ -38,7 +38,7 @@ impl<R: Recovery> Snoop<R> {
         let over_hop = flow.rtt.smoothed();
         flow.core_path.min().is_some_and(|core_path| {
             let longer = 1.0 + core_path.as_secs_f64() / over_hop.as_secs_f64().max(f64::MIN_POSITIVE);
-            core_path <= over_hop && hop.leaves_twice(in_flight as f64 * longer)
+            core_path <= over_hop && hop.allows_twice(in_flight as f64 * longer)
         })
     }
 }

@@ -205,8 +205,8 @@ impl Recovery for Today {
         self.scoreboard.allocated()
     }
 
-    fn look(&self) {
-        self.scoreboard.look();
+    fn prefetch(&self) {
+        self.scoreboard.prefetch();
     }
 
     fn save(flow: &SnoopFlow<Self>) -> SavedRecovery {

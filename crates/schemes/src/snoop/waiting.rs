@@ -63,7 +63,7 @@ impl Waiting {
     }
 
     /// The time of the last signal: see [`lasthop_agent::Agent::prefetch`].
-    pub fn signalled_at(&self) -> Option<Instant> {
+    pub fn signaled_at(&self) -> Option<Instant> {
         self.signal.map(|signal| signal.at)
     }
 
@@ -109,7 +109,7 @@ impl Waiting {
 
     /// Records a retransmission of `[seq, end)`, which may be the answer to a signal. All earlier
     /// data ends at `arrived`.
-    pub fn on_sent_again(&mut self, seq: Seq, end: Seq, arrived: Seq, now: Instant) {
+    pub fn on_retransmission(&mut self, seq: Seq, end: Seq, arrived: Seq, now: Instant) {
         if let Some(signal) = &mut self.signal
             && !seq.after(signal.seq)
             && end.after(signal.seq)

@@ -64,8 +64,8 @@ impl Lle {
             if !is_last_hop {
                 return Outcome::Hop(AckMeaning::Pass);
             }
-            let says_only_that = is_plain(packet) || (!settings.hole_acks && is_bare(packet));
-            let is_evidence = mark.has(Mark::EVIDENCE) && says_only_that;
+            let carries_nothing_else = is_plain(packet) || (!settings.hole_acks && is_bare(packet));
+            let is_evidence = mark.has(Mark::EVIDENCE) && carries_nothing_else;
             let kind = AckKind { is_bare: packet.segment_len() == 0, is_window_news, is_evidence };
             let meaning = flow.confirming.on_ack(packet, &flow.receiver, kind, settings, now);
             if flow.is_left && !matches!(meaning, AckMeaning::Missing(_)) {

@@ -62,8 +62,8 @@ impl SnoopFlow<Today> {
             return Verdict::Forward;
         }
         // If the first hole of all is the sender's, its duplicate ACKs count.
-        let says_nothing = hole == Some(tcp.ack) || rest.is_empty();
-        if reported.is_empty() && summary.duplicate && says_nothing {
+        let carries_nothing = hole == Some(tcp.ack) || rest.is_empty();
+        if reported.is_empty() && summary.duplicate && carries_nothing {
             return suppress();
         }
         if let Some(tcp) = packet.tcp_mut() {

@@ -118,7 +118,7 @@ impl Scoreboard {
     }
 
     /// Reads a field of each cache line: see [`lasthop_agent::Agent::prefetch`].
-    pub fn look(&self) {
+    pub fn prefetch(&self) {
         black_box((
             self.ranges.len(),
             self.log.len(),
