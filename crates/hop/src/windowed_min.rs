@@ -23,10 +23,10 @@ impl<T: Copy + Ord> WindowedMin<T> {
     /// Adds a value.
     pub fn update(&mut self, value: T, lasts: Duration, now: Instant) {
         match &mut self.current {
-            Some((least, since)) if now.since(*since) < lasts => *least = value.min(*least),
+            Some((min, since)) if now.since(*since) < lasts => *min = value.min(*min),
             current => {
                 let counts_on = |since: Instant| now.since(since) < 2 * lasts;
-                self.before = current.filter(|(_, since)| counts_on(*since)).map(|(least, _)| least);
+                self.before = current.filter(|(_, since)| counts_on(*since)).map(|(min, _)| min);
                 *current = Some((value, now));
             }
         }
@@ -34,8 +34,8 @@ impl<T: Copy + Ord> WindowedMin<T> {
 
     /// The minimum; `None` without values.
     pub fn min(&self) -> Option<T> {
-        let (least, _) = self.current?;
-        Some(self.before.map_or(least, |before| before.min(least)))
+        let (min, _) = self.current?;
+        Some(self.before.map_or(min, |before| before.min(min)))
     }
 }
 

@@ -25,11 +25,11 @@ fn snoop_holds_the_goodput_of_ns_2_under_uniform_loss() {
     let points: Vec<_> = sweep.points().collect::<Result<_, _>>().expect("a good sweep");
     let expected = [("1", 1.0..1.3, 1.8), ("5", 0.35..0.45, 1.4)];
     assert_eq!(points.len(), expected.len());
-    for (index, (scenario, (loss, alone, least))) in points.into_iter().zip(expected).enumerate() {
+    for (index, (scenario, (loss, alone, min))) in points.into_iter().zip(expected).enumerate() {
         assert_eq!(sweep.values(index), [loss]);
         let [none, snoop] = goodputs(scenario)[..] else { panic!("two rows") };
         assert!(alone.contains(&none), "Reno alone at {loss}%: {none} Mbit/s");
-        assert!(snoop >= least, "Snoop at {loss}%: {snoop} Mbit/s");
+        assert!(snoop >= min, "Snoop at {loss}%: {snoop} Mbit/s");
     }
 }
 
@@ -46,12 +46,12 @@ fn snoop_does_harm_on_a_short_path_with_very_high_loss_except_with_a_quick_timer
 fn snoop_for_todays_tcp_holds_the_rate_of_a_lossy_hop() {
     let sweep = Sweep::read(&scenarios("snoop-today.sweep.toml"), &Overrides::default()).expect("ours");
     let points: Vec<_> = sweep.points().collect::<Result<_, _>>().expect("a good sweep");
-    let least = [("0", 19.0), ("1", 18.5), ("3", 18.0), ("5", 17.5)];
-    assert_eq!(points.len(), least.len());
-    for (index, (scenario, (loss, least))) in points.into_iter().zip(least).enumerate() {
+    let min = [("0", 19.0), ("1", 18.5), ("3", 18.0), ("5", 17.5)];
+    assert_eq!(points.len(), min.len());
+    for (index, (scenario, (loss, min))) in points.into_iter().zip(min).enumerate() {
         assert_eq!(sweep.values(index), [loss]);
         let rows = goodputs(scenario);
         let (none, today) = (rows[0], rows[rows.len() - 1]);
-        assert!(today >= least && today > 0.99 * none, "at {loss}%: {none} alone, {today} Mbit/s with Snoop");
+        assert!(today >= min && today > 0.99 * none, "at {loss}%: {none} alone, {today} Mbit/s with Snoop");
     }
 }

@@ -310,9 +310,9 @@ impl World {
 
     fn check(&mut self, when: &str) {
         let (allocated, reported) = (self.allocated, signed(self.agent.octets()));
-        let least = allocated - allocated / MAX_BELOW.0 - MAX_BELOW.1;
-        let most = allocated + allocated / MAX_ABOVE.0 + MAX_ABOVE.1;
-        let is_right = (least..=most).contains(&reported);
+        let min = allocated - allocated / MAX_BELOW.0 - MAX_BELOW.1;
+        let max = allocated + allocated / MAX_ABOVE.0 + MAX_ABOVE.1;
+        let is_right = (min..=max).contains(&reported);
         if !is_right || reported > signed(self.budget.octets_in_all) {
             self.wrong
                 .push(format!("{} {when}: {allocated} octets allocated, {reported} reported", self.name));

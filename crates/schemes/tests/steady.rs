@@ -166,7 +166,7 @@ impl Path {
 
     /// Runs until this number of segments have arrived since the beginning.
     fn carry(&mut self, segments: u32) {
-        let (until, most) = (START + segments * MSS, self.tick + 4 * u64::from(segments));
+        let (until, max) = (START + segments * MSS, self.tick + 4 * u64::from(segments));
         while self.expected.before(until) {
             if self.sender.next - self.sender.acknowledged < self.sender.window {
                 let tcp = Tcp { seq: self.sender.next, ..self.header(START) };
@@ -174,7 +174,7 @@ impl Path {
                 self.originate(self.way, tcp, MSS);
             }
             self.advance(1);
-            assert!(self.tick < most, "it has come to a halt at {}", self.expected);
+            assert!(self.tick < max, "it has come to a halt at {}", self.expected);
         }
     }
 

@@ -229,11 +229,11 @@ fn a_hop_that_loses_many_frames_is_kept_busy() {
             let mut model = Model { loss, ack_loss, random: seed * 77_777, ..Model::new() };
             model.run(2);
             let (share, queue, _) = model.run(20);
-            let most = 1.0 - loss as f64 / 100.0;
+            let max = 1.0 - loss as f64 / 100.0;
             assert!(
-                share > 0.9 * most && queue < 12.0,
+                share > 0.9 * max && queue < 12.0,
                 "{loss}, {ack_loss}, {seed}: {}, {queue}",
-                share / most
+                share / max
             );
         }
     }

@@ -98,9 +98,9 @@ mod tests {
             row.without_effect(Some(0.0)).no_effect_agrees
         };
         assert_eq!([of(-4.0, 14.0), of(1.0, 9.0)], [Some(true), Some(false)]);
-        let claim = |least: f64| {
+        let claim = |min: f64| {
             let mut row = row(Reference::None, 5.0, 1.0, Reference::None);
-            row.parameters.insert(AT_LEAST.to_owned(), json!(least));
+            row.parameters.insert(AT_LEAST.to_owned(), json!(min));
             row.without_effect(Some(0.0)).no_effect_agrees
         };
         assert_eq!([claim(0.0), claim(5.0), claim(-5.0)], [Some(false), Some(false), Some(true)]);

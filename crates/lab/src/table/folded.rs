@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn words_and_numbers_stay_whole_at_any_width() {
-        for (table, least) in [(numbers(), 36), (texts(), 30)] {
-            for width in least..=120 {
+        for (table, min) in [(numbers(), 36), (texts(), 30)] {
+            for width in min..=120 {
                 let text = table.within(Some(width));
                 assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{width}:\n{text}");
                 let cells = cells(&text);

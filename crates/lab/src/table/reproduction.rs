@@ -125,8 +125,8 @@ fn measured(row: &Row) -> Option<String> {
 
 /// The range for our value, or the number above which its confidence interval must lie.
 fn tolerance(row: &Row) -> Option<String> {
-    let least = row.parameters.get(AT_LEAST).and_then(Value::as_f64);
-    row.tolerance.shown().or_else(|| Some(format!("above {}", Reference::Number(least?).shown()?)))
+    let min = row.parameters.get(AT_LEAST).and_then(Value::as_f64);
+    row.tolerance.shown().or_else(|| Some(format!("above {}", Reference::Number(min?).shown()?)))
 }
 
 #[cfg(test)]

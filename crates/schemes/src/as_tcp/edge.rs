@@ -171,7 +171,7 @@ impl Agent for AsTcpEdge {
     }
 
     fn refuses_frames(&self) -> bool {
-        self.refuse_above.is_some_and(|most| self.split.splits.backlog() > most)
+        self.refuse_above.is_some_and(|max| self.split.splits.backlog() > max)
     }
 }
 

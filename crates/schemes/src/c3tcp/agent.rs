@@ -141,8 +141,8 @@ fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Contex
     if flow.segment == 0 {
         return;
     }
-    let least = MIN_SEGMENTS * u64::from(flow.segment);
-    let window = window_field(octets.max(least), shift, field);
+    let min = MIN_SEGMENTS * u64::from(flow.segment);
+    let window = window_field(octets.max(min), shift, field);
     if window < field
         && let Some(tcp) = packet.tcp_mut()
     {

@@ -46,11 +46,11 @@ impl Neighbors {
             }
             self.entries.remove(idlest);
         }
-        let most = self.entries.max_within(MAX_NEIGHBORS, room);
-        if self.entries.len() >= most {
+        let max = self.entries.max_within(MAX_NEIGHBORS, room);
+        if self.entries.len() >= max {
             return;
         }
-        self.entries.make_room(most);
+        self.entries.make_room(max);
         self.entries.insert(neighbor, now, (), now);
     }
 

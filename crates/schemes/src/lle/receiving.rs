@@ -160,16 +160,16 @@ impl Receiving {
     /// doubled.
     fn is_news(&self, window: u32) -> bool {
         let Some(passed) = self.passed else { return false };
-        let least = self.segment.max(1);
-        window < least || passed.window < least || window < passed.window / 2 || window / 2 > passed.window
+        let min = self.segment.max(1);
+        window < min || passed.window < min || window < passed.window / 2 || window / 2 > passed.window
     }
 
     /// Whether an ACK of the receiver's own is due: data must not be kept too long, nor the window
     /// run out.
     fn is_due(&self, ack: Seq, window: u32, settings: &Settings) -> bool {
         let Some(passed) = self.passed.filter(|_| settings.evidence_segments > 0) else { return false };
-        let most = settings.evidence_segments.saturating_mul(self.segment.max(1)).min(window / 4);
-        ack.offset_from(passed.ack) >= most.cast_signed().max(1)
+        let max = settings.evidence_segments.saturating_mul(self.segment.max(1)).min(window / 4);
+        ack.offset_from(passed.ack) >= max.cast_signed().max(1)
     }
 
     /// Records an ACK that passes: the other end knows its number and window.

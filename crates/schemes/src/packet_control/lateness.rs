@@ -75,7 +75,7 @@ impl Lateness {
     pub(super) fn on_progress(&mut self, ack: Seq, now: Instant) {
         if let Some((_, at)) = self.timed.take_if(|(end, _)| !ack.before(*end)) {
             let rtt = now.since(at);
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         let Some(hole) = self.hole.take() else { return };
         let late = now.since(hole.since);
@@ -83,7 +83,7 @@ impl Lateness {
         // retransmission arrived without it.
         let was_overtaken = match (hole.repeated, self.min_rtt) {
             (None, _) => true,
-            (Some(repeated), Some(least)) => now.since(repeated) < least,
+            (Some(repeated), Some(min)) => now.since(repeated) < min,
             (Some(_), None) => false,
         };
         self.recent -= self.recent / FORGETTING;

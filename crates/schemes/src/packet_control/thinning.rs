@@ -29,8 +29,8 @@ mod tests {
     use super::*;
 
     /// The counts of the duplicates that pass, of the first `most`.
-    fn passing(threshold: u32, most: u32) -> Vec<u32> {
-        (1..=most).map(|kth| leaves_at(kth, threshold)).take_while(|count| *count <= most).collect()
+    fn passing(threshold: u32, max: u32) -> Vec<u32> {
+        (1..=max).map(|kth| leaves_at(kth, threshold)).take_while(|count| *count <= max).collect()
     }
 
     #[test]
@@ -52,13 +52,13 @@ mod tests {
             prop_assert_eq!(counts.len(), 3);
             prop_assert_eq!(counts[2], threshold);
             let distances = [counts[0], counts[1] - counts[0], counts[2] - counts[1]];
-            let (least, most) = (distances.iter().min().unwrap(), distances.iter().max().unwrap());
-            prop_assert!(most - least <= 1);
+            let (min, max) = (distances.iter().min().unwrap(), distances.iter().max().unwrap());
+            prop_assert!(max - min <= 1);
         }
 
         #[test]
-        fn a_higher_threshold_never_passes_more(threshold in 3_u32..1_000, most in 0_u32..5_000) {
-            prop_assert!(passing(threshold + 1, most).len() <= passing(threshold, most).len());
+        fn a_higher_threshold_never_passes_more(threshold in 3_u32..1_000, max in 0_u32..5_000) {
+            prop_assert!(passing(threshold + 1, max).len() <= passing(threshold, max).len());
         }
     }
 }

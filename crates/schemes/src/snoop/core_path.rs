@@ -11,7 +11,7 @@ use lasthop_packet::{Instant, Seq, Tcp};
 pub struct CorePath {
     /// A TSval, and when it was first sent to the sender.
     timed: Option<(Seq, Instant)>,
-    least: Option<Duration>,
+    min: Option<Duration>,
 }
 
 impl CorePath {
@@ -27,13 +27,13 @@ impl CorePath {
         let (Some((value, went_up)), Some(timestamps)) = (self.timed, tcp.options.timestamps) else { return };
         if !Seq(timestamps.echo_reply).before(value) {
             let sample = now.since(went_up);
-            self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
+            self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
             self.timed = None;
         }
     }
 
     /// The minimum measured so far.
     pub const fn min(&self) -> Option<Duration> {
-        self.least
+        self.min
     }
 }

@@ -32,7 +32,7 @@ const MAX_NEEDLESS: u32 = LOST_ACKS + 4;
 pub struct HopRtt {
     srtt: Duration,
     rttvar: Duration,
-    least: Option<Duration>,
+    min: Option<Duration>,
     /// Needless copies by the timer; halved by each needed one.
     needless: u32,
 }
@@ -40,7 +40,7 @@ pub struct HopRtt {
 impl HopRtt {
     /// An estimate before the first measurement, with these initial values.
     pub const fn new(srtt: Duration, rttvar: Duration) -> Self {
-        Self { srtt, rttvar, least: None, needless: 0 }
+        Self { srtt, rttvar, min: None, needless: 0 }
     }
 
     /// An imported estimate, with each time limited to `MAX_ROUND_TRIP`.
@@ -50,14 +50,14 @@ impl HopRtt {
         Self {
             srtt: bounded(self.srtt),
             rttvar: bounded(self.rttvar),
-            least: self.least.map(bounded),
+            min: self.min.map(bounded),
             needless: self.needless.min(MAX_NEEDLESS),
         }
     }
 
     /// The minimum round-trip time measured; zero before the first measurement.
     pub fn min(&self) -> Duration {
-        self.least.unwrap_or_default()
+        self.min.unwrap_or_default()
     }
 
     /// The smoothed round-trip time.
@@ -69,8 +69,8 @@ impl HopRtt {
     /// overtake it: a quarter of the minimum round trip for each, at most one round trip (RFC 8985,
     /// section 6.2, `RACK.reo_wnd`).
     pub fn reordering_window(&self, segments: u32) -> Duration {
-        let least = self.least.unwrap_or(self.srtt);
-        (least / 4).saturating_mul(segments.max(1)).min(self.srtt)
+        let min = self.min.unwrap_or(self.srtt);
+        (min / 4).saturating_mul(segments.max(1)).min(self.srtt)
     }
 
     /// The timer expired. Before the first measurement the estimate doubles: on a slow hop each
@@ -78,7 +78,7 @@ impl HopRtt {
     /// measurement.
     //= RFC 6298, section 5.5: RTO <- RTO * 2.
     pub fn back_off(&mut self) {
-        if self.least.is_none() && self.plain_timeout() < MAX_TIMEOUT {
+        if self.min.is_none() && self.plain_timeout() < MAX_TIMEOUT {
             (self.srtt, self.rttvar) = (2 * self.srtt, 2 * self.rttvar);
         }
     }
@@ -108,7 +108,7 @@ impl HopRtt {
             Timer::Published => self.measure_as_published(rtt),
             Timer::Hop => self.measure_as_rfc_6298(rtt),
         }
-        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
     }
 
     /// With g = 1/8: srtt = g srtt + (1 - g) rtt, and rttvar = (1 - g) rttvar + g |rtt - srtt| with
@@ -129,7 +129,7 @@ impl HopRtt {
     //= RFC 6298, section 2.2 and 2.3: the first measurement R gives SRTT <- R, RTTVAR <- R/2; later ones RTTVAR <- 3/4 RTTVAR +
     //= 1/4 |SRTT - R'|, then SRTT <- 7/8 SRTT + 1/8 R'.
     fn measure_as_rfc_6298(&mut self, rtt: Duration) {
-        if self.least.is_none() {
+        if self.min.is_none() {
             (self.srtt, self.rttvar) = (rtt, rtt / 2);
             return;
         }
@@ -146,8 +146,8 @@ impl HopRtt {
         match settings.timer {
             Timer::Published => plain,
             Timer::Hop => {
-                let least = self.least.unwrap_or(self.srtt).max(settings.minimum_timeout);
-                let delayed = least.saturating_add(self.delayed_ack(settings));
+                let min = self.min.unwrap_or(self.srtt).max(settings.minimum_timeout);
+                let delayed = min.saturating_add(self.delayed_ack(settings));
                 let once = if is_single { plain.max(delayed) } else { plain };
                 once.saturating_mul(1 << expiries.min(16)).min(MAX_TIMEOUT.max(once))
             }

@@ -185,7 +185,7 @@ impl Upload {
     /// A report of the holes that are due, if any.
     fn due(&mut self, reordering: u32, now: Instant) -> Option<Packet> {
         let (reported, at) = self.reported;
-        let again = self.delay.round_trip().map_or(MIN_INTERVAL, |least| MIN_INTERVAL.max(2 * least));
+        let again = self.delay.round_trip().map_or(MIN_INTERVAL, |min| MIN_INTERVAL.max(2 * min));
         let from = if now.since(at) >= again { self.holes.as_slice().first()?.seq } else { reported };
         // A super-packet counts as the segments that it contains; a short segment counts as one.
         let overtaken = reordering.saturating_mul(self.segment);

@@ -52,12 +52,12 @@ impl Download {
 
     /// Checks that with each of these schemes it takes at most `most` times as long as without one.
     #[track_caller]
-    fn check(self, schemes: impl Iterator<Item = &'static &'static Scheme>, most: f64) {
+    fn check(self, schemes: impl Iterator<Item = &'static &'static Scheme>, max: f64) {
         let without = self.takes(None).expect("it ends");
         for scheme in schemes {
             let with = self.takes(Some(scheme));
             assert!(
-                with.is_some_and(|with| with <= without.mul_f64(most)),
+                with.is_some_and(|with| with <= without.mul_f64(max)),
                 "{}: {self:?} took {with:?} instead of {without:?}",
                 scheme.name
             );

@@ -67,7 +67,7 @@ impl Legs {
             Side::Radio => &self.radio,
         };
         let last = leg.last.filter(|(_, at)| now.since(*at) <= CURRENT).map(|(round_trip, _)| round_trip);
-        last.zip(leg.round_trips.min()).map_or(Duration::ZERO, |(last, least)| last.saturating_sub(least) / 2)
+        last.zip(leg.round_trips.min()).map_or(Duration::ZERO, |(last, min)| last.saturating_sub(min) / 2)
     }
 
     const fn leg(&mut self, side: Side) -> &mut Leg {

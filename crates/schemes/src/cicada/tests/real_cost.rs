@@ -26,7 +26,7 @@ fn a_host_with_one_octet_segments_stays_within_the_budget() {
         })
     });
     bench.core(&fixed(1001, 0, 5001));
-    let (mut next, mut got, mut most, mut packets) = (1001u32, 1001u32, 0, 0u64);
+    let (mut next, mut got, mut max, mut packets) = (1001u32, 1001u32, 0, 0u64);
     for _round in 0..14 {
         let mut sent = Vec::new();
         // As much as the budget allows.
@@ -50,14 +50,14 @@ fn a_host_with_one_octet_segments_stays_within_the_budget() {
                 got = got.max(tcp.seq.0 + packet.payload().len() as u32);
                 if index % 2 == 1 {
                     sent.extend(bench.radio(&mobile(5001, 0, got).window(60_000)).sent);
-                    most = most.max(reported(&bench));
+                    max = max.max(reported(&bench));
                 }
             }
         }
     }
     let amplification = packets as f64 / (f64::from(got - 1001) / 1448.0);
     assert!(amplification < 40.0, "{amplification} packets for each that came");
-    assert!(most <= Budget::default().octets_per_flow);
+    assert!(max <= Budget::default().octets_per_flow);
 }
 
 #[test]

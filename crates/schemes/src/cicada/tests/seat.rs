@@ -139,8 +139,8 @@ impl Seat {
         let obligation = agent.obligation(key);
         prop_assert_eq!(agent.owed(), Owed::of(obligation), "the sum of what is owed");
         prop_assert_eq!(agent.obligation(key.reversed()), Obligation::Free);
-        let most = 2 * self.settings.vcache as u64;
-        prop_assert!(obligation.octets() <= most, "{obligation:?} is more than {most}");
+        let max = 2 * self.settings.vcache as u64;
+        prop_assert!(obligation.octets() <= max, "{obligation:?} is more than {max}");
         if self.is_within_budget {
             prop_assert!(agent.octets() <= self.budget.octets_in_all, "{} octets", agent.octets());
         }
@@ -151,17 +151,17 @@ impl Seat {
                     result?;
                 }
             }
-            let (least, most) = self.watch.at_risk();
+            let (min, max) = self.watch.at_risk();
             let reported = obligation.octets();
             prop_assert!(
-                reported >= least,
-                "{reported} octets at risk, and {least} were acknowledged before their time"
+                reported >= min,
+                "{reported} octets at risk, and {min} were acknowledged before their time"
             );
             // A packet that is dropped for lack of memory, or rejected for its timestamp, has no
             // effect.
             prop_assert!(
-                reported <= most || !self.is_exact || !self.is_within_budget || self.receives_forgeries,
-                "{reported} octets at risk of {most}"
+                reported <= max || !self.is_exact || !self.is_within_budget || self.receives_forgeries,
+                "{reported} octets at risk of {max}"
             );
         }
         Ok(())

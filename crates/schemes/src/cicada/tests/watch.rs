@@ -135,7 +135,7 @@ impl Watch {
 
     /// The minimum and maximum of octets at risk, as seen from outside.
     pub fn at_risk(&self) -> (u64, u64) {
-        let (mut least, mut most) = (0, 0);
+        let (mut min, mut max) = (0, 0);
         if self.is_reset {
             return (0, u64::MAX);
         }
@@ -146,9 +146,9 @@ impl Watch {
                 continue;
             };
             let missing = |number: Seq| u64::from(number.offset_from(delivered).max(0).unsigned_abs());
-            least += self.sides[sender].was_acknowledged.map_or(0, missing);
-            most += missing(iss + self.sides[sender].received.prefix());
+            min += self.sides[sender].was_acknowledged.map_or(0, missing);
+            max += missing(iss + self.sides[sender].received.prefix());
         }
-        (least, most)
+        (min, max)
     }
 }

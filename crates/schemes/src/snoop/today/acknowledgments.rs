@@ -56,7 +56,7 @@ impl SnoopFlow<Today> {
         let blocks = tcp.options.sack.as_slice();
         // Without blocks no range is split.
         let max_ranges = if blocks.is_empty() { 0 } else { self.ranges_allowed() };
-        let least = self.rtt.min();
+        let min = self.rtt.min();
         let scoreboard = &mut self.recovery.scoreboard;
         let mut progress = Progress::default();
         let mut probe_was_duplicate = false;
@@ -71,7 +71,7 @@ impl SnoopFlow<Today> {
             if count > 0 && tcp.sack_reports().0.is_some() {
                 probe_was_duplicate = scoreboard.delivered_twice(plausible[0].0, plausible[0].1);
             }
-            progress = scoreboard.acknowledge(ack, &plausible[..count], now, least, max_ranges);
+            progress = scoreboard.acknowledge(ack, &plausible[..count], now, min, max_ranges);
             let above = plausible[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
             self.hole_end = above.reduce(Seq::earlier);
         }
@@ -89,7 +89,7 @@ impl SnoopFlow<Today> {
         let is_answer = self.expiries > 0
             && !is_of_original
             && progress.delivered > 0
-            && now.since(self.timing_since) >= least / 8 * 7;
+            && now.since(self.timing_since) >= min / 8 * 7;
         if probe_was_duplicate || is_answer {
             self.rtt.judge_copy(probe_was_duplicate);
         }

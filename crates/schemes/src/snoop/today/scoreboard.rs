@@ -240,5 +240,5 @@ impl Scoreboard {
 
 /// Octets of memory for this number of ranges, with the log that they may lead to.
 const fn cost_of(ranges: usize) -> usize {
-    if ranges == 0 { 0 } else { ranges * size_of::<Range>() + Log::most(ranges) }
+    if ranges == 0 { 0 } else { ranges * size_of::<Range>() + Log::max_octets(ranges) }
 }

@@ -31,7 +31,7 @@ impl Log {
 
     /// The maximum octets of memory with this number of ranges: the log is trimmed at twice as many
     /// entries plus [`SPARE`], and a deque doubles.
-    pub(super) const fn most(ranges: usize) -> usize {
+    pub(super) const fn max_octets(ranges: usize) -> usize {
         2 * (2 * ranges + SPARE) * size_of::<Sent>()
     }
 

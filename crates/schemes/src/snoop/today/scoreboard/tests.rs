@@ -88,9 +88,9 @@ impl Run {
         let Scoreboard { ranges, log, .. } = &self.scoreboard;
         assert!(ranges.len() <= self.outstanding() + SPLITS);
         assert!(log.len() <= 2 * ranges.len() + 17, "{} of {} ranges", log.len(), ranges.len());
-        let most = 64 * size_of::<Range>() + ranges.len() * (4 * size_of::<Range>() + 8 * 24);
+        let max = 64 * size_of::<Range>() + ranges.len() * (4 * size_of::<Range>() + 8 * 24);
         assert!(
-            self.scoreboard.allocated() <= 4096 + most,
+            self.scoreboard.allocated() <= 4096 + max,
             "{} for {}",
             self.scoreboard.allocated(),
             ranges.len()
