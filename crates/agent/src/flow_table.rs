@@ -15,8 +15,8 @@ const CANDIDATES: usize = 16;
 
 /// State `S` and a timer for each flow, up to the number of flows in the world's budget
 /// ([`crate::Budget::flows`]). At the bound one of the flows that have been idle longest makes room
-/// ([`FlowTable::eviction_candidate`]), if it has been idle for the grace time and may go. Otherwise the
-/// new flow gets no state and passes untouched.
+/// ([`FlowTable::eviction_candidate`]), if it has been idle for the grace time and may be
+/// evicted. Otherwise the new flow gets no state and passes untouched.
 #[derive(Debug)]
 pub struct FlowTable<S> {
     slab: Slab<Flow<S>>,
@@ -124,8 +124,8 @@ impl<S> FlowTable<S> {
     }
 
     /// The flow to remove before another fits among `flows`: the idlest that is past its grace time
-    /// and `may_be_evicted`. `None` unless the table is full, and if none of the idlest may be evicted. A flow with
-    /// an obligation must not ([`crate::Obligation`]).
+    /// and `may_be_evicted`. `None` unless the table is full, and if none of the idlest may be
+    /// evicted. A flow with an obligation must not ([`crate::Obligation`]).
     pub fn eviction_candidate(
         &self,
         flows: usize,

@@ -44,8 +44,8 @@ fn main() {
     ];
     for (name, base) in cases {
         for rts in [false, true] {
-            // The number of slots by which the stations of a collision are ahead of the others; `None`:
-            // that of the standard's times.
+            // The number of slots by which the stations of a collision are ahead of the others;
+            // `None`: that of the standard's times.
             for ahead in [None, Some(0), Some(1), Some(2)] {
                 let mut config = base.clone();
                 if let Some(delay) = argument(2) {

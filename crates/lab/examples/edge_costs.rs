@@ -2,9 +2,10 @@
 //! SETTINGS down|up LOST FLOWS TURNS`. For `benches/edge-costs.sh`.
 //!
 //! Unlike in `crates/schemes/examples/agents.rs`, both ends of each connection are TCP endpoints as
-//! in Linux, so that a split, which is the peer of both, can be counted, too. Connections take turns,
-//! each once in 100 ms: the sender writes eight segments of 1448 octets. The one-direction delay is 10 ms on
-//! the wire and 2 ms on the hop. One data segment in LOST is lost on the hop; none if LOST is 0.
+//! in Linux, so that a split, which is the peer of both, can be counted, too. Connections take
+//! turns, each once in 100 ms: the sender writes eight segments of 1448 octets. The one-way delay
+//! is 10 ms on the wire and 2 ms on the hop. One data segment in LOST is lost on the hop; none if
+//! LOST is 0.
 //!
 //! Prints the number of packets that arrived at the edge in TURNS turns, after a warm-up of every
 //! connection, and the number of data segments that the receivers got. Callgrind counts only the

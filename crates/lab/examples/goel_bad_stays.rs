@@ -1,5 +1,5 @@
-//! An experiment on the difference between the thesis's numbers and ours: all its tables with longer
-//! stays of the channel in the bad state than stated.
+//! An experiment on the difference between the thesis's numbers and ours: all its tables with
+//! longer stays of the channel in the bad state than stated.
 //!
 //! `cargo run --release -p lasthop-lab --example goel_bad_stays -- 1.0 1.3`
 

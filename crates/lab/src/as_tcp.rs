@@ -1,9 +1,9 @@
 //! AS-TCP: its paper's claims about uploads over one access point, each in a row.
 //!
-//! Jung, Choi, Seok, Kwon, Choi, "Augmented Split-TCP over Wireless LANs". The figures are lost; the
-//! claims are those of the text (sections IV.A to IV.E). `scenarios/uploads.toml` chooses what the paper
-//! leaves open, as in ns-2, which the paper used: the legs of I-TCP, too, acknowledge each segment.
-//! Every claim about I-TCP is also checked with the delayed ACKs of 4.3BSD.
+//! Jung, Choi, Seok, Kwon, Choi, "Augmented Split-TCP over Wireless LANs". The figures are lost;
+//! the claims are those of the text (sections IV.A to IV.E). `scenarios/uploads.toml` chooses what
+//! the paper leaves open, as in ns-2, which the paper used: the legs of I-TCP, too, acknowledge
+//! each segment. Every claim about I-TCP is also checked with the delayed ACKs of 4.3BSD.
 
 use rayon::prelude::*;
 use serde_json::{Map, json};

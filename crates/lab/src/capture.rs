@@ -10,9 +10,9 @@ use lasthop_scenario::Built;
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
 /// Writes each packet that leaves through an interface or arrives at one, with real octets and
-/// checksums. A dropped or lost packet leaves and does not arrive; it is written again at an interface
-/// named `dropped`, at the time of the drop, with a comment such as `base:air: queue full`. A packet
-/// that a link has made arrives with a comment.
+/// checksums. A dropped or lost packet leaves and does not arrive; it is written again at an
+/// interface named `dropped`, at the time of the drop, with a comment such as
+/// `base:air: queue full`. A packet that a link has made arrives with a comment.
 pub struct Capture {
     /// `None` after the run.
     writer: Option<PcapngWriter<ResultFile>>,

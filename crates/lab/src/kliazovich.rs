@@ -12,9 +12,9 @@
 //! Not here: figure 3.8 (a testbed of two laptops). Chapter 4 is a paper of its own on the command
 //! line: [`c3tcp`].
 //!
-//! The scenario file of a group of figures states what the dissertation leaves open, our choice and its
-//! reason. Items with a suffix after the figure's number are experiments with an alternative choice;
-//! `docs/src/validation/lle-tcp.md` has the conclusions.
+//! The scenario file of a group of figures states what the dissertation leaves open, our choice and
+//! its reason. Items with a suffix after the figure's number are experiments with an alternative
+//! choice; `docs/src/validation/lle-tcp.md` has the conclusions.
 
 pub mod c3tcp;
 pub mod errors;

@@ -71,7 +71,8 @@ fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows: Vec<Row> =
         of_each.iter().flat_map(|(runs, claims)| claims.iter().map(|claim| runs.row(claim))).collect();
     rows.extend(rows.iter().filter_map(Row::sign).collect::<Vec<_>>());
-    // With so few segments in flight the sender gets too few duplicate ACKs to send more in recovery.
+    // With so few segments in flight the sender gets too few duplicate ACKs to send more in
+    // recovery.
     rows.push(spike("tcp.window=10 segments")?.row(&SOONER).as_alternative());
     Ok(rows)
 }
@@ -94,7 +95,8 @@ mod tests {
 
     #[test]
     fn the_claims_about_delay_variation_hold() {
-        // Except the duration of scenario III, which docs/src/validation/packet-control.md explains.
+        // Except the duration of scenario III, which docs/src/validation/packet-control.md
+        // explains.
         for row in rows(Effort { seeds: 100, duration: None }, &Silent).expect("it runs") {
             let is_explained =
                 row.item == "scenario III: the sender recovers sooner" && row.parameters.len() == 2;

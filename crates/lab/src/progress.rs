@@ -17,8 +17,8 @@ pub trait Progress: Sync {
     /// Called with the simulated time of a run after about every 20 ms of its work.
     fn reach(&self, _simulated: Duration) {}
 
-    /// Whether the work is canceled; it then ends with [`crate::run::RunError::Canceled`]. Each thread
-    /// calls this after about every 20 ms of work.
+    /// Whether the work is canceled; it then ends with [`crate::run::RunError::Canceled`]. Each
+    /// thread calls this after about every 20 ms of work.
     fn is_canceled(&self) -> bool {
         false
     }
@@ -30,8 +30,8 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// The [`lasthop_scenario::Watch`] of a run: reports its progress, and ends it if it is canceled or if the
-/// process exceeds its memory limit.
+/// The [`lasthop_scenario::Watch`] of a run: reports its progress, and ends it if it is canceled or
+/// if the process exceeds its memory limit.
 pub(crate) fn watch(progress: &dyn Progress) -> impl Fn(Duration) -> Result<(), Stop> {
     |simulated| {
         progress.reach(simulated);

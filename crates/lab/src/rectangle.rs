@@ -1,5 +1,5 @@
-//! Results as one rectangular table of CSV: a line for each result, a column for each number. The columns
-//! of all CSV and Parquet files get their names here, from the keys of JSON.
+//! Results as one rectangular table of CSV: a line for each result, a column for each number. The
+//! columns of all CSV and Parquet files get their names here, from the keys of JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table of results, which are objects as in JSON. The columns `first` come first, all others in
-    /// the order of their names. A number has the unit in its column's name; a missing value is empty.
+    /// The table of results, which are objects as in JSON. The columns `first` come first, all
+    /// others in the order of their names. A number has the unit in its column's name; a missing
+    /// value is empty.
     pub fn of(first: &[&str], results: &[Value]) -> Self {
         let lines: Vec<Line> = results.iter().map(Line::of).collect();
         let mut named: BTreeSet<&str> =
@@ -70,8 +71,8 @@ impl Table {
     }
 }
 
-/// A result as columns, which have the names of its keys: `a.b` is `a_b`, an estimate `x` is `x` and
-/// `x_ci95`, and a range `x` is `x_from` and `x_to`.
+/// A result as columns, which have the names of its keys: `a.b` is `a_b`, an estimate `x` is `x`
+/// and `x_ci95`, and a range `x` is `x_from` and `x_to`.
 #[derive(Default)]
 pub struct Line {
     cells: BTreeMap<String, String>,

@@ -1,8 +1,9 @@
-//! Snoop's relatives: the claims of their sources, each scheme in a scenario of its own, with verdicts.
+//! Snoop's relatives: the claims of their sources, each scheme in a scenario of its own, with
+//! verdicts.
 //!
-//! The papers' texts were not available. The claims are those that Kliazovich's dissertation reports
-//! (section 2.4, tables 2.2 and 2.3), which are qualitative. A row has the measured effect, and agrees if
-//! the complete confidence interval is on the claimed side.
+//! The papers' texts were not available. The claims are those that Kliazovich's dissertation
+//! reports (section 2.4, tables 2.2 and 2.3), which are qualitative. A row has the measured effect,
+//! and agrees if the complete confidence interval is on the claimed side.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -84,8 +84,8 @@ pub fn run(
     Ok(summary)
 }
 
-/// Runs a scenario under a scheme with observers, and returns them. An error of `observers` is returned
-/// before the run begins.
+/// Runs a scenario under a scheme with observers, and returns them. An error of `observers` is
+/// returned before the run begins.
 pub fn run_observed<E: From<RunError>>(
     scenario: &Scenario,
     scheme: &SchemeChoice,
@@ -112,8 +112,8 @@ pub fn run_observed<E: From<RunError>>(
     Ok((summary, observers))
 }
 
-/// Runs a world for the scenario's warm-up, after which it starts to measure. Returns the counters that
-/// only rise, as they are then.
+/// Runs a world for the scenario's warm-up, after which it starts to measure. Returns the counters
+/// that only rise, as they are then.
 fn warm_up(
     (scheme, seed): (&SchemeChoice, u64),
     run: &mut SteppedRun<'_>,

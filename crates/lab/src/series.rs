@@ -52,7 +52,8 @@ struct Series {
     /// `None` once it is finished.
     out: Option<csv::Writer<ResultFile>>,
     failed: Option<csv::Error>,
-    /// The sequence number of the first octet of data in each direction, by flow; rows count from it.
+    /// The sequence number of the first octet of data in each direction, by flow; rows count from
+    /// it.
     first: Vec<[Option<u32>; 2]>,
     /// The last row, by flow: only changes are written.
     last_window: Vec<Option<[u32; 3]>>,
@@ -106,8 +107,8 @@ impl Series {
 
     fn segment(&mut self, now: Instant, flow: usize, end: End, event: &str, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
-        // A segment's sequence number belongs to the direction of its sender, its acknowledgment number
-        // to the other.
+        // A segment's sequence number belongs to the direction of its sender, its acknowledgment
+        // number to the other.
         let sent_by_sender = (end == End::Sender) == event.starts_with("sent");
         let (own, other) = if sent_by_sender { (0, 1) } else { (1, 0) };
         let first = &mut self.first[flow];

@@ -1,5 +1,5 @@
-//! The effect of agents on a download whose ACKs wait behind an upload. `docs/src/schemes.md`, asymmetric
-//! hops, has the figures, also of downloads that agents slow down.
+//! The effect of agents on a download whose ACKs wait behind an upload. `docs/src/schemes.md`,
+//! asymmetric hops, has the figures, also of downloads that agents slow down.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use lasthop_lab::progress::Silent;
 use lasthop_lab::run;
 use lasthop_scenario::{Overrides, file};
 
-/// The throughput of a download in Mbit/s, without an agent and with each of three agents. The uplink has
-/// `back` Mbit/s.
+/// The throughput of a download in Mbit/s, without an agent and with each of three agents. The
+/// uplink has `back` Mbit/s.
 fn downloads(back: &str, loss: &str, congestion: &str) -> [f64; 4] {
     let settings = [
         format!("links.air.backward.rate=\"{back} Mbit/s\""),

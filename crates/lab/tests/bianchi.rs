@@ -60,8 +60,8 @@ fn with_the_standards_time_outs_802_11b_is_within_1_percent_and_a_half_of_bianch
 
 #[test]
 fn carrier_sense_without_delay_avoids_collisions_between_slots_in_802_11a() {
-    // `ACKTimeout` and DIFS are 15 us shorter than EIFS: one slot and two thirds. For this time stations
-    // that have collided count slots of their own, between those of the others.
+    // `ACKTimeout` and DIFS are 15 us shorter than EIFS: one slot and two thirds. For this time
+    // stations that have collided count slots of their own, between those of the others.
     let mut config = cell(Standard::Ofdm, false);
     config.phy.carrier_sense_delay = Some(Duration::ZERO);
     check(&config, Freezing::Stops, &[50], (0.012, 0.022));
@@ -82,8 +82,8 @@ fn a_head_start_of_whole_slots_is_as_the_model_has_it() {
 #[test]
 fn ns_2_is_within_half_a_percent_of_the_model_with_its_own_rules() {
     // ns-2.35, `ns benches/ns2/wifi-saturated.tcl 100 STATIONS`, in Mbit/s: 34 octets around a
-    // datagram; back-offs from 0 to CW - 1; EIFS as a NAV that DIFS follows, also for stations that have
-    // collided.
+    // datagram; back-offs from 0 to CW - 1; EIFS as a NAV that DIFS follows, also for stations that
+    // have collided.
     let measured = [6.0835, 6.317, 6.138, 5.794, 5.343, 4.622];
     let mut config = cell(Standard::HrDsss, false);
     config.mac.overhead.llc = 6;
@@ -100,9 +100,9 @@ fn ns_2_is_within_half_a_percent_of_the_model_with_its_own_rules() {
 
 #[test]
 fn in_802_11g_colliding_stations_contend_alone_before_the_others() {
-    // EIFS includes an ACK at 1 Mbit/s: the others wait for 30 slots longer than the colliders. A model
-    // of equal stations does not hold; throughput is a third higher with 50 stations. With EIFS for
-    // 6 Mbit/s, 802.11g is like 802.11a.
+    // EIFS includes an ACK at 1 Mbit/s: the others wait for 30 slots longer than the colliders. A
+    // model of equal stations does not hold; throughput is a third higher with 50 stations. With
+    // EIFS for 6 Mbit/s, 802.11g is like 802.11a.
     check(&cell(Standard::Erp, false), Freezing::Counts, &[50], (0.30, 0.45));
     let mut config = cell(Standard::Erp, false);
     config.phy.eifs_rate = Rate::OFDM_6;

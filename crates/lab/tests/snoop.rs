@@ -40,8 +40,8 @@ fn snoop_does_harm_on_a_short_path_with_very_high_loss_except_with_a_quick_timer
     assert!(snoop < 0.9 * none && quick > none, "{none}, {snoop}, {quick} Mbit/s");
 }
 
-/// The purpose of the settings for today's TCP: nearly the full rate of the hop at any loss rate, and no
-/// cost without loss.
+/// The purpose of the settings for today's TCP: nearly the full rate of the hop at any loss rate,
+/// and no cost without loss.
 #[test]
 fn snoop_for_todays_tcp_holds_the_rate_of_a_lossy_hop() {
     let sweep = Sweep::read(&scenarios("snoop-today.sweep.toml"), &Overrides::default()).expect("ours");

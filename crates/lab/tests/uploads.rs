@@ -1,5 +1,5 @@
-//! Uploads over one access point have the recorded throughput. The reproduction of AS-TCP's paper, which
-//! claims more throughput than TCP's, would not detect a decrease.
+//! Uploads over one access point have the recorded throughput. The reproduction of AS-TCP's paper,
+//! which claims more throughput than TCP's, would not detect a decrease.
 
 use std::path::Path;
 
@@ -7,10 +7,12 @@ use lasthop_lab::compare;
 use lasthop_lab::progress::Silent;
 use lasthop_scenario::{Overrides, file};
 
-/// Mbit/s over 10 s: stations, scheme, the mean of 20 seeds, and the standard deviation between seeds.
+/// Mbit/s over 10 s: stations, scheme, the mean of 20 seeds, and the standard deviation between
+/// seeds.
 ///
 /// `lasthop compare scenarios/uploads.toml --set nodes.station.count=40 --set "duration=10 s" --set seeds=20 --json`:
-/// the `mean` of `goodput_bps`; its `ci95` is the deviation times 2.093 (Student's t of 19) over the root of 20.
+/// the `mean` of `goodput_bps`; its `ci95` is the deviation times 2.093 (Student's t of 19) over
+/// the root of 20.
 const GOLDEN: [(u32, &str, f64, f64); 8] = [
     (20, "none", 3.4353, 0.0140),
     (20, "i-tcp", 3.5390, 0.0127),
@@ -38,8 +40,8 @@ fn uploads_have_the_recorded_throughput() {
         assert_eq!(rows.len(), of_stations.len());
         for (row, &(_, scheme, mean, deviation)) in rows.iter().zip(of_stations) {
             assert_eq!(row.scheme, scheme);
-            // Four standard errors of the difference of the two means: other seeds of the same model
-            // exceed them once in 16,000 times.
+            // Four standard errors of the difference of the two means: other seeds of the same
+            // model exceed them once in 16,000 times.
             let tolerance = 4.0 * deviation * (1.0 / SEEDS + 1.0 / 20.0_f64).sqrt();
             let ours = row.goodput_bps.mean / 1e6;
             assert!(

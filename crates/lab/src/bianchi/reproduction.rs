@@ -1,10 +1,10 @@
 //! `lasthop reproduce bianchi`: the model beside the simulator, for the physical layers and the
 //! numbers of stations in the literature.
 //!
-//! 802.11g has two cases: with EIFS for an ACK at 6 Mbit/s, which a network without 802.11b may use,
-//! and, by the letter of the standard, at 1 Mbit/s. By the letter the stations of a collision are 30
-//! slots ahead of all others and contend among themselves, while the model has equal stations: these
-//! rows show the size of the difference, and disagree from two stations on.
+//! 802.11g has two cases: with EIFS for an ACK at 6 Mbit/s, which a network without 802.11b may
+//! use, and, by the letter of the standard, at 1 Mbit/s. By the letter the stations of a collision
+//! are 30 slots ahead of all others and contend among themselves, while the model has equal
+//! stations: these rows show the size of the difference, and disagree from two stations on.
 
 use std::time::Duration;
 

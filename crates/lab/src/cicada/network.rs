@@ -1,5 +1,5 @@
-//! The network: `scenarios/cicada/one-wlan.toml`. It lists each choice that the paper leaves open, with
-//! the reason and the alternatives that were tried.
+//! The network: `scenarios/cicada/one-wlan.toml`. It lists each choice that the paper leaves open,
+//! with the reason and the alternatives that were tried.
 
 use serde_json::{Map, json};
 

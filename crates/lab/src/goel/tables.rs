@@ -13,7 +13,8 @@ use crate::reproduce::{Reference, Row};
 use crate::run::{RunError, RunSummary, run};
 use crate::stats::Estimate;
 
-/// The tolerance around the published improvement of Refined ICMP in any cell, in percentage points.
+/// The tolerance around the published improvement of Refined ICMP in any cell, in percentage
+/// points.
 pub const REFINED_TOLERANCE: f64 = 9.0;
 /// A degradation by more than this, in percent, makes the thesis's Simple ICMP harmful: ours must
 /// then be between a third and three times as much. Otherwise this is the tolerance around the

@@ -1,10 +1,10 @@
 //! Figures 5.3 and 5.4: the recovery from the loss of two consecutive segments, event by event.
 //!
 //! The text gives the times of some events. With round trips of 351 ms, exchanges of 10 ms and
-//! failed attempts of 11 ms they determine the history of the channel: the last round before the loss
-//! began at 96,300 ms, its third segment needed three transmissions (so that the timer was last
-//! started at 96,703 ms), then both segments used up nine transmissions each, and the segment after
-//! them needed two (19 times 11 ms between 96,822 and 97,031 ms).
+//! failed attempts of 11 ms they determine the history of the channel: the last round before the
+//! loss began at 96,300 ms, its third segment needed three transmissions (so that the timer was
+//! last started at 96,703 ms), then both segments used up nine transmissions each, and the segment
+//! after them needed two (19 times 11 ms between 96,822 and 97,031 ms).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -89,8 +89,8 @@ pub fn timeline(
 }
 
 impl Timeline {
-    /// The time from the first transmission of the first lost segment to the ACK of both segments, in
-    /// milliseconds.
+    /// The time from the first transmission of the first lost segment to the ACK of both segments,
+    /// in milliseconds.
     pub fn recovery_ms(&self) -> Option<u64> {
         let (_, first_lost) = self.sent.iter().find(|(at, _)| *at >= FIRST_LOST_SENT)?;
         let end_of_both = first_lost + 2 * MSS;

@@ -1,5 +1,5 @@
-//! The same dissertation, chapter 4: C3TCP's numbers beside ours. The figures are lost; the numbers and
-//! claims are those of the text.
+//! The same dissertation, chapter 4: C3TCP's numbers beside ours. The figures are lost; the numbers
+//! and claims are those of the text.
 //!
 //! | module | figures | what is in it |
 //! |---|---|---|

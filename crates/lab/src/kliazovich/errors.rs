@@ -1,9 +1,10 @@
 //! Figures 3.9 and 3.13: packet errors on one hop and on three hops, by the receiver's ACK policy.
 //!
-//! A packet error rate in ns-2.28 belongs to an error model between the radio and the MAC: it applies
-//! to all frames, control frames too, and the MAC retransmits lost frames. So it is here. With up to
-//! seven retransmissions of a frame the throughput is not zero at 6 or 9%, where it is zero in the text.
-//! It is zero there in the alternative experiment, in which data frames are not retransmitted.
+//! A packet error rate in ns-2.28 belongs to an error model between the radio and the MAC: it
+//! applies to all frames, control frames too, and the MAC retransmits lost frames. So it is here.
+//! With up to seven retransmissions of a frame the throughput is not zero at 6 or 9%, where it is
+//! zero in the text. It is zero there in the alternative experiment, in which data frames are not
+//! retransmitted.
 
 use serde_json::json;
 
@@ -16,15 +17,16 @@ use crate::reproduce::{Reference, Row};
 use crate::run::RunError;
 use crate::stats::Estimate;
 
-/// A throughput counts as zero below this fraction of the throughput without errors: its curve lies on
-/// the axis of the plot.
+/// A throughput counts as zero below this fraction of the throughput without errors: its curve lies
+/// on the axis of the plot.
 const ZERO: f64 = 0.04;
 /// The tolerance around a packet error rate, in percentage points: the text has whole numbers.
 const PER_CENT: f64 = 1.0;
 /// The suffix of items whose data frames are transmitted once.
 const ONCE: &str = ", lost frames are not repeated";
-/// The suffix of items whose agent acknowledges as many segments together as the receiver does. The text
-/// compares LLE-TCP and TCP under the same policy of the receiver, and does not give the agent's.
+/// The suffix of items whose agent acknowledges as many segments together as the receiver does. The
+/// text compares LLE-TCP and TCP under the same policy of the receiver, and does not give the
+/// agent's.
 const FOLLOWS: &str = ", the agent follows the receiver";
 
 /// Both figures' rows.
@@ -108,8 +110,8 @@ fn is_level(measured: &[Measured]) -> bool {
     measured.iter().all(|measured| measured.improvement().is_some_and(is_near))
 }
 
-/// An ACK policy over three hops: the improvement published for packet error rates below 4%, and the
-/// rate at which TCP's throughput is zero, both in percent.
+/// An ACK policy over three hops: the improvement published for packet error rates below 4%, and
+/// the rate at which TCP's throughput is zero, both in percent.
 const POLICIES: [(Acks, f64, f64); 3] =
     [(Acks::DynDel, 15.5, 6.0), (Acks::Del, 9.6, 6.0), (Acks::One, 4.0, 9.0)];
 /// Packet error rates of figure 3.13, in percent.

@@ -80,7 +80,8 @@ impl Head<'_> {
         Row { agrees: certain.is_some_and(|certain| certain > 0.0), ..row }.without_effect(Some(0.0))
     }
 
-    /// The row of a claim without a number: whether it holds, and whether it would without an agent.
+    /// The row of a claim without a number: whether it holds, and whether it would without an
+    /// agent.
     pub(super) fn claim(self, (holds, without): (bool, bool), runs: usize) -> Row {
         let row = self.row(Reference::None, Reference::None, None, runs);
         Row { agrees: holds, ..row }.claim_without_effect(without)

@@ -1,8 +1,8 @@
 //! Figure 3.7: two stations of 802.11b, datagrams of 100 to 1500 octets.
 //!
 //! The text does not give the receiver's ACK policy. The throughputs, and the improvement at 1500
-//! octets, are those of an ACK for every second segment; the improvements for small datagrams are those
-//! of an ACK for every segment.
+//! octets, are those of an ACK for every second segment; the improvements for small datagrams are
+//! those of an ACK for every segment.
 
 use serde_json::json;
 
@@ -14,7 +14,8 @@ use crate::reproduce::{Reference, Row};
 use crate::run::RunError;
 
 pub(super) const FILE: &str = include_str!("../../../../scenarios/kliazovich/single-hop.toml");
-/// An RTS threshold above a TCP ACK with MAC header and FCS, and below the smallest datagram with data.
+/// An RTS threshold above a TCP ACK with MAC header and FCS, and below the smallest datagram with
+/// data.
 const RTS_BEFORE_DATA: &str = "wlans.adhoc.rts-threshold=400 B";
 
 /// With RTS/CTS or without: TCP's throughput and LLE-TCP's, in Mbit/s.
@@ -55,8 +56,8 @@ fn throughputs(delayed: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// The improvements: 20% for the largest datagrams, 50 to 70% for smaller ones. The text also has it
-/// approach 100% as datagrams shrink to the size of an ACK, without a number.
+/// The improvements: 20% for the largest datagrams, 50 to 70% for smaller ones. The text also has
+/// it approach 100% as datagrams shrink to the size of an ACK, without a number.
 fn improvements(delayed: &[Measured], by_size: &[Measured]) -> Vec<Row> {
     let of_size = |octets| SIZES.iter().position(|size| *size == octets).map(|index| &by_size[index]);
     let (every, second) =

@@ -7,7 +7,8 @@ use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/upload.toml");
 
-/// NewReno with timestamps, which the base station needs to tell a loss from congestion, and no SACK.
+/// NewReno with timestamps, which the base station needs to tell a loss from congestion, and no
+/// SACK.
 const OF_ITS_TIME: &str = "tcp={ recovery = 'newreno', timestamps = true, window = '256 KiB' }";
 
 /// Claims with both senders.

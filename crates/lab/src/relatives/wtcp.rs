@@ -1,5 +1,5 @@
-//! WTCP (`scenarios/wtcp.toml`), with Linux and with a sender of its time, which measures round-trip
-//! times by timestamps.
+//! WTCP (`scenarios/wtcp.toml`), with Linux and with a sender of its time, which measures
+//! round-trip times by timestamps.
 
 use crate::claim::{Claim, Effort, Runs, round_trip};
 use crate::progress::Progress;

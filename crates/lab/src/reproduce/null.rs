@@ -38,8 +38,8 @@ impl Row {
         self.parameters.get(AT_LEAST).and_then(Value::as_f64).unwrap_or(0.0)
     }
 
-    /// The row of the claim that an effect has the published sign: it agrees if the complete confidence
-    /// interval is on that side of 0. `None` if the paper has no number, or 0.
+    /// The row of the claim that an effect has the published sign: it agrees if the complete
+    /// confidence interval is on that side of 0. `None` if the paper has no number, or 0.
     pub fn sign(&self) -> Option<Self> {
         let is_gain = match self.published {
             Reference::Number(number) if number != 0.0 => number > 0.0,

@@ -1,5 +1,5 @@
-//! The columns of the results: the varied keys, then the figures of a run. A line is about a flow, a
-//! session, or a direction of a call or a video, and has the columns of that part of
+//! The columns of the results: the varied keys, then the figures of a run. A line is about a flow,
+//! a session, or a direction of a call or a video, and has the columns of that part of
 //! `lasthop run --json`.
 
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
@@ -20,8 +20,8 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// The kind of a column's values. A missing number is empty in CSV and null in other formats; a missing
-/// text is empty in all.
+/// The kind of a column's values. A missing number is empty in CSV and null in other formats; a
+/// missing text is empty in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A text.
@@ -36,8 +36,8 @@ pub enum Kind {
 
 use Kind::{Count, Number, OptionalCount, Text};
 
-/// The columns after those of the varied keys: names of lines, and the figures of flows, of sessions, of
-/// directions, and of the run.
+/// The columns after those of the varied keys: names of lines, and the figures of flows, of
+/// sessions, of directions, and of the run.
 pub static COLUMNS: [(&str, Kind); 61] = [
     ("scheme", Text),
     ("seed", Count),

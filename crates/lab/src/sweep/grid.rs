@@ -41,8 +41,8 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a, E: From<RunError> + Send> Grid<'a, E> {
-    /// The runs of a sweep whose points `read` reads. Errors of any point are found before the first
-    /// run. Call this from [`super::in_threads`].
+    /// The runs of a sweep whose points `read` reads. Errors of any point are found before the
+    /// first run. Call this from [`super::in_threads`].
     pub fn check(sweep: &'a Sweep, read: &'a Read<'a, E>, progress: &dyn Progress) -> Result<Self, E> {
         let known: Mutex<BTreeSet<Arc<Shape>>> = Mutex::default();
         let idle: Mutex<BTreeMap<String, usize>> = Mutex::default();
@@ -98,8 +98,8 @@ impl<E> Grid<'_, E> {
         self.shapes.len()
     }
 
-    /// Notes on schemes that do nothing ([`Scenario::idle_schemes`]), each with the number of points
-    /// where it holds.
+    /// Notes on schemes that do nothing ([`Scenario::idle_schemes`]), each with the number of
+    /// points where it holds.
     pub fn idle_schemes(&self) -> &BTreeMap<String, usize> {
         &self.idle
     }

@@ -56,7 +56,8 @@ impl<W: FnMut(&[u8]) -> Result<(), E>, E> InOrder<W, E> {
 }
 
 impl<W, E> InOrder<W, E> {
-    /// Stops everything if the thread panics while it has the returned guard: its text would be missing.
+    /// Stops everything if the thread panics while it has the returned guard: its text would be
+    /// missing.
     pub(super) fn stop_on_panic(&self) -> StopOnPanic<'_, W, E> {
         StopOnPanic(self)
     }

@@ -1,8 +1,8 @@
-//! The results of a sweep in progress, in a file beside that of the final results. However the sweep
-//! ends, the runs in this file are not lost.
+//! The results of a sweep in progress, in a file beside that of the final results. However the
+//! sweep ends, the runs in this file are not lost.
 //!
-//! The first line has the inputs of the sweep as JSON. The rest is always CSV; files of other formats
-//! are made from it at the end.
+//! The first line has the inputs of the sweep as JSON. The rest is always CSV; files of other
+//! formats are made from it at the end.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -88,8 +88,8 @@ impl Part {
         Ok(Self { path: path.to_owned(), file, start, end: first.len() as u64, runs: 0 })
     }
 
-    /// Opens the file of a sweep of the same origin, and truncates an incomplete run; `None` if the file
-    /// does not exist. All errors name the file, and leave it unchanged.
+    /// Opens the file of a sweep of the same origin, and truncates an incomplete run; `None` if the
+    /// file does not exist. All errors name the file, and leave it unchanged.
     pub fn resume<E>(path: &Path, origin: &Origin, grid: &Grid<'_, E>) -> io::Result<Option<Self>> {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -189,8 +189,8 @@ fn lock(file: &File, path: &Path) -> io::Result<()> {
     }
 }
 
-/// The number of complete runs of the grid in the lines, which have this many octets, and the offset of
-/// the end of the last one. Only the last line may be incomplete.
+/// The number of complete runs of the grid in the lines, which have this many octets, and the
+/// offset of the end of the last one. Only the last line may be incomplete.
 fn whole_runs<E>(lines: impl Read, octets: u64, grid: &Grid<'_, E>) -> Result<(usize, u64), String> {
     let width = grid.columns().len();
     let mut ends_line = EndsLine { lines, has_line_end: true };

@@ -51,8 +51,8 @@ const FAIRNESS: Column = Column::new(
 )
 .with_legend("Jain's index: fairness of the goodputs (those over TCP, if there are any), 1 if all are equal");
 
-/// The flow with the largest loss. Its name and its numbers are in one cell, so that they are never in
-/// two parts of a table.
+/// The flow with the largest loss. Its name and its numbers are in one cell, so that they are never
+/// in two parts of a table.
 const WORST_FLOW: Column = Column::new(
     "worst flow Mbit/s",
     |row| {
@@ -130,9 +130,9 @@ const DETAILS: [Column; 13] = [
     .with_legend("agent buffer: peak memory of the agents, for packets and tables"),
 ];
 
-/// The table of a comparison, the tables of its flows and of its sessions, and explanations of their
-/// columns. A column of no interest in any row (no completion, no local retransmission, equal shares)
-/// is omitted.
+/// The table of a comparison, the tables of its flows and of its sessions, and explanations of
+/// their columns. A column of no interest in any row (no completion, no local retransmission, equal
+/// shares) is omitted.
 pub fn comparison(comparison: &Comparison, shown: FlowsShown) -> String {
     let rows = &comparison.rows;
     let flows = rows.first().map_or(0, |row| row.single_flows.len());

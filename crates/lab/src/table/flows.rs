@@ -19,8 +19,8 @@ const SCREENFUL: usize = 16;
 /// Maximum number of groups of flows with rows for their means.
 const MAX_GROUPS: usize = 4;
 
-/// The goodput of each flow under each scheme, with its change from the baseline. The means of groups
-/// come first, then flows in order of their largest loss under a scheme.
+/// The goodput of each flow under each scheme, with its change from the baseline. The means of
+/// groups come first, then flows in order of their largest loss under a scheme.
 pub(super) fn goodputs(comparison: &Comparison, shown: FlowsShown) -> String {
     let rows = &comparison.rows;
     let header: Vec<&str> = ["flow"].into_iter().chain(rows.iter().map(|row| row.scheme.as_str())).collect();
@@ -84,8 +84,8 @@ fn groups(rows: &[ComparisonRow]) -> Vec<(usize, &FlowRow)> {
     groups.filter(|_| (2..=MAX_GROUPS).contains(&all.len())).collect()
 }
 
-/// The fate of the datagrams of each flow over UDP; `None` for a single one, which has columns in the
-/// main table.
+/// The fate of the datagrams of each flow over UDP; `None` for a single one, which has columns in
+/// the main table.
 pub(super) fn datagrams(rows: &[ComparisonRow], shown: FlowsShown) -> Option<String> {
     let order: Vec<usize> =
         order(rows).into_iter().filter(|place| rows[0].single_flows[*place].datagrams.is_some()).collect();

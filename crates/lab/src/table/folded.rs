@@ -1,5 +1,5 @@
-//! Tables that never break words and numbers, however narrow the terminal is: columns that do not fit
-//! continue below, beside the same labels, or become rows.
+//! Tables that never break words and numbers, however narrow the terminal is: columns that do not
+//! fit continue below, beside the same labels, or become rows.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
 
 use super::width::width;
 
-/// A table with a header. If it is wider than the terminal, texts are broken between words, and columns
-/// that do not fit continue below. A table of numbers with more than two parts is transposed if it then
-/// has one part.
+/// A table with a header. If it is wider than the terminal, texts are broken between words, and
+/// columns that do not fit continue below. A table of numbers with more than two parts is
+/// transposed if it then has one part.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The header, then the lines.
@@ -54,8 +54,8 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The table in lines of at most `width` characters: transposed, or in several parts one below the
-    /// other, if it is wider. Without a width it has one part.
+    /// The table in lines of at most `width` characters: transposed, or in several parts one below
+    /// the other, if it is wider. Without a width it has one part.
     pub fn within(&self, width: Option<u16>) -> String {
         let parts = self.parts(width);
         if parts.len() > MAX_PARTS && self.alignment == CellAlignment::Right {
@@ -123,8 +123,8 @@ impl Table {
     }
 }
 
-/// The unbreakable parts of a cell: each word of a text, or a number with its interval or unit. A text
-/// starts with a letter, a quotation mark or a parenthesis.
+/// The unbreakable parts of a cell: each word of a text, or a number with its interval or unit. A
+/// text starts with a letter, a quotation mark or a parenthesis.
 fn unbreakable(cell: &str) -> Vec<&str> {
     if cell.starts_with(|first: char| first.is_alphabetic() || "\"'(`".contains(first)) {
         cell.split_whitespace().collect()

@@ -1,5 +1,5 @@
-//! Reproductions in tables: one for each item of a paper, so that its rows fit into a terminal of 80 columns.
-//! A heading has the values that all rows of an item share.
+//! Reproductions in tables: one for each item of a paper, so that its rows fit into a terminal of
+//! 80 columns. A heading has the values that all rows of an item share.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +25,8 @@ const COLUMNS: [Column; 4] = [
 const MARK: &str = "yes*";
 const FOOTNOTE: &str = "* It would agree without an agent, or with an effect of 0%, too.";
 
-/// The rows in tables as wide as the terminal, if standard output is one. The reason of an explained
-/// disagreement is below its table.
+/// The rows in tables as wide as the terminal, if standard output is one. The reason of an
+/// explained disagreement is below its table.
 pub fn reproduction(rows: &[ExplainedRow]) -> String {
     within(rows, width())
 }
@@ -46,7 +46,8 @@ fn within(rows: &[ExplainedRow], width: Option<u16>) -> String {
     items.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The item's heading, with the values that all rows share, its table, and the reasons of disagreements.
+/// The item's heading, with the values that all rows share, its table, and the reasons of
+/// disagreements.
 fn of_item(name: &str, rows: &[&ExplainedRow], width: Option<u16>) -> String {
     let said: Vec<Vec<String>> = rows.iter().map(|row| details(&row.row)).collect();
     let shared: Vec<&String> =

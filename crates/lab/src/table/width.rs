@@ -1,8 +1,8 @@
 //! The width of the output.
 
-/// The width of standard output, in columns: the value of the environment variable `COLUMNS` (POSIX; git
-/// uses it, too), else the width of the terminal. `None` if standard output is not a terminal: a file
-/// has no width, and a table in it has one part.
+/// The width of standard output, in columns: the value of the environment variable `COLUMNS`
+/// (POSIX; git uses it, too), else the width of the terminal. `None` if standard output is not a
+/// terminal: a file has no width, and a table in it has one part.
 pub fn width() -> Option<u16> {
     let configured = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let is_known = |columns: &u16| *columns > 0;

@@ -1,5 +1,5 @@
-//! Figure 4.21: twenty stations in a grid, a flow over four hops and one over two, and datagrams on the
-//! path of the long one from 30 s to 70 s.
+//! Figure 4.21: twenty stations in a grid, a flow over four hops and one over two, and datagrams on
+//! the path of the long one from 30 s to 70 s.
 
 use serde_json::{Value, json};
 

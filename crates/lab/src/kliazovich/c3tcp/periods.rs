@@ -1,5 +1,5 @@
-//! Runs divided into periods: in each, the throughput of flows, the queue of a station, and the stations'
-//! measurements.
+//! Runs divided into periods: in each, the throughput of flows, the queue of a station, and the
+//! stations' measurements.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,9 +25,11 @@ pub(super) struct Period {
     pub(super) longest_queue: usize,
     /// Packets dropped because this queue was full.
     pub(super) overflows: u64,
-    /// The bandwidths in the options that the receiver got: their sum in octets per second, and their number.
+    /// The bandwidths in the options that the receiver got: their sum in octets per second, and
+    /// their number.
     bandwidths: (f64, u64),
-    /// The round-trip times in the options that the sender got: their sum in seconds, and their number.
+    /// The round-trip times in the options that the sender got: their sum in seconds, and their
+    /// number.
     link_round_trips: (f64, u64),
     /// The round-trip times that the sender's TCP measured: their sum in seconds, and their number.
     round_trips: (f64, u64),
@@ -57,8 +59,8 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Runs a scenario of this repository with these settings, divided at `cuts`, in seconds; `watched` is
-    /// the station whose queue is recorded.
+    /// Runs a scenario of this repository with these settings, divided at `cuts`, in seconds;
+    /// `watched` is the station whose queue is recorded.
     pub(super) fn of(
         text: &str,
         settings: &[&str],

@@ -1,4 +1,4 @@
-//! Figures 4.11 to 4.19: a string of four stations, with datagrams over its middle from 15 s to 30 s.
+//! Figures 4.11 to 4.19: a string of four stations, datagrams over its middle from 15 s to 30 s.
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ use crate::run::RunError;
 use crate::stats::Estimate;
 
 pub(super) const FILE: &str = include_str!("../../../../../scenarios/multi-hop.toml");
-/// The ends of the periods of a run, in seconds. The first slow start, and the second after the last
-/// datagram, belong to none of the three below.
+/// The ends of the periods of a run, in seconds. The first slow start, and the second after the
+/// last datagram, belong to none of the three below.
 const CUTS: [u64; 5] = [5, 15, 30, 31, 45];
 /// The periods: alone, with cross traffic, and alone again.
 const BEFORE: usize = 1;
@@ -21,8 +21,8 @@ const AFTER: usize = 4;
 /// As published, and with a smoothed window.
 const C3TCP: &str = "c3tcp as published";
 const SMOOTHED: &str = "c3tcp";
-/// The schemes that the text compares C3TCP with: the figure, the scheme, and C3TCP's improvement in
-/// percent.
+/// The schemes that the text compares C3TCP with: the figure, the scheme, and C3TCP's improvement
+/// in percent.
 const OTHERS: [(&str, &str, f64); 3] =
     [("figure 4.13", "tcp", 27.0), ("figure 4.17", "westwood", 18.0), ("figure 4.16", "vegas", 7.0)];
 
@@ -133,8 +133,8 @@ fn queue(
     within(head, published, tolerance, &runs.samples(scheme, of)).without_effect(of_tcp)
 }
 
-/// Figures 4.11 and 4.12: the stations' measurements. The text has no numbers: it calls the bandwidth a
-/// good approximation, and the link's round trips shorter. The bounds are ours.
+/// Figures 4.11 and 4.12: the stations' measurements. The text has no numbers: it calls the
+/// bandwidth a good approximation, and the link's round trips shorter. The bounds are ours.
 fn measurements(runs: &Runs) -> Vec<Row> {
     let row = |item, metric, range, of: &dyn Fn(&Period) -> f64, at: usize| {
         let parameters: Value = json!({ "cross_traffic": at == CROSS });
