@@ -4,10 +4,10 @@
 
 mod backends;
 mod bypasses;
-mod doors;
 mod finding;
 mod gateways;
 mod interfaces;
+mod listeners;
 mod port;
 mod rights;
 
@@ -60,8 +60,8 @@ pub fn machine(config: &Config) -> MachineCheck {
     }
     bypasses::check(rights, backend, &radio, &mut found);
     let running = gateways::check(config, &all, &mut found);
-    doors::check(rights, config, running, &mut found);
-    doors::open_files(config, backend, radio.len(), &mut found);
+    listeners::check(rights, config, running, &mut found);
+    listeners::open_files(config, backend, radio.len(), &mut found);
     let checks = found.0;
     let has = |grade| checks.iter().any(|finding| finding.grade == grade);
     let could_start = match (has(Grade::Problem), has(Grade::Skipped)) {
