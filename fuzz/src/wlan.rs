@@ -55,8 +55,8 @@ impl Cell {
             let dozing: Vec<_> = stations.iter().copied().filter(|_| octets.flag()).collect();
             wlan.save_power(stations[0], &dozing, power_save(octets));
         }
-        wlan.tell_attempts(octets.flag());
-        wlan.tell_transmissions(octets.flag());
+        wlan.report_attempts(octets.flag());
+        wlan.report_transmissions(octets.flag());
         let has_flows = scheduler == Scheduler::PerFlow;
         Self { wlan, stations, has_flows, now: Instant::ZERO, next_key: 0, waiting: BTreeMap::new() }
     }

@@ -43,7 +43,7 @@ pub(crate) struct Cells {
     /// A packet that was delayed after its cell, and has reached its node.
     arrived: Option<Output>,
     /// Whether cells that are added report all fates.
-    tells_fates: bool,
+    reports_fates: bool,
 }
 
 /// Where a port is: from a station of a cell to another one.
@@ -57,7 +57,7 @@ struct Place {
 impl Cells {
     pub(crate) fn add(&mut self, wlan: Wlan, interests: Interest) -> WlanId {
         let id = WlanId::of(self.all.len());
-        self.all.push(Cell::new(id, wlan, self.tells_fates, interests));
+        self.all.push(Cell::new(id, wlan, self.reports_fates, interests));
         id
     }
 
@@ -97,9 +97,9 @@ impl Cells {
     }
 
     /// From now on all cells report when any frame leaves its queue.
-    pub(crate) fn tell_fates(&mut self) {
-        self.tells_fates = true;
-        self.all.iter_mut().for_each(Cell::tell_fates);
+    pub(crate) fn report_fates(&mut self) {
+        self.reports_fates = true;
+        self.all.iter_mut().for_each(Cell::report_fates);
     }
 
     /// All is carried out that came of the latest event of a cell; whether that has had its next event at once

@@ -125,18 +125,18 @@ impl Wlan {
     }
 
     /// Whether each transmission is told ([`Output::Attempt`]); not by default.
-    pub fn tell_attempts(&mut self, tell: bool) {
-        self.wanted.attempts = tell;
+    pub fn report_attempts(&mut self, is_on: bool) {
+        self.wanted.attempts = is_on;
     }
 
     /// Whether more is told of frames to one station than their arrival and that they were given up;
     /// by default it is.
-    pub fn tell_fates(&mut self, tell: bool) {
-        self.wanted.fates = tell;
+    pub fn report_fates(&mut self, is_on: bool) {
+        self.wanted.fates = is_on;
     }
 
     /// Whether it is.
-    pub fn tells_fates(&self) -> bool {
+    pub fn reports_fates(&self) -> bool {
         self.wanted.fates
     }
 

@@ -39,7 +39,7 @@ impl World {
         self.ad_hoc.add(node, Aodv::new(address, config, rng), interfaces);
         self.network.route_on_demand(node, wlan);
         if config.metric == Metric::BandwidthDelay {
-            self.links.cells_mut().cell_mut(wlan).wlan_mut().tell_transmissions(true);
+            self.links.cells_mut().cell_mut(wlan).wlan_mut().report_transmissions(true);
         }
         self.follow_routing(node);
         Ok(())

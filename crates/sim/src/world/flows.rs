@@ -45,7 +45,7 @@ impl World {
             }
             TransportConfig::Udp => {
                 // A saturating source sends when a packet leaves a queue.
-                self.links.cells_mut().tell_fates();
+                self.links.cells_mut().report_fates();
                 let [from, to] = sockets;
                 let udp = Udp { source_port: from.1, destination_port: to.1 };
                 let datagrams = Datagrams::new(Ip::new(from.0, to.0), udp, stream, application.message());

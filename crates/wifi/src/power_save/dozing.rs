@@ -59,7 +59,7 @@ impl PowerSave {
 
     /// A station that was awake has received a beacon. Returns the PS-Poll that it sends; `None`: nothing is
     /// left to poll for.
-    pub(crate) fn hear_beacon(&mut self, station: u32) -> Option<OwnFrame> {
+    pub(crate) fn receive_beacon(&mut self, station: u32) -> Option<OwnFrame> {
         let sleeper = &mut self.sleepers[station as usize];
         sleeper.set(BEACON, false);
         sleeper.set(RESPONSE, false);
@@ -69,7 +69,7 @@ impl PowerSave {
 
     /// A station has received a frame that was addressed to it alone, and will acknowledge it. Returns whether
     /// that was a response.
-    pub(crate) fn hear_response(&mut self, station: u32, from: u32) -> bool {
+    pub(crate) fn receive_response(&mut self, station: u32, from: u32) -> bool {
         let sleeper = &mut self.sleepers[station as usize];
         if !sleeper.saves_power {
             return false;
@@ -97,7 +97,7 @@ impl PowerSave {
     }
 
     /// A station has received a group frame. Returns whether the access point has sent it.
-    pub(crate) fn hear_group_frame(&mut self, station: u32, from: u32) -> bool {
+    pub(crate) fn receive_group_frame(&mut self, station: u32, from: u32) -> bool {
         let is_expected = from == self.access_point;
         if is_expected {
             self.sleepers[station as usize].set(GROUP, self.more_data);

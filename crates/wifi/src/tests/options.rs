@@ -11,7 +11,7 @@ const OPTIONS: u16 = 13;
 /// Two stations and a bystander far enough away not to matter; `knows` of the first two.
 fn pair(config: WlanConfig, knows: [bool; 2]) -> Cell {
     let mut cell = Cell::new(config, &[0.0, 100.0]);
-    cell.wlan.tell_transmissions(true);
+    cell.wlan.report_transmissions(true);
     for (station, knows) in knows.into_iter().enumerate() {
         cell.wlan.set_knows_options(cell.stations[station], knows);
     }

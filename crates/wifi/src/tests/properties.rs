@@ -105,7 +105,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         config.mac.rts_threshold = 700;
     }
     let mut wlan = Wlan::new(config, case.seed);
-    wlan.tell_attempts(true);
+    wlan.report_attempts(true);
     if case.moves {
         wlan.expect_moves();
     }

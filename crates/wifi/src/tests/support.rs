@@ -56,7 +56,7 @@ impl Cell {
 
     pub(super) fn seeded(config: WlanConfig, metres: &[f64], seed: u64) -> Self {
         let mut wlan = Wlan::new(config, seed);
-        wlan.tell_attempts(true);
+        wlan.report_attempts(true);
         let add = |x: &f64| StationConfig { position: Position::new(*x, 0.0), ..StationConfig::default() };
         let stations = metres.iter().map(|x| wlan.add_station(&add(x))).collect();
         Self { wlan, stations, log: Vec::new(), saturated: Vec::new() }

@@ -140,7 +140,7 @@ impl Wlan {
                     frame,
                 }]);
                 if self.power_save.is_some() {
-                    self.hear_group_frame(index, from, end);
+                    self.receive_group_frame(index, from, end);
                 }
             }
         }

@@ -30,12 +30,12 @@ impl Wlan {
 
     /// Whether the times of each data frame that arrives are told ([`crate::Output::Transmission`]);
     /// not by default.
-    pub fn tell_transmissions(&mut self, tell: bool) {
-        self.wanted.transmissions = tell;
+    pub fn report_transmissions(&mut self, is_on: bool) {
+        self.wanted.transmissions = is_on;
     }
 
     /// Whether they are.
-    pub fn tells_transmissions(&self) -> bool {
+    pub fn reports_transmissions(&self) -> bool {
         self.wanted.transmissions
     }
 

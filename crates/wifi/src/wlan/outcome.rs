@@ -79,7 +79,7 @@ impl Wlan {
             self.counters.duplicates += 1;
         }
         if self.power_save.is_some() {
-            self.hear_response(index, from, now);
+            self.receive_response(index, from, now);
         }
     }
 
@@ -126,11 +126,11 @@ impl Wlan {
             contender.back_off.reset_window();
         } else {
             contender.back_off.double_window();
-            self.tell_attempt(index, false);
+            self.report_attempt(index, false);
         }
         self.note_options_failed(index, now, data_sent);
         if is_first {
-            self.tell_fate(index, Fate::FirstTransmissionFailed);
+            self.report_fate(index, Fate::FirstTransmissionFailed);
         }
         if is_given_up {
             self.counters.given_up += u64::from(is_packet);
@@ -163,8 +163,8 @@ impl Wlan {
     #[inline(always)]
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
         debug_assert_eq!(self.contenders[index as usize].back_off.stage(), Stage::Exchanging);
-        self.tell_attempt(index, fate == Fate::Delivered);
-        self.tell_fate(index, fate);
+        self.report_attempt(index, fate == Fate::Delivered);
+        self.report_fate(index, fate);
         if self.power_save.is_some() {
             self.power_save_ends(index);
         }
@@ -174,7 +174,7 @@ impl Wlan {
     }
 
     #[inline]
-    fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
+    fn report_attempt(&mut self, index: u32, acknowledged: bool) {
         if self.wanted.attempts {
             let from = StationId(Contender::station_of(index));
             self.reports.extend(self.contenders[index as usize].attempt(from, acknowledged));
@@ -182,7 +182,7 @@ impl Wlan {
     }
 
     #[inline]
-    fn tell_fate(&mut self, index: u32, fate: Fate) {
+    fn report_fate(&mut self, index: u32, fate: Fate) {
         let contender = &self.contenders[index as usize];
         if contender.packet().is_some_and(|frame| self.wanted.has(fate, frame.to)) {
             self.reports.extend(contender.fate(StationId(Contender::station_of(index)), fate));

@@ -134,7 +134,7 @@ impl Wlan {
             let heeds = self.power_save.as_deref().is_some_and(|it| it.heeds_beacon_since(station, during.0));
             if heeds
                 && !self.is_in_error(Kind::Data, (from, station), initiator, during)
-                && let Some(poll) = self.power_save.as_deref_mut().map(|it| it.hear_beacon(station))
+                && let Some(poll) = self.power_save.as_deref_mut().map(|it| it.receive_beacon(station))
             {
                 self.poll_for_frames(station, poll, during.1);
                 if poll.is_none() {
@@ -146,9 +146,9 @@ impl Wlan {
 
     /// A station has received a frame that was addressed to it alone, and will acknowledge it.
     #[cold]
-    pub(super) fn hear_response(&mut self, station: u32, from: u32, now: Instant) {
+    pub(super) fn receive_response(&mut self, station: u32, from: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut()
-            && power_save.hear_response(station, from)
+            && power_save.receive_response(station, from)
         {
             let poll = power_save.next_poll();
             self.poll_for_frames(station, poll, now);
@@ -165,8 +165,8 @@ impl Wlan {
     }
 
     /// A station has received a group frame.
-    pub(super) fn hear_group_frame(&mut self, station: u32, from: u32, now: Instant) {
-        if self.power_save.as_deref_mut().is_some_and(|it| it.hear_group_frame(station, from)) {
+    pub(super) fn receive_group_frame(&mut self, station: u32, from: u32, now: Instant) {
+        if self.power_save.as_deref_mut().is_some_and(|it| it.receive_group_frame(station, from)) {
             self.doze(station, now);
         }
     }

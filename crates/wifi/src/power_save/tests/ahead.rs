@@ -73,7 +73,7 @@ fn nothing_is_displaced_for_a_frame_that_finds_no_room_beside_those_that_go_befo
 fn options_go_into_the_packets_frame_and_not_into_the_ps_poll_before_it() {
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     let [access_point, station] = [cell.stations[0], cell.stations[1]];
-    cell.wlan.tell_transmissions(true);
+    cell.wlan.report_transmissions(true);
     for knows in [access_point, station] {
         cell.wlan.set_knows_options(knows, true);
     }

@@ -26,7 +26,7 @@ struct Trace {
 fn trace(config: WlanConfig, seed: u64) -> Trace {
     let mut rng = Rng::named(seed, "arrivals");
     let mut wlan = crate::Wlan::new(config, seed);
-    wlan.tell_attempts(true);
+    wlan.report_attempts(true);
     let stations: Vec<_> = (0..STATIONS).map(|_| wlan.add_station(&StationConfig::default())).collect();
     let power_save = PowerSaveConfig {
         beacon_interval: Duration::from_millis(10 + seed % 3 * 15),
