@@ -29,7 +29,7 @@ pub(crate) struct Seats {
     /// Answers so far to the latest packet or message that the outermost call sent.
     answers: u32,
     /// Whether an agent receives [`LinkSenses::BACKLOG`].
-    hear_of_queues: bool,
+    need_backlog: bool,
     /// Whether an agent attaches options to frames.
     attach_options: bool,
     /// The agents that learn of a queue; empty between calls.
@@ -55,7 +55,7 @@ struct PlacedAgent {
 impl Seats {
     pub(crate) fn add(&mut self, node: NodeId, agent: Box<dyn Agent>, rng: Rng) -> AgentId {
         let needs = agent.needs();
-        self.hear_of_queues |= needs.contains(LinkSenses::BACKLOG);
+        self.need_backlog |= needs.contains(LinkSenses::BACKLOG);
         self.attach_options |= needs.contains(LinkSenses::LINK_OPTIONS);
         self.agents.push(PlacedAgent {
             agent,
@@ -100,8 +100,8 @@ impl Seats {
 
     /// Whether an agent hears what waits in queues.
     #[inline]
-    pub(crate) const fn hear_of_queues(&self) -> bool {
-        self.hear_of_queues
+    pub(crate) const fn need_backlog(&self) -> bool {
+        self.need_backlog
     }
 
     /// Whether an agent attaches options to frames.

@@ -73,7 +73,7 @@ impl Cells {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
             WlanOutput::Departs { from } => self.depart_next(id, from, transit),
             WlanOutput::ChannelState { between, at, good } => {
-                self.tell_channel(id, between, Flip { at, good }, transit);
+                self.report_channel(id, between, Flip { at, good }, transit);
                 None
             }
             WlanOutput::TooOld { from, frame } => {

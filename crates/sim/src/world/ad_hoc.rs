@@ -123,7 +123,7 @@ impl World {
         let (links, port) = self.links.of_mut(interface.egress);
         let withdrawn = links.withdraw(port);
         for key in &withdrawn {
-            self.tell_backlog(at, *key);
+            self.report_backlog(at, *key);
         }
         for key in withdrawn {
             if Aodv::is_message(self.transit.packet(key)) {

@@ -70,7 +70,7 @@ impl World {
     /// events.
     #[expect(clippy::inline_always, reason = "every frame; measured")]
     #[inline(always)]
-    pub(super) fn tell_agent(
+    pub(super) fn report_to_agent(
         &mut self,
         at: At,
         key: PacketKey,
@@ -156,7 +156,7 @@ impl World {
             if self.seats.is_at_bound() {
                 self.transit.count_report(&AT_BOUND, 1);
             } else {
-                self.tell_peer(id, peer, message);
+                self.send_to_peer(id, peer, message);
             }
         }
         self.seats.put_back((packets, messages));
@@ -176,7 +176,7 @@ impl World {
     }
 
     /// Sends a message of an agent's to the agents at a node.
-    fn tell_peer(&mut self, from: AgentId, peer: IpAddr, message: Bytes) {
+    fn send_to_peer(&mut self, from: AgentId, peer: IpAddr, message: Bytes) {
         let node = self.seats.node(from);
         let udp = Udp { source_port: MESSAGE_PORT, destination_port: MESSAGE_PORT };
         let ip = Ip::new(self.node_address(node), peer);

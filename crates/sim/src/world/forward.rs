@@ -120,18 +120,18 @@ impl World {
             packet,
         });
         match self.links.enqueue(egress, to, key, &mut self.transit) {
-            Admission::Queued if !self.seats.hear_of_queues() => {}
+            Admission::Queued if !self.seats.need_backlog() => {}
             admission => self.on_admission(at, egress, to, key, admission),
         }
         if self.transit.wants(Interest::QUEUES) {
-            self.tell_queue(at.0, link, egress);
+            self.report_queue(at.0, link, egress);
         }
     }
 
     /// A packet did not only join a queue.
     fn on_admission(&mut self, at: At, egress: Egress, to: Addressee, key: PacketKey, admission: Admission) {
         match admission {
-            Admission::Queued => self.tell_backlog(at, key),
+            Admission::Queued => self.report_backlog(at, key),
             Admission::Departs => self.depart(at, to, key, Duration::ZERO),
             Admission::Starts(time) => {
                 self.depart(at, to, key, time);
@@ -153,11 +153,11 @@ impl World {
             let (links, port) = self.links.of_mut(egress);
             let Some((dropped, cause)) = links.next_displaced(port) else { break };
             waits &= dropped != key;
-            self.tell_backlog(at, dropped);
+            self.report_backlog(at, dropped);
             self.drop_from_queue((at.0, self.network.interface(at).link), dropped, cause);
         }
         if waits {
-            self.tell_backlog(at, key);
+            self.report_backlog(at, key);
         }
     }
 
@@ -180,7 +180,7 @@ impl World {
     }
 
     #[cold]
-    fn tell_queue(&mut self, node: NodeId, link: LinkId, egress: Egress) {
+    fn report_queue(&mut self, node: NodeId, link: LinkId, egress: Egress) {
         let (links, port) = self.links.of_mut(egress);
         let (packets, octets) = links.queue(port, self.transit.now());
         self.transit.emit(&TraceEvent::Queue { node, link, packets, octets });
@@ -330,7 +330,7 @@ impl World {
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
     #[cold]
-    pub(super) fn hear_broadcast(&mut self, node: NodeId, link: Option<LinkId>, key: PacketKey) {
+    pub(super) fn receive_broadcast(&mut self, node: NodeId, link: Option<LinkId>, key: PacketKey) {
         let Some(copy) = self.transit.packets_mut().copy(key) else { return };
         self.transit.accounts_mut().heard += 1;
         self.transit.packets_mut().set_destination(copy, node);

@@ -63,14 +63,14 @@ impl World {
     fn carry_out(&mut self, output: Output) {
         match output {
             Output::Arrived { at, link, key } => self.arrive(at, link, key),
-            Output::Heard { node, link, key } => self.hear_broadcast(node, link, key),
+            Output::Heard { node, link, key } => self.receive_broadcast(node, link, key),
             Output::Departs { at, to, key, time } => {
                 self.depart(at, to, key, time);
-                self.tell_backlog(at, key);
+                self.report_backlog(at, key);
             }
             Output::Transmission { at, key, times } => self.on_transmission(at, key, times),
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
-                self.tell_agent(at, key, |packet| LinkEvent::Attempt {
+                self.report_to_agent(at, key, |packet| LinkEvent::Attempt {
                     packet,
                     transmission,
                     began,
@@ -83,13 +83,13 @@ impl World {
                     from: at.0,
                     event: fate.event(packet),
                 });
-                self.tell_agent(at, key, |packet| fate.event(packet));
+                self.report_to_agent(at, key, |packet| fate.event(packet));
             }
             Output::NeighbourLost { node, neighbour, key } => self.on_neighbour_lost(node, neighbour, key),
             Output::LinkBroken { at } => self.on_link_broken(at),
             Output::Dropped { node, link, key, cause } => self.drop_from_queue((node, link), key, cause),
             Output::TooOld { at, key, cause } => {
-                self.tell_backlog(at, key);
+                self.report_backlog(at, key);
                 let link = self.network.interface(at).link;
                 self.drop_from_queue((at.0, link), key, cause);
             }
@@ -126,14 +126,14 @@ impl World {
         if self.seats.attach_options() {
             self.give_options(at, key);
         } else {
-            self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
+            self.report_to_agent(at, key, |packet| LinkEvent::Departure { packet });
         }
     }
 
     /// A packet has just joined or left the queue of an interface. Reports the queue's size to each agent
     /// that watches an interface with this queue.
-    pub(super) fn tell_backlog(&mut self, at: At, key: PacketKey) {
-        if !self.seats.hear_of_queues() {
+    pub(super) fn report_backlog(&mut self, at: At, key: PacketKey) {
+        if !self.seats.need_backlog() {
             return;
         }
         let egress = self.network.interface(at).egress;
