@@ -70,9 +70,9 @@ struct SentFrame {
 
 /// Its stations.
 impl Cell {
-    pub(super) fn new(id: WlanId, mut wlan: Wlan, tells_fates: bool, interests: Interest) -> Self {
-        wlan.tell_attempts(interests.contains(Interest::FRAMES));
-        wlan.tell_fates(tells_fates || interests.intersects(OF_FATES));
+    pub(super) fn new(id: WlanId, mut wlan: Wlan, reports_fates: bool, interests: Interest) -> Self {
+        wlan.report_attempts(interests.contains(Interest::FRAMES));
+        wlan.report_fates(reports_fates || interests.intersects(OF_FATES));
         Self {
             id,
             wlan,
@@ -88,7 +88,7 @@ impl Cell {
     pub(crate) fn add_station(&mut self, node: NodeId, config: &StationConfig) -> StationId {
         let has_turns = config.scheduler == Scheduler::PerReceiver;
         if has_turns {
-            self.tell_fates();
+            self.report_fates();
         }
         self.stations.add(node, has_turns);
         self.wlan.add_station(config)
@@ -161,11 +161,11 @@ impl Cell {
 impl Cell {
     /// From now on all fates are reported: what a station's node knows of its frames is brought to the
     /// present, and kept there.
-    pub(super) fn tell_fates(&mut self) {
-        if self.wlan.tells_fates() {
+    pub(super) fn report_fates(&mut self) {
+        if self.wlan.reports_fates() {
             return;
         }
-        self.wlan.tell_fates(true);
+        self.wlan.report_fates(true);
         for station in self.stations.all() {
             // Where receivers take turns fates have been reported from the start.
             let hand = self.stations.of_mut(station).only_hand();
@@ -180,24 +180,24 @@ impl Cell {
     /// An agent watches a port from now on, and needs these senses.
     pub(super) fn watch(&mut self, from: StationId, to: StationId, needs: LinkSenses) {
         self.stations.of_mut(from).watch(to);
-        self.tell_fates();
+        self.report_fates();
         if needs.contains(LinkSenses::LINK_OPTIONS) {
             self.wlan.set_knows_options(from, true);
         }
         if needs.intersects(crate::config::OPTIONS) {
-            self.wlan.tell_transmissions(true);
+            self.wlan.report_transmissions(true);
         }
         if needs.contains(LinkSenses::ATTEMPTS) {
             self.has_attentive_agent = true;
-            self.wlan.tell_attempts(true);
+            self.wlan.report_attempts(true);
         }
     }
 
     /// Observers have these interests from now on.
     pub(super) fn observe(&mut self, interests: Interest) {
-        self.wlan.tell_attempts(interests.contains(Interest::FRAMES) || self.has_attentive_agent);
+        self.wlan.report_attempts(interests.contains(Interest::FRAMES) || self.has_attentive_agent);
         if interests.intersects(OF_FATES) {
-            self.tell_fates();
+            self.report_fates();
         }
     }
 
@@ -205,7 +205,7 @@ impl Cell {
     pub(crate) fn set_channel(&mut self, between: (StationId, StationId), channel: Channel) {
         if channel.is_forced() {
             // The last fate of a packet ends what is done to it.
-            self.tell_fates();
+            self.report_fates();
         }
         self.wlan.set_channel(between, channel);
     }
@@ -215,13 +215,13 @@ impl Cell {
         let changes: Vec<_> = self.wlan.catch_up(transit.now()).collect();
         for change in changes {
             if let WlanOutput::ChannelState { between, at, good } = change {
-                self.tell_channel(between, Flip { at, good }, transit);
+                self.report_channel(between, Flip { at, good }, transit);
             }
         }
     }
 
     #[cold]
-    fn tell_channel(
+    fn report_channel(
         &self,
         (one, other): (StationId, StationId),
         Flip { at, good }: Flip,
@@ -275,7 +275,7 @@ impl Cell {
         let (packets, octets) = self.wlan.waiting(from);
         let has_departed = |frame: &MacFrame| {
             let hand = self.stations.of(from).hand(frame.to);
-            !self.wlan.tells_fates() || hand.has_departed(PacketKey(frame.key))
+            !self.wlan.reports_fates() || hand.has_departed(PacketKey(frame.key))
         };
         match self.wlan.head(from).filter(|frame| !has_departed(frame)) {
             Some(next) => (packets + 1, octets + u64::from(next.octets)),
@@ -356,7 +356,7 @@ impl Cell {
             WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
             WlanOutput::Departs { from } => self.depart_next(from, transit),
             WlanOutput::ChannelState { between, at, good } => {
-                self.tell_channel(between, Flip { at, good }, transit);
+                self.report_channel(between, Flip { at, good }, transit);
                 None
             }
             WlanOutput::TooOld { from, frame } => {
@@ -440,7 +440,7 @@ impl Cell {
             });
         }
         let Port { id: back, link, at: receiver, is_watched: is_understood, delay } = *back?;
-        if self.wlan.tells_fates() {
+        if self.wlan.reports_fates() {
             let is_wanted = self.stations.port(from, at)?.is_watched || transit.wants(OF_FATES);
             let arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
             self.stations.of_mut(from).hand_mut(frame.to).set_arrival(arrival);
@@ -448,7 +448,7 @@ impl Cell {
                 key = copy;
             }
         }
-        if !is_understood && self.wlan.tells_transmissions() {
+        if !is_understood && self.wlan.reports_transmissions() {
             transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
         }
         if !delay.is_zero() {
@@ -475,7 +475,7 @@ impl Cell {
     fn end(&mut self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, .. } = sent;
         if let Some((link, flip)) = channel::packet_ends(&mut self.wlan, from, frame, transit.now()) {
-            self.tell_channel(link, flip, transit);
+            self.report_channel(link, flip, transit);
         }
         let link = self.stations.port_of(from, frame).map(|port| port.link);
         let radio = self.stations.of_mut(from);
