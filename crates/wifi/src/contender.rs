@@ -187,7 +187,8 @@ impl Contender {
     }
 
     /// The frame in its hands is done with, and the next one is there.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, now: Instant, is_given_up: bool) {
         if self.own.is_some() {
             self.drop_own();

@@ -98,6 +98,12 @@ impl Exchange {
         if self.is_own { self.own.as_ref() } else { self.packet.as_ref() }
     }
 
+    /// The addressee of its plan; `None` for a broadcast.
+    #[inline]
+    pub(crate) fn addressee(&self) -> Option<u32> {
+        self.plan()?.addressee()
+    }
+
     /// Whether the plan is for these: frames come in rows to one station and of one length.
     #[inline]
     pub(crate) fn is_for(&self, to: Receiver, mpdus: [Mpdu; 1]) -> bool {

@@ -6,7 +6,6 @@ use lasthop_packet::Instant;
 use super::Wlan;
 use crate::contender::{Contender, Stage};
 use crate::events::Event;
-use crate::frame::Receiver;
 use crate::medium::Due;
 
 impl Wlan {
@@ -77,15 +76,14 @@ impl Wlan {
         }
     }
 
-    /// An exchange of a contender's frame begins, as its plan says.
+    /// A contender's exchange begins as it was planned.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
-    pub(super) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<&mut Contender> {
-        let to = self.plan(index)?;
-        // A PS-Poll is answered all the same: it carries nothing.
-        let is_refused = matches!(to, Receiver::Station(to) if self.stations[to.index()].refuses)
-            && self.contenders[index as usize].own().is_none();
+    pub(super) fn begin_attempt(&mut self, index: u32, now: Instant) -> &mut Contender {
         let contender = &mut self.contenders[index as usize];
+        // A PS-Poll is answered all the same: it carries nothing.
+        let is_refused = contender.own().is_none()
+            && contender.exchange.addressee().is_some_and(|to| self.stations[to as usize].refuses);
         debug_assert!(
             matches!(contender.back_off.stage(), Stage::Counting(_) | Stage::Apart | Stage::Committed),
             "{:?}",
@@ -99,6 +97,6 @@ impl Wlan {
         if self.power_save.is_some() {
             self.power_save_begins(index);
         }
-        Some(&mut self.contenders[index as usize])
+        &mut self.contenders[index as usize]
     }
 }

@@ -4,7 +4,7 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use super::outcome::Failure;
-use crate::contender::{Contender, Plan};
+use crate::contender::Contender;
 use crate::events::Event;
 use crate::frame::Kind;
 use crate::id::StationId;
@@ -15,7 +15,8 @@ impl Wlan {
     #[inline(never)]
     pub(super) fn begin(&mut self, contender: u32, now: Instant) {
         self.committed -= 1;
-        if self.begin_attempt(contender, now).is_some() {
+        if self.plan(contender).is_some() {
+            self.begin_attempt(contender, now);
             self.send(Contender::station_of(contender), contender, now);
         }
     }
@@ -28,7 +29,7 @@ impl Wlan {
         let by_initiator = from == Contender::station_of(initiator);
         let to = if by_initiator {
             contender.attempts.transmit(duration);
-            contender.exchange.plan().and_then(Plan::addressee)
+            contender.exchange.addressee()
         } else {
             Some(Contender::station_of(initiator))
         };

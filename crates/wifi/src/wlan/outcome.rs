@@ -4,7 +4,7 @@
 use lasthop_packet::Instant;
 
 use super::Wlan;
-use crate::contender::{Contender, Plan, Stage};
+use crate::contender::{Contender, Stage};
 use crate::frame::{ACK_OCTETS, Kind, OwnFrame, RTS_OCTETS};
 use crate::id::StationId;
 use crate::output::{Fate, Output};
@@ -191,7 +191,7 @@ impl Wlan {
 
     /// The addressee of a contender's exchange; `None` for a broadcast.
     pub(super) fn partner(&self, index: u32) -> Option<u32> {
-        self.contenders[index as usize].exchange.plan().and_then(Plan::addressee)
+        self.contenders[index as usize].exchange.addressee()
     }
 
     /// The addressee of the frame in a contender's hands; `None` for a broadcast.

@@ -8,7 +8,8 @@ use crate::phy::Rate;
 
 impl Wlan {
     /// Plans the exchange for the frame in a contender's hands. Returns whom that is for, if there is one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(super) fn plan(&mut self, index: u32) -> Option<Receiver> {
         let contender = &mut self.contenders[index as usize];
         let own = contender.own();

@@ -18,20 +18,22 @@ impl Wlan {
     /// The contenders whose back-offs have ended in a clique transmit: settles what comes of it, if it
     /// can be; then none of them is due.
     pub(super) fn settle(&mut self, domain: u32, now: Instant) {
-        if self.medium.due().len() > 1 {
-            self.settle_collision(domain, now);
+        for number in 0..self.medium.due().len() {
+            self.plan(self.medium.due()[number].contender);
+        }
+        if let [Due { contender, .. }] = *self.medium.due() {
+            self.settle_exchange(domain, contender, now);
         } else {
-            self.settle_exchange(domain, now);
+            self.settle_collision(domain, now);
         }
     }
 
-    fn settle_exchange(&mut self, domain: u32, now: Instant) {
-        let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
-        else {
+    fn settle_exchange(&mut self, domain: u32, index: u32, now: Instant) {
+        if !self.is_undisturbed(domain, index, now) || self.draws_a_loss(index, now) {
             return;
-        };
+        }
         drop(self.medium.take_due());
-        let Some(contender) = self.begin_attempt(index, now) else { return };
+        let contender = self.begin_attempt(index, now);
         let Some(plan) = contender.exchange.plan() else { return };
         let end = now.after_nanos(plan.to_data_end);
         contender.attempts.transmit(plan.air_time);
@@ -61,8 +63,7 @@ impl Wlan {
     }
 
     /// Whether a contender's first frame is answered if it arrives.
-    fn waits_for_response(&mut self, contender: u32) -> bool {
-        self.plan(contender);
+    fn waits_for_response(&self, contender: u32) -> bool {
         let plan = self.contenders[contender as usize].exchange.plan();
         plan.and_then(|plan| plan.frames().get(1)).is_some_and(|(kind, _)| kind.is_of_responder())
     }
@@ -70,7 +71,7 @@ impl Wlan {
     /// A contender's frame begins that nobody decodes. Returns when it ends.
     fn collide(&mut self, index: u32, now: Instant) -> Option<Instant> {
         let sifs = self.times.sifs;
-        let contender = self.begin_attempt(index, now)?;
+        let contender = self.begin_attempt(index, now);
         let (_, duration, _) = contender.exchange.send(sifs)?;
         contender.attempts.transmit(duration);
         let end = now.after_nanos(duration);
@@ -85,12 +86,8 @@ impl Wlan {
         self.divide_if_moved(now);
     }
 
-    /// The only contender that transmits, if nothing but errors can make it fail.
-    fn only_winner(&self, domain: u32, now: Instant) -> Option<u32> {
-        let [Due { contender: index, .. }] = *self.medium.due() else { return None };
-        if self.committed > 0 {
-            return None;
-        }
+    /// Whether nothing but errors can make the exchange of the only contender that transmits fail.
+    fn is_undisturbed(&self, domain: u32, index: u32, now: Instant) -> bool {
         let can_answer = |to: u32| {
             self.medium.home(to) == domain
                 && !self.stations[to as usize].refuses
@@ -98,11 +95,8 @@ impl Wlan {
                 && to != Contender::station_of(index)
                 && self.listens_since(to, now)
         };
-        if self.drops_type(index) {
-            return None;
-        }
         // A broadcast needs no answer.
-        self.addressee(index).is_none_or(can_answer).then_some(index)
+        self.committed == 0 && !self.drops_type(index) && self.partner(index).is_none_or(can_answer)
     }
 
     /// Whether errors will end a contender's exchange that nothing else can; if so it is known by
@@ -111,10 +105,9 @@ impl Wlan {
         if self.errors.is_none() {
             return false;
         }
-        // The receivers of a broadcast draw when it ends.
-        let Some(to) = self.addressee(index) else { return false };
-        self.plan(index);
         let Some(plan) = self.contenders[index as usize].exchange.plan().copied() else { return false };
+        // The receivers of a broadcast draw when it ends.
+        let Some(to) = plan.addressee() else { return false };
         let from = Contender::station_of(index);
         let mut start = now;
         for &(kind, duration) in plan.frames() {
@@ -153,11 +146,9 @@ impl Wlan {
     #[must_use]
     pub(super) fn on_settled_end(&mut self, domain: u32, initiator: u32, now: Instant) -> bool {
         self.medium.end_settled(domain, now, true, &mut self.contenders);
-        let partner = self.partner(initiator);
+        let responder = self.power_save.as_ref().and_then(|_| self.partner(initiator));
         self.succeed(initiator, now);
-        if let Some(to) = partner
-            && self.power_save.is_some()
-        {
+        if let Some(to) = responder {
             self.ack_sent(to, now);
         }
         if self.medium.has_moved() {
