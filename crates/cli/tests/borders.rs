@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use source::{is_word, tokens, without_tests};
 
 /// The crates that are held to this.
-const HELD: [&str; 2] = ["sim", "tcp"];
+const HELD: [&str; 3] = ["link", "sim", "tcp"];
 
 /// Crate, struct: those whose methods are in several files, and why.
 const SPREAD: [(&str, &str); 4] = [
@@ -34,7 +34,7 @@ const SPREAD: [(&str, &str); 4] = [
 fn fields_that_others_see_belong_to_values() {
     for name in HELD {
         let structs = structs(name);
-        assert!(structs.len() > 40, "crates/{name}: {} structs", structs.len());
+        assert!(structs.len() > 10, "crates/{name}: {} structs", structs.len());
         let is_state = |it: &Struct| it.is_changed || (it.shows_crate && !it.is_copy);
         let states = structs.into_iter().filter(|(_, it)| it.shows && is_state(it));
         let states: Vec<_> = states.map(|(place, _)| place).collect();

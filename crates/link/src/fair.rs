@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use ahash::RandomState;
 use hashbrown::HashMap;
 
-use crate::pool::{Length, List, Pool};
+use crate::fifo::{Fifo, Length};
 use crate::tournament::Tournament;
 
 #[cfg(test)]
@@ -30,25 +30,26 @@ pub struct FairQueue<T> {
     arrivals: u64,
     /// The number of each flow that has a packet here.
     numbers: HashMap<u64, u32, RandomState>,
-    flows: Vec<Flow>,
+    flows: Vec<Flow<T>>,
     /// Numbers that no flow has.
     vacant: Vec<u32>,
-    pool: Pool<Entry<T>>,
+    /// Packets and octets of all flows.
+    size: (usize, u64),
     /// Flows by the tags and arrivals of their first packets.
     next: Tournament<Reverse<(u64, u64)>>,
     /// Flows by their octets.
     longest: Tournament<u64>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Flow {
+#[derive(Debug)]
+struct Flow<T> {
     id: u64,
-    list: List,
+    packets: Fifo<Entry<T>>,
     /// The virtual time from which the octets of its first packet count: together they are its tag.
     begins: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Entry<T> {
     item: T,
     arrival: u64,
@@ -68,7 +69,7 @@ impl<T> Default for FairQueue<T> {
             numbers: HashMap::with_hasher(RandomState::new()),
             flows: Vec::new(),
             vacant: Vec::new(),
-            pool: Pool::default(),
+            size: (0, 0),
             next: Tournament::default(),
             longest: Tournament::default(),
         }
@@ -78,7 +79,7 @@ impl<T> Default for FairQueue<T> {
 impl<T: Length> FairQueue<T> {
     /// Packets and octets that wait.
     pub const fn size(&self) -> (usize, u64) {
-        self.pool.size()
+        self.size
     }
 
     /// How many flows have state.
@@ -93,7 +94,8 @@ impl<T: Length> FairQueue<T> {
             Some(number) => *number,
             None => self.add_flow(id),
         };
-        self.pool.push(&mut self.flows[number as usize].list, Entry { item, arrival: self.arrivals });
+        self.size = (self.size.0 + 1, self.size.1 + u64::from(item.octets()));
+        self.flows[number as usize].packets.push(Entry { item, arrival: self.arrivals });
         self.arrivals += 1;
         self.rank(number);
     }
@@ -102,12 +104,11 @@ impl<T: Length> FairQueue<T> {
     pub fn pop(&mut self) -> Option<T> {
         let number = self.next.winner()?;
         let flow = &mut self.flows[number as usize];
-        let entry = self.pool.pop(&mut flow.list)?;
+        let entry = flow.packets.pop()?;
         flow.begins += u64::from(entry.octets());
         // A flow whose first packet was withdrawn may be behind virtual time, which never goes back.
         self.virtual_time = self.virtual_time.max(flow.begins);
-        self.rank(number);
-        Some(entry.item)
+        Some(self.leave(number, entry))
     }
 
     /// Packets and octets that [`Self::displace`] takes for a packet of `octets` of a flow: with the next
@@ -115,11 +116,11 @@ impl<T: Length> FairQueue<T> {
     pub fn displaceable(&self, id: u64, octets: u32, in_all: bool) -> (usize, u64) {
         let most = self.octets_of(id) + u64::from(octets);
         if in_all {
-            let of_flows = self.flows.iter().map(|flow| self.pool.beyond(&flow.list, most));
+            let of_flows = self.flows.iter().map(|flow| flow.packets.beyond(most));
             return of_flows.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
         }
-        let longest = self.longest.winner().map(|number| &self.flows[number as usize].list);
-        longest.map_or((0, 0), |list| self.pool.beyond(list, most.max(list.octets().saturating_sub(1))))
+        let longest = self.longest.winner().map(|number| &self.flows[number as usize].packets);
+        longest.map_or((0, 0), |it| it.beyond(most.max(it.size().1.saturating_sub(1))))
     }
 
     /// Makes room for a packet of `octets` of a flow: takes the last packet of the flow with most
@@ -127,13 +128,12 @@ impl<T: Length> FairQueue<T> {
     pub fn displace(&mut self, id: u64, octets: u32) -> Option<T> {
         let own = self.octets_of(id);
         let number = self.longest.winner()?;
-        let list = &mut self.flows[number as usize].list;
-        if list.octets() <= own + u64::from(octets) {
+        let packets = &mut self.flows[number as usize].packets;
+        if packets.size().1 <= own + u64::from(octets) {
             return None;
         }
-        let entry = self.pool.pop_last(list)?;
-        self.rank(number);
-        Some(entry.item)
+        let entry = packets.pop_last()?;
+        Some(self.leave(number, entry))
     }
 
     /// Takes out some packets, in the order of their turns.
@@ -142,49 +142,55 @@ impl<T: Length> FairQueue<T> {
         let mut gone = Vec::new();
         for number in 0..self.flows.len() {
             let flow = &mut self.flows[number];
-            let entries: Vec<_> = std::iter::from_fn(|| self.pool.pop(&mut flow.list)).collect();
-            if entries.is_empty() {
+            if flow.packets.is_empty() {
                 continue;
             }
             let mut tag = flow.begins;
-            for entry in entries {
+            let mut tags = Vec::new();
+            let withdrawn = flow.packets.withdraw(|entry| {
                 tag += u64::from(entry.octets());
-                if is_gone(&entry.item) {
-                    gone.push((tag, entry));
-                } else {
-                    self.pool.push(&mut flow.list, entry);
-                }
-            }
+                let is_gone = is_gone(&entry.item);
+                tags.extend(is_gone.then_some(tag));
+                is_gone
+            });
+            gone.extend(tags.into_iter().zip(withdrawn));
             self.rank(number as u32);
         }
+        self.size.0 -= gone.len();
+        self.size.1 -= gone.iter().map(|(_, entry)| u64::from(entry.octets())).sum::<u64>();
         gone.sort_by_key(|(tag, entry)| (*tag, entry.arrival));
         gone.into_iter().map(|(_, entry)| entry.item).collect()
     }
 
     fn octets_of(&self, id: u64) -> u64 {
-        self.numbers.get(&id).map_or(0, |number| self.flows[*number as usize].list.octets())
+        self.numbers.get(&id).map_or(0, |number| self.flows[*number as usize].packets.size().1)
     }
 
     fn add_flow(&mut self, id: u64) -> u32 {
-        let flow = Flow { id, list: List::default(), begins: self.virtual_time };
-        let number = if let Some(number) = self.vacant.pop() {
-            self.flows[number as usize] = flow;
-            number
-        } else {
-            self.flows.push(flow);
+        let number = self.vacant.pop().unwrap_or_else(|| {
+            self.flows.push(Flow { id, packets: Fifo::default(), begins: 0 });
             (self.flows.len() - 1) as u32
-        };
+        });
+        let flow = &mut self.flows[number as usize];
+        (flow.id, flow.begins) = (id, self.virtual_time);
         self.numbers.insert(id, number);
         number
     }
 
+    /// A flow's packet has left.
+    fn leave(&mut self, number: u32, entry: Entry<T>) -> T {
+        self.size = (self.size.0 - 1, self.size.1 - u64::from(entry.octets()));
+        self.rank(number);
+        entry.item
+    }
+
     /// A flow's packets have changed. One that has none is forgotten.
     fn rank(&mut self, number: u32) {
-        let Flow { id, list, begins } = &self.flows[number as usize];
-        let turn = self.pool.first(list).map(|first| (begins + u64::from(first.octets()), first.arrival));
-        self.next.set(number, turn.map(Reverse));
-        self.longest.set(number, (!list.is_empty()).then_some(list.octets()));
-        if list.is_empty() {
+        let Flow { id, packets, begins } = &self.flows[number as usize];
+        let turn = packets.first().map(|first| Reverse((begins + u64::from(first.octets()), first.arrival)));
+        self.next.set(number, turn);
+        self.longest.set(number, turn.map(|_| packets.size().1));
+        if packets.is_empty() {
             self.numbers.remove(id);
             self.vacant.push(number);
         }

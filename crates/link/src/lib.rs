@@ -5,14 +5,14 @@
 //! | [`upcoming`] | [`Upcoming`], the queue of events to come |
 //! | [`channel`] | [`Channel`]: two states, in each of which transmissions are lost with a probability |
 //! | [`limit`] | [`QueueLimit`], how much may wait |
-//! | [`pool`] | many lists in one allocation: what flow queues consist of |
+//! | [`fifo`] | [`Fifo`]: packets first in, first out, and their octets |
 //! | [`fair`] | [`FairQueue`]: flows that take turns, octet for octet |
 //! | `tournament` | the largest of many keys that change |
 
 pub mod channel;
 pub mod fair;
+pub mod fifo;
 pub mod limit;
-pub mod pool;
 mod tournament;
 pub mod upcoming;
 
@@ -20,6 +20,6 @@ pub use channel::{
     Channel, ChannelConfig, Flip, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError,
 };
 pub use fair::FairQueue;
+pub use fifo::{Fifo, Length};
 pub use limit::QueueLimit;
-pub use pool::Length;
 pub use upcoming::{Due, Upcoming};

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_link::pool::{Length, List, Pool};
+use lasthop_link::{Fifo, Length};
 use lasthop_packet::{Instant, Packet};
 
 use super::codel::{CoDel, Leaving, Source};
@@ -26,7 +26,8 @@ pub(super) struct FqCoDel {
     /// Flow queues whose turn it is first: each has become active since it was last empty.
     new_flows: VecDeque<u32>,
     old_flows: VecDeque<u32>,
-    pool: Pool<Stored>,
+    /// Packets and octets that wait.
+    size: (usize, u64),
     /// Octets of memory that what waits takes.
     memory: u64,
     /// The largest packet so far, which stands for the link's MTU.
@@ -34,9 +35,9 @@ pub(super) struct FqCoDel {
     perturbation: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Flow {
-    list: List,
+    packets: Fifo<Stored>,
     codel: CoDel,
     /// Octets that it may still send in its turn.
     deficit: i64,
@@ -68,10 +69,10 @@ impl FqCoDel {
     pub(super) fn new(config: FqCoDelConfig, perturbation: u64) -> Self {
         Self {
             config,
-            flows: vec![Flow::default(); config.flows.max(1) as usize],
+            flows: (0..config.flows.max(1)).map(|_| Flow::default()).collect(),
             new_flows: VecDeque::new(),
             old_flows: VecDeque::new(),
-            pool: Pool::default(),
+            size: (0, 0),
             memory: 0,
             largest: 0,
             perturbation,
@@ -88,7 +89,7 @@ impl FqCoDel {
 
     /// Packets and octets that wait.
     pub(super) const fn size(&self) -> (usize, u64) {
-        self.pool.size()
+        self.size
     }
 
     /// Whether what waits takes more memory than it may.
@@ -104,7 +105,8 @@ impl FqCoDel {
         self.largest = self.largest.max(waiting.len);
         let memory = packet.buffer_octets() as u32;
         self.memory += u64::from(memory);
-        self.pool.push(&mut flow.list, Stored { waiting, memory });
+        self.size = (self.size.0 + 1, self.size.1 + u64::from(waiting.len));
+        flow.packets.push(Stored { waiting, memory });
         if !flow.is_active {
             flow.is_active = true;
             // RFC 8290, section 4.1: a queue that becomes active goes to the end of the new ones, with
@@ -119,12 +121,13 @@ impl FqCoDel {
         let active = self.new_flows.iter().chain(&self.old_flows);
         let longest = active
             .copied()
-            .max_by_key(|index| (self.flows[*index as usize].list.octets(), std::cmp::Reverse(*index)));
+            .max_by_key(|index| (self.flows[*index as usize].packets.size().1, std::cmp::Reverse(*index)));
         let Some(longest) = longest else { return };
         let flow = &mut self.flows[longest as usize];
-        let (half, mut octets, mut packets) = (flow.list.octets() / 2, 0, 0);
+        let (half, mut octets, mut packets) = (flow.packets.size().1 / 2, 0, 0);
         while packets < DROP_BATCH && (packets == 0 || octets < half) {
-            let Some(Stored { waiting, memory }) = self.pool.pop(&mut flow.list) else { break };
+            let Some(Stored { waiting, memory }) = flow.packets.pop() else { break };
+            self.size = (self.size.0 - 1, self.size.1 - u64::from(waiting.len));
             self.memory -= u64::from(memory);
             octets += u64::from(waiting.len);
             packets += 1;
@@ -155,8 +158,8 @@ impl FqCoDel {
                 continue;
             }
             let mut source = FlowSource {
-                list: &mut flow.list,
-                pool: &mut self.pool,
+                packets: &mut flow.packets,
+                size: &mut self.size,
                 memory: &mut self.memory,
                 largest: self.largest,
                 can_mark: &can_mark,
@@ -190,8 +193,8 @@ impl FqCoDel {
 
 /// The queue of one flow, for its CoDel.
 struct FlowSource<'a, M, D> {
-    list: &'a mut List,
-    pool: &'a mut Pool<Stored>,
+    packets: &'a mut Fifo<Stored>,
+    size: &'a mut (usize, u64),
     memory: &'a mut u64,
     largest: u32,
     can_mark: &'a M,
@@ -200,13 +203,14 @@ struct FlowSource<'a, M, D> {
 
 impl<M: Fn(PacketKey) -> bool, D: FnMut(Waiting)> Source for FlowSource<'_, M, D> {
     fn take(&mut self) -> Option<Waiting> {
-        let Stored { waiting, memory } = self.pool.pop(self.list)?;
+        let Stored { waiting, memory } = self.packets.pop()?;
+        *self.size = (self.size.0 - 1, self.size.1 - u64::from(waiting.len));
         *self.memory -= u64::from(memory);
         Some(waiting)
     }
 
     fn is_short(&self) -> bool {
-        self.pool.size().1 <= u64::from(self.largest)
+        self.size.1 <= u64::from(self.largest)
     }
 
     fn discard(&mut self, waiting: Waiting) {

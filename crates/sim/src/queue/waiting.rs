@@ -1,7 +1,6 @@
-//! Packets that wait, first in, first out.
+//! Packets that wait.
 
-use std::collections::VecDeque;
-
+use lasthop_link::Length;
 use lasthop_packet::Instant;
 
 use crate::packets::PacketKey;
@@ -14,35 +13,11 @@ pub(crate) struct Waiting {
     pub(crate) since: Instant,
 }
 
-/// First in, first out.
-#[derive(Debug, Default)]
-pub(crate) struct Fifo {
-    packets: VecDeque<Waiting>,
-    octets: u64,
-}
+/// Packets of a queue.
+pub(crate) type Fifo = lasthop_link::Fifo<Waiting>;
 
-impl Fifo {
-    #[inline]
-    pub(crate) fn push(&mut self, waiting: Waiting) {
-        self.octets += u64::from(waiting.len);
-        self.packets.push_back(waiting);
-    }
-
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Waiting> {
-        let waiting = self.packets.pop_front()?;
-        self.octets -= u64::from(waiting.len);
-        Some(waiting)
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-
-    /// Packets and octets.
-    #[inline]
-    pub(crate) fn size(&self) -> (usize, u64) {
-        (self.packets.len(), self.octets)
+impl Length for Waiting {
+    fn octets(&self) -> u32 {
+        self.len
     }
 }
