@@ -3,8 +3,8 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `queue`, `turns`, `round` | frames that wait; flows or receivers that take turns |
-//! | `attempts`, `report` | what became of a frame so far, and what is told of it |
+//! | `queue`, `round` | frames that wait; flows or receivers that take turns |
+//! | `attempts` | what became of a frame so far |
 //! | `exchange` | the frames of an exchange, and how far it has come |
 //! | `rate_control` | the rates of its data frames |
 //! | `back_off` | the contention window; where a back-off stands |
@@ -14,9 +14,7 @@ mod back_off;
 mod exchange;
 mod queue;
 mod rate_control;
-mod report;
 mod round;
-mod turns;
 
 use std::ops::Range;
 
@@ -24,9 +22,10 @@ use lasthop_packet::{Instant, Rng};
 
 use super::config::MacConfig;
 use super::frame::{MacFrame, OwnFrame, Receiver};
-use super::output::Used;
+use super::id::StationId;
+use super::output::{Fate, FrameTimes, Output, Used};
 use super::phy::{PhyConfig, Rate};
-use super::station::{Scheduler, StationConfig};
+use super::station::StationConfig;
 pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
 pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
@@ -40,16 +39,12 @@ pub(crate) struct Contender {
     pub(crate) queue: Queue,
     pub(crate) exchange: Exchange,
     rate_control: FixedRate,
-    /// What became of the frame in its hands.
-    pub(crate) attempts: Attempts,
-    /// What became of the frame at the head of the queue, while there is one of its own.
-    set_aside: Attempts,
     /// A frame of its own, before that at the head of the queue, which it may have begun with.
     own: Option<OwnFrame>,
+    /// What became of it.
+    own_attempts: Attempts,
     /// The next one, while it transmits.
     next_own: Option<OwnFrame>,
-    /// The sequence number of the packet at the head of the queue.
-    sequence: u16,
     short_retry_limit: u32,
     used: Used,
 }
@@ -81,11 +76,9 @@ impl Contender {
             queue: Queue::new(config.queue, config.scheduler),
             exchange: Exchange::default(),
             rate_control: FixedRate(config.rate.unwrap_or(phy.rate)),
-            attempts: Attempts::default(),
-            set_aside: Attempts::default(),
             own: None,
+            own_attempts: Attempts::default(),
             next_own: None,
-            sequence: 0,
             short_retry_limit: config.short_retry_limit.unwrap_or(mac.short_retry_limit),
             used: Used::default(),
         }
@@ -96,8 +89,15 @@ impl Contender {
         self.own
     }
 
-    pub(crate) const fn sequence(&self) -> u16 {
-        self.sequence
+    /// What became of the frame in its hands.
+    #[inline]
+    pub(crate) const fn attempts(&self) -> &Attempts {
+        if self.own.is_some() { &self.own_attempts } else { self.queue.attempts() }
+    }
+
+    #[inline]
+    pub(crate) const fn attempts_mut(&mut self) -> &mut Attempts {
+        if self.own.is_some() { &mut self.own_attempts } else { self.queue.attempts_mut() }
     }
 
     pub(crate) const fn used(&self) -> Used {
@@ -117,16 +117,6 @@ impl Contender {
         {
             self.exchange.forget_plan();
         }
-    }
-
-    /// Whether the frame at the head of the queue has arrived.
-    pub(crate) const fn has_arrived(&self) -> bool {
-        if self.own.is_some() { self.set_aside.is_delivered() } else { self.attempts.is_delivered() }
-    }
-
-    /// What became of the frame at the head of the queue.
-    pub(crate) const fn of_packet(&mut self) -> &mut Attempts {
-        if self.own.is_some() { &mut self.set_aside } else { &mut self.attempts }
     }
 
     /// Whether there is a frame, in the queue or of its own.
@@ -149,41 +139,11 @@ impl Contender {
         }
     }
 
-    /// Puts a frame into the queue, if there is room.
-    #[inline]
-    pub(crate) fn push(&mut self, frame: MacFrame, now: Instant) -> bool {
-        if self.queue.scheduler() == Scheduler::PerReceiver {
-            return self.push_in_round(frame, now);
-        }
-        let is_head = self.queue.is_empty();
-        let is_queued = self.queue.push(frame, now);
-        if is_head {
-            *self.of_packet() = Attempts::at_head(now);
-        }
-        is_queued
-    }
-
-    /// Puts frames before others that wait, with `first` before all of these.
-    pub(crate) fn push_ahead(
-        &mut self,
-        frames: impl ExactSizeIterator<Item = Queued>,
-        first: bool,
-        now: Instant,
-    ) {
-        let had_head = !self.queue.is_empty();
-        self.queue.push_ahead(frames, first);
-        if !had_head {
-            *self.of_packet() = Attempts::at_head(now);
-        }
-    }
-
     /// A transmission failed; `was_long`: it was the data frame after an RTS. Returns whether the frame is
     /// given up.
     pub(crate) const fn fail(&mut self, was_long: bool, long_retry_limit: u32) -> bool {
-        //= IEEE 802.11-2020, 10.3.4.4: a short and a long retry count, each with its limit.
-        let Attempts { short, long, .. } = &mut self.attempts;
-        *(if was_long { &mut *long } else { &mut *short }) += 1;
-        *short >= self.short_retry_limit || *long >= long_retry_limit
+        let limits = (self.short_retry_limit, long_retry_limit);
+        self.attempts_mut().fail(was_long, limits)
     }
 
     /// The frame in its hands is done with, and the next one is there.
@@ -191,15 +151,10 @@ impl Contender {
     #[inline(always)]
     pub(crate) fn pop(&mut self, now: Instant, is_given_up: bool) {
         if self.own.is_some() {
-            self.drop_own();
+            self.own = None;
         } else {
-            self.account(is_given_up);
-            self.queue.pop();
-            self.attempts = Attempts::at_head(now);
-            self.sequence = (self.sequence + 1) & 0x0fff;
-            if self.queue.scheduler() == Scheduler::PerReceiver {
-                self.next_in_round(now);
-            }
+            self.queue.attempts().account(&mut self.used, is_given_up);
+            self.queue.pop(now);
         }
         self.take_next_own(now);
     }
@@ -207,7 +162,7 @@ impl Contender {
     /// The frame in its hands, or another that is next, will be transmitted again. Returns whether the
     /// packet has yielded to one for another receiver, whose turn it is.
     pub(crate) fn retry(&mut self, now: Instant) -> bool {
-        let yields = self.queue.scheduler() == Scheduler::PerReceiver && self.yield_turn(now);
+        let yields = self.own.is_none() && self.queue.yield_turn(now);
         self.take_next_own(now);
         yields
     }
@@ -236,15 +191,8 @@ impl Contender {
     fn set_own(&mut self, frame: OwnFrame, now: Instant) {
         if self.own.is_none() {
             self.own = Some(frame);
-            self.set_aside = std::mem::replace(&mut self.attempts, Attempts::at_head(now));
+            self.own_attempts = Attempts::at_head(now);
         }
-    }
-
-    /// It has no sequence number that anybody filters.
-    #[cold]
-    const fn drop_own(&mut self) {
-        self.own = None;
-        self.attempts = self.set_aside;
     }
 
     /// Takes back frames of its own, but for one that it transmits.
@@ -253,9 +201,41 @@ impl Contender {
         if self.own.is_none() || self.back_off.is_transmitting() {
             return;
         }
-        self.drop_own();
+        self.own = None;
         if self.queue.is_empty() {
             self.back_off.stop_counting();
         }
+    }
+
+    /// The outcome of a transmission of the packet in its hands.
+    pub(crate) fn attempt(&self, from: StationId, acknowledged: bool) -> Option<Output> {
+        Some(Output::Attempt {
+            from,
+            frame: self.packet()?,
+            began: self.exchange.began(),
+            transmission: self.queue.attempts().transmissions(),
+            lost: !self.exchange.has_arrived(),
+            acknowledged,
+        })
+    }
+
+    /// The times of its data frame, which has just ended, and has arrived.
+    pub(crate) fn transmission(&self, from: StationId, now: Instant, difs: u64) -> Option<Output> {
+        let (head, plan) = (self.queue.head()?, self.exchange.plan()?);
+        let times = FrameTimes {
+            queued: head.arrived,
+            departed: self.queue.attempts().head(),
+            began: Instant::from_nanos(now.as_nanos() - plan.data.duration),
+            over: now.after_nanos(plan.duration - plan.to_data_end + difs),
+        };
+        let has_options = self.queue.attempts().options() > 0;
+        Some(Output::Transmission { from, frame: head.frame, has_options, times })
+    }
+
+    /// The fate of the packet in its hands.
+    #[inline]
+    pub(crate) fn fate(&self, from: StationId, fate: Fate) -> Option<Output> {
+        let head = self.queue.head().filter(|_| self.own.is_none())?;
+        Some(self.queue.attempts().fate(from, head, fate))
     }
 }

@@ -2,25 +2,29 @@
 
 use lasthop_packet::Instant;
 
-/// What became of the frame in a contender's hands so far.
+use super::queue::Queued;
+use crate::id::StationId;
+use crate::output::{Fate, Output, Used};
+
+/// What became of a frame at the head of a queue, or of a frame that the MAC makes itself, so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
     /// Transmissions of the data frame or, if that failed, of its RTS.
-    pub(super) transmissions: u32,
+    transmissions: u32,
     /// Short retry count.
-    pub(super) short: u32,
+    short: u32,
     /// Long retry count.
-    pub(super) long: u32,
+    long: u32,
     /// Nanoseconds of its sender's frames for it.
-    pub(super) air_time: u64,
+    air_time: u64,
     /// When it came to the head of the queue.
-    pub(super) head: Instant,
+    head: Instant,
     /// When its first transmission began.
-    pub(super) first: Instant,
+    first: Instant,
     /// Whether any transmission has arrived.
-    pub(super) delivered: bool,
+    delivered: bool,
     /// Octets of options in the frame's MAC header; 0 for a standard frame.
-    pub(super) options: u16,
+    options: u16,
 }
 
 impl Attempts {
@@ -43,6 +47,10 @@ impl Attempts {
         self.options = octets;
     }
 
+    pub(super) const fn head(&self) -> Instant {
+        self.head
+    }
+
     /// A transmission begins.
     #[inline]
     pub(crate) const fn begin(&mut self, now: Instant) {
@@ -52,7 +60,7 @@ impl Attempts {
         }
     }
 
-    /// Its sender is on the air for it for so many nanoseconds.
+    /// Its sender transmits for it for this number of nanoseconds.
     #[inline]
     pub(crate) const fn transmit(&mut self, nanos: u64) {
         self.air_time += nanos;
@@ -65,5 +73,38 @@ impl Attempts {
 
     pub(crate) const fn is_delivered(&self) -> bool {
         self.delivered
+    }
+
+    /// A transmission failed; `was_long`: it was the data frame after an RTS. Returns whether the frame is
+    /// given up, by the limits of the short and the long retry count.
+    pub(super) const fn fail(&mut self, was_long: bool, limits: (u32, u32)) -> bool {
+        //= IEEE 802.11-2020, 10.3.4.4: a short and a long retry count, each with its limit.
+        *(if was_long { &mut self.long } else { &mut self.short }) += 1;
+        self.short >= limits.0 || self.long >= limits.1
+    }
+
+    /// The report of a packet's fate.
+    #[inline]
+    pub(super) fn fate(&self, from: StationId, queued: &Queued, fate: Fate) -> Output {
+        Output::Fate {
+            from,
+            frame: queued.frame,
+            fate,
+            arrived: self.delivered,
+            transmissions: self.transmissions,
+            queueing: self.first.as_nanos() - queued.arrived.as_nanos(),
+            access: self.first.as_nanos() - self.head.as_nanos(),
+            air_time: self.air_time,
+        }
+    }
+
+    /// Adds a packet that is delivered or given up to the air that its station has used.
+    #[inline]
+    pub(super) fn account(&self, used: &mut Used, is_given_up: bool) {
+        used.frames += 1;
+        used.transmissions += u64::from(self.transmissions);
+        used.given_up += u64::from(is_given_up);
+        used.air_time += self.air_time;
+        used.access += self.first.as_nanos() - self.head.as_nanos();
     }
 }

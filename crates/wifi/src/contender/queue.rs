@@ -1,12 +1,11 @@
-//! A contender's queue: the frame at its head is in the hands of the MAC, the others wait.
+//! A contender's queue: the frame at its head is in the hands of the MAC, the others wait. Behind these,
+//! flows or receivers may take turns.
 
-use std::collections::VecDeque;
-
-use lasthop_link::{FairQueue, Length, QueueLimit};
+use lasthop_link::{FairQueue, Fifo, Length, QueueLimit};
 use lasthop_packet::Instant;
 
 use super::Attempts;
-use super::round::Round;
+use super::round::{Round, Turn};
 use crate::frame::{MacFrame, Receiver};
 use crate::id::StationId;
 use crate::station::Scheduler;
@@ -26,27 +25,30 @@ impl Length for Queued {
 
 /// A frame that was transmitted, not acknowledged, and put aside for other receivers.
 #[derive(Debug)]
-pub(super) struct Begun {
-    pub(super) queued: Queued,
-    pub(super) attempts: Attempts,
-    pub(super) sequence: u16,
+struct Begun {
+    queued: Queued,
+    attempts: Attempts,
+    sequence: u16,
 }
 
 /// A contender's queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    pub(super) limit: QueueLimit,
-    pub(super) frames: VecDeque<Queued>,
-    pub(super) octets: u64,
-    /// Frames behind the head that went before others.
+    limit: QueueLimit,
+    frames: Fifo<Queued>,
+    /// What became of the frame at the head.
+    attempts: Attempts,
+    /// Its sequence number, or the next one.
+    sequence: u16,
+    /// Frames behind the head that were put before others.
     ahead: usize,
     /// Frames that wait behind those.
-    pub(super) behind: Behind,
+    behind: Behind,
 }
 
 /// Frames that wait for their turn.
 #[derive(Debug)]
-pub(super) enum Behind {
+enum Behind {
     Nothing,
     Flows(Box<FairQueue<Queued>>),
     Receivers(Box<Round<Queued, Begun>>),
@@ -59,16 +61,13 @@ impl Queue {
             Scheduler::PerFlow => Behind::Flows(Box::default()),
             Scheduler::PerReceiver => Behind::Receivers(Box::default()),
         };
-        Self { limit, frames: VecDeque::new(), octets: 0, ahead: 0, behind }
+        let attempts = Attempts::default();
+        Self { limit, frames: Fifo::default(), attempts, sequence: 0, ahead: 0, behind }
     }
 
-    #[inline]
-    pub(crate) const fn scheduler(&self) -> Scheduler {
-        match self.behind {
-            Behind::Nothing => Scheduler::Fifo,
-            Behind::Flows(_) => Scheduler::PerFlow,
-            Behind::Receivers(_) => Scheduler::PerReceiver,
-        }
+    /// Whether flows take turns.
+    pub(crate) const fn is_per_flow(&self) -> bool {
+        matches!(self.behind, Behind::Flows(_))
     }
 
     #[inline]
@@ -76,29 +75,30 @@ impl Queue {
         self.frames.is_empty()
     }
 
-    /// The frame in the hands of the MAC, or behind one of its own.
+    /// The frame in the hands of the MAC, or behind one that the MAC makes itself.
     #[inline]
     pub(crate) fn head(&self) -> Option<&Queued> {
-        self.frames.front()
+        self.frames.first()
     }
 
-    /// Puts a frame into the queue, if there is room.
+    /// What became of it.
     #[inline]
-    pub(super) fn push(&mut self, frame: MacFrame, now: Instant) -> bool {
-        let waiting = self.behind_head();
-        if !self.is_empty() && !self.limit.has_room(waiting.0, waiting.1, frame.octets as usize) {
-            return false;
-        }
-        self.put(Queued { frame, arrived: now });
-        true
+    pub(crate) const fn attempts(&self) -> &Attempts {
+        &self.attempts
     }
 
-    pub(super) fn put(&mut self, queued: Queued) {
-        self.octets += u64::from(queued.frame.octets);
-        self.frames.push_back(queued);
+    #[inline]
+    pub(crate) const fn attempts_mut(&mut self) -> &mut Attempts {
+        &mut self.attempts
+    }
+
+    /// Its sequence number.
+    pub(crate) const fn sequence(&self) -> u16 {
+        self.sequence
     }
 
     /// Packets and octets that wait, the frame in the hands of the MAC not counted.
+    #[inline]
     pub(crate) fn waiting(&self) -> (usize, u64) {
         let (packets, octets) = self.behind_head();
         let (more, of_them) = match &self.behind {
@@ -109,55 +109,168 @@ impl Queue {
         (packets + more, octets + of_them)
     }
 
-    /// Of these, those in the queue: the frame at its head is in the hands of the MAC.
-    pub(super) fn behind_head(&self) -> (usize, u64) {
-        match self.head() {
-            Some(head) => (self.frames.len() - 1, self.octets - u64::from(head.frame.octets)),
-            None => (0, 0),
+    /// Of these, those in order of arrival.
+    fn behind_head(&self) -> (usize, u64) {
+        let (packets, octets) = self.frames.size();
+        self.head().map_or((0, 0), |head| (packets - 1, octets - u64::from(head.octets())))
+    }
+
+    /// Puts a frame into the queue, if there is room.
+    #[expect(clippy::inline_always, reason = "every frame; measured")]
+    #[inline(always)]
+    pub(crate) fn push(&mut self, frame: MacFrame, now: Instant) -> bool {
+        let is_head = self.is_empty();
+        if !is_head && !self.has_room(frame.octets) {
+            return false;
+        }
+        let queued = Queued { frame, arrived: now };
+        if let Behind::Receivers(round) = &mut self.behind {
+            round.push(frame.to, queued);
+            if is_head {
+                self.take_turn(now);
+            }
+            return true;
+        }
+        if is_head {
+            self.attempts = Attempts::at_head(now);
+        }
+        self.frames.push(queued);
+        true
+    }
+
+    #[inline]
+    fn has_room(&self, octets: u32) -> bool {
+        let waiting = self.waiting();
+        self.limit.has_room(waiting.0, waiting.1, octets as usize)
+    }
+
+    /// Puts a frame among those of its flow. Where there is no room, flows with more octets lose their
+    /// last frames until there is some; `displaced` receives these. `false`: the frame is dropped, and no
+    /// other.
+    pub(crate) fn push_in_turn(
+        &mut self,
+        flow: u64,
+        frame: MacFrame,
+        now: Instant,
+        mut displaced: impl FnMut(MacFrame),
+    ) -> bool {
+        let (limit, len, ahead) = (self.limit, frame.octets as usize, self.behind_head());
+        let is_empty = self.is_empty();
+        let Behind::Flows(flows) = &mut self.behind else { return self.push(frame, now) };
+        if is_empty {
+            return self.push(frame, now);
+        }
+        let has_room = |(packets, octets)| limit.has_room(ahead.0 + packets, ahead.1 + octets, len);
+        // None is dropped in vain: mostly the next one is enough.
+        let (packets, octets) = flows.size();
+        let makes_room = |in_all| {
+            let gone = flows.displaceable(flow, frame.octets, in_all);
+            has_room((packets - gone.0, octets - gone.1))
+        };
+        if !has_room((packets, octets)) && !makes_room(false) && !makes_room(true) {
+            return false;
+        }
+        while !has_room(flows.size()) {
+            let Some(lost) = flows.displace(flow, frame.octets) else { return false };
+            displaced(lost.frame);
+        }
+        flows.push(flow, Queued { frame, arrived: now });
+        true
+    }
+
+    /// Puts frames before others that wait: behind the one at the head, which is in the hands of the
+    /// MAC, and behind those that were put before others already, or with `first` before these, too.
+    pub(crate) fn push_ahead(
+        &mut self,
+        frames: impl ExactSizeIterator<Item = Queued>,
+        first: bool,
+        now: Instant,
+    ) {
+        let count = frames.len();
+        let had_head = !self.is_empty();
+        let place = if first { 0 } else { self.ahead } + usize::from(had_head);
+        for (offset, queued) in frames.enumerate() {
+            self.frames.insert(place + offset, queued);
+        }
+        if had_head {
+            self.ahead += count;
+        } else {
+            self.ahead += count.saturating_sub(1);
+            self.attempts = Attempts::at_head(now);
         }
     }
 
-    /// Takes out the frames for a station, but for the one at the head.
+    /// The frame at the head is delivered or given up.
+    #[inline]
+    pub(super) fn pop(&mut self, now: Instant) {
+        self.frames.pop();
+        self.ahead = self.ahead.saturating_sub(1);
+        self.attempts = Attempts::at_head(now);
+        self.sequence = (self.sequence + 1) & 0x0fff;
+        match &mut self.behind {
+            Behind::Nothing => {}
+            Behind::Flows(flows) => {
+                if self.frames.is_empty()
+                    && let Some(next) = flows.pop()
+                {
+                    self.frames.push(next);
+                }
+            }
+            Behind::Receivers(round) => {
+                round.done();
+                // For a frame that goes before the round, now or later.
+                self.sequence = round.new_sequence();
+                if self.frames.is_empty() {
+                    self.take_turn(now);
+                }
+            }
+        }
+    }
+
+    /// A transmission of the frame at the head has failed: if another receiver waits for its turn, that
+    /// receiver's frame comes to the head. Returns whether one has.
+    pub(super) fn yield_turn(&mut self, now: Instant) -> bool {
+        let Behind::Receivers(round) = &mut self.behind else { return false };
+        if self.frames.size().0 != 1 || !round.has_another() {
+            return false;
+        }
+        let Some(queued) = self.frames.pop() else { return false };
+        round.put_back(Begun { queued, attempts: self.attempts, sequence: self.sequence });
+        self.take_turn(now);
+        true
+    }
+
+    /// The frame of the receiver whose turn it is comes to the head.
+    #[cold]
+    fn take_turn(&mut self, now: Instant) {
+        let Behind::Receivers(round) = &mut self.behind else { return };
+        let next = match round.take() {
+            None => return,
+            Some(Turn::Again(begun)) => begun,
+            Some(Turn::First(queued)) => {
+                Begun { queued, attempts: Attempts::at_head(now), sequence: round.new_sequence() }
+            }
+        };
+        self.frames.push(next.queued);
+        (self.attempts, self.sequence) = (next.attempts, next.sequence);
+    }
+
+    /// Removes the frames for a station, but for the one at the head.
     pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<MacFrame> {
         let is_gone = |queued: &Queued| queued.frame.to == Receiver::Station(to);
-        self.ahead -= self.frames.iter().skip(1).take(self.ahead).filter(|queued| is_gone(queued)).count();
-        let head = self.frames.pop_front();
-        let (mut gone, left) = self.frames.drain(..).partition::<Vec<_>, _>(is_gone);
-        self.frames.extend(head.into_iter().chain(left));
-        self.octets -= gone.iter().map(|queued| u64::from(queued.frame.octets)).sum::<u64>();
+        let (mut place, ahead) = (0, self.ahead);
+        let mut gone = self.frames.withdraw(|queued| {
+            place += 1;
+            let is_gone = place > 1 && is_gone(queued);
+            self.ahead -= usize::from(is_gone && place <= ahead + 1);
+            is_gone
+        });
         match &mut self.behind {
             Behind::Nothing => {}
             Behind::Flows(flows) => gone.extend(flows.withdraw(is_gone)),
             Behind::Receivers(round) => gone.extend(round.withdraw(Receiver::Station(to))),
         }
         gone.into_iter().map(|queued| queued.frame).collect()
-    }
-
-    /// The frame at the head is done with.
-    #[inline]
-    pub(super) fn pop(&mut self) {
-        let Some(done) = self.frames.pop_front() else { return };
-        self.octets -= u64::from(done.frame.octets);
-        self.ahead = self.ahead.saturating_sub(1);
-        if self.is_empty()
-            && let Behind::Flows(flows) = &mut self.behind
-            && let Some(next) = flows.pop()
-        {
-            self.put(next);
-        }
-    }
-
-    /// Puts frames before others that wait: behind the one at the head, which is in the hands of the
-    /// MAC, and behind those that went before others already, or before these, too.
-    pub(super) fn push_ahead(&mut self, frames: impl ExactSizeIterator<Item = Queued>, first: bool) {
-        let count = frames.len();
-        let had_head = !self.is_empty();
-        let place = if first { 0 } else { self.ahead } + usize::from(had_head);
-        for (offset, queued) in frames.enumerate() {
-            self.octets += u64::from(queued.frame.octets);
-            self.frames.insert(place + offset, queued);
-        }
-        self.ahead += if had_head { count } else { count.saturating_sub(1) };
     }
 
     #[cfg(test)]

@@ -91,7 +91,7 @@ impl Wlan {
         );
         contender.back_off.invalidate();
         contender.back_off.set(Stage::Exchanging);
-        contender.attempts.begin(now);
+        contender.attempts_mut().begin(now);
         contender.exchange.begin(now, is_refused);
         self.counters.attempts += 1;
         if self.power_save.is_some() {

@@ -28,7 +28,7 @@ impl Wlan {
         let Some((kind, duration, reserves)) = contender.exchange.send(self.times.sifs) else { return };
         let by_initiator = from == Contender::station_of(initiator);
         let to = if by_initiator {
-            contender.attempts.transmit(duration);
+            contender.attempts_mut().transmit(duration);
             contender.exchange.addressee()
         } else {
             Some(Contender::station_of(initiator))

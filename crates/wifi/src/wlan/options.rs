@@ -46,7 +46,7 @@ impl Wlan {
         let sender = &mut self.contenders[Contender::of(station.0) as usize];
         let Some(head) = sender.queue.head().filter(|head| head.frame.key == key) else { return false };
         let Receiver::Station(to) = head.frame.to else { return false };
-        let attempts = sender.of_packet();
+        let attempts = sender.queue.attempts_mut();
         let goes = attempts.transmissions() == 0 && self.stations[station.index()].options.may_send(to, now);
         if goes {
             attempts.set_options(octets);
@@ -57,7 +57,9 @@ impl Wlan {
     /// Whether the addressee of the frame at the head of a contender's queue would drop it for its
     /// type.
     pub(super) fn drops_type(&self, initiator: u32) -> bool {
-        self.contenders[initiator as usize].attempts.options() > 0
+        let contender = &self.contenders[initiator as usize];
+        contender.queue.attempts().options() > 0
+            && contender.own().is_none()
             && self.addressee(initiator).is_some_and(|to| !self.stations[to as usize].options.knows())
     }
 
@@ -79,7 +81,7 @@ impl Wlan {
             falls_back
         });
         if falls_back == Some(true) {
-            self.contenders[index as usize].attempts.set_options(0);
+            self.contenders[index as usize].attempts_mut().set_options(0);
             self.counters.options_refused += 1;
         }
     }
@@ -97,7 +99,7 @@ impl Wlan {
     /// that has no options.
     fn note<R>(&mut self, index: u32, note: impl FnOnce(&mut Knowledge) -> R) -> Option<R> {
         let contender = &self.contenders[index as usize];
-        if contender.attempts.options() == 0 {
+        if contender.attempts().options() == 0 {
             return None;
         }
         let Receiver::Station(to) = contender.queue.head()?.frame.to else { return None };

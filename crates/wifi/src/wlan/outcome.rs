@@ -63,12 +63,12 @@ impl Wlan {
             self.receive_ps_poll(index, from, now);
             return;
         }
-        contender.attempts.deliver();
-        let is_retry = contender.attempts.transmissions() > 1;
+        contender.queue.attempts_mut().deliver();
+        let is_retry = contender.queue.attempts().transmissions() > 1;
         let Some(frame) = contender.queue.head().map(|head| head.frame) else { return };
         //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the frame before it is a duplicate.
         let duplicates = &mut self.stations[index as usize].duplicates;
-        if duplicates.is_new(initiator, contender.sequence(), is_retry) {
+        if duplicates.is_new(initiator, contender.queue.sequence(), is_retry) {
             self.counters.delivered += 1;
             let from = StationId(from);
             if self.wanted.transmissions {
@@ -89,7 +89,7 @@ impl Wlan {
         let contender = &mut self.contenders[index as usize];
         contender.exchange.arrive();
         let is_beacon = contender.own() == Some(OwnFrame::Beacon);
-        if contender.attempts.options() > 0 {
+        if contender.queue.attempts().options() > 0 {
             self.note_options_acknowledged(index);
         }
         self.finish(index, now, Fate::Delivered);
@@ -118,7 +118,7 @@ impl Wlan {
             self.counters.acks_lost += u64::from(contender.exchange.has_arrived());
         }
         let (data_sent, was_long) = contender.exchange.has_sent_data();
-        let is_first = contender.attempts.transmissions() == 1;
+        let is_first = contender.attempts().transmissions() == 1;
         //= IEEE 802.11-2020, 10.3.3: CW takes the next value of the series at each failure until it is CWmax,
         // and is CWmin again once the frame is delivered or given up.
         let is_given_up = contender.fail(was_long, self.mac.long_retry_limit);

@@ -19,7 +19,7 @@ impl Wlan {
             (own.receiver(), octets)
         } else {
             let frame = contender.queue.head()?.frame;
-            let options = u32::from(contender.attempts.options());
+            let options = u32::from(contender.queue.attempts().options());
             (frame.to, frame.octets + options + self.overhead)
         };
         if !self.contenders[index as usize].exchange.is_for(to, [Mpdu { octets }]) {

@@ -117,7 +117,7 @@ impl Wlan {
         let index = Contender::of(station);
         let contender = &mut self.contenders[index as usize];
         let (had_frame, had_packet) = (contender.has_frame(), !contender.queue.is_empty());
-        contender.push_ahead(frames, first, now);
+        contender.queue.push_ahead(frames, first, now);
         if !had_packet {
             self.reports.extend([Output::Departs { from: StationId(station) }]);
         }

@@ -6,13 +6,12 @@ use super::Wlan;
 use crate::contender::Contender;
 use crate::frame::{MacFrame, Receiver};
 use crate::id::StationId;
-use crate::station::Scheduler;
 
 impl Wlan {
     /// A packet for a station to send. `false`: its queue is full.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
-        self.put(now, station, frame, |contender| contender.push(frame, now))
+        self.put(now, station, frame, |contender| contender.queue.push(frame, now))
     }
 
     /// As [`Self::enqueue`], for a packet of the flow with this number where flows take turns.
@@ -25,7 +24,7 @@ impl Wlan {
         (flow, frame): (u64, MacFrame),
         displaced: impl FnMut(MacFrame),
     ) -> bool {
-        self.put(now, station, frame, |contender| contender.push_in_turn(flow, frame, now, displaced))
+        self.put(now, station, frame, |contender| contender.queue.push_in_turn(flow, frame, now, displaced))
     }
 
     /// Has a frame buffered for its receiver to wake, or pushed into its station's queue.
@@ -62,7 +61,7 @@ impl Wlan {
 
     /// Whether flows take turns at a station.
     pub fn takes_turns(&self, station: StationId) -> bool {
-        self.of(station).queue.scheduler() == Scheduler::PerFlow
+        self.of(station).queue.is_per_flow()
     }
 
     /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
@@ -90,7 +89,7 @@ impl Wlan {
 
     /// Whether that frame has arrived already, though its station may not know.
     pub fn head_has_arrived(&self, station: StationId) -> bool {
-        self.of(station).has_arrived()
+        self.of(station).queue.attempts().is_delivered()
     }
 
     /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver

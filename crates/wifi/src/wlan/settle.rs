@@ -18,10 +18,8 @@ impl Wlan {
     /// The contenders whose back-offs have ended in a clique transmit: settles what comes of it, if it
     /// can be; then none of them is due.
     pub(super) fn settle(&mut self, domain: u32, now: Instant) {
-        for number in 0..self.medium.due().len() {
-            self.plan(self.medium.due()[number].contender);
-        }
         if let [Due { contender, .. }] = *self.medium.due() {
+            self.plan(contender);
             self.settle_exchange(domain, contender, now);
         } else {
             self.settle_collision(domain, now);
@@ -36,7 +34,8 @@ impl Wlan {
         let contender = self.begin_attempt(index, now);
         let Some(plan) = contender.exchange.plan() else { return };
         let end = now.after_nanos(plan.to_data_end);
-        contender.attempts.transmit(plan.air_time);
+        let air_time = plan.air_time;
+        contender.attempts_mut().transmit(air_time);
         self.medium.begin_settled();
         self.events.push(end, index, Event::SettledData(domain, index));
     }
@@ -48,6 +47,9 @@ impl Wlan {
             return;
         }
         let due = 0..self.medium.due().len();
+        for number in due.clone() {
+            self.plan(self.medium.due()[number].contender);
+        }
         if !due.clone().all(|number| self.waits_for_response(self.medium.due()[number].contender)) {
             return;
         }
@@ -73,7 +75,7 @@ impl Wlan {
         let sifs = self.times.sifs;
         let contender = self.begin_attempt(index, now);
         let (_, duration, _) = contender.exchange.send(sifs)?;
-        contender.attempts.transmit(duration);
+        contender.attempts_mut().transmit(duration);
         let end = now.after_nanos(duration);
         self.medium.sent(Contender::station_of(index), end);
         self.events.push(end.after_nanos(self.times.timeout), index, Event::Timeout(index));
