@@ -9,27 +9,28 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `config` | beacon interval, DTIM period, listen interval, bounds of buffers |
-//! | `beacon` | TBTTs; what a beacon says; who hears it |
-//! | `tim` | its size |
-//! | `buffer`, `buffers` | what waits at the access point; the answer to a PS-Poll |
-//! | `sleeper`, `dozing` | when a station is awake, and why |
+//! | `tim` | the size of a beacon |
+//! | `buffer` | frames that wait at the access point; the answer to a PS-Poll |
+//! | `sleeper` | when a station is awake, and why |
 //!
 //! What leads from here to queues and to the medium is in `wlan/power_save.rs`.
 //!
 //! Beacons and PS-Polls are a station's *own frames* ([`OwnFrame`]): they carry no packet, never
 //! wait in a queue, and no output is about them.
 
-mod beacon;
 mod buffer;
-mod buffers;
 pub mod config;
-mod dozing;
 mod sleeper;
 #[cfg(test)]
 mod tests;
 mod tim;
 
-use super::frame::OwnFrame;
+use lasthop_packet::Instant;
+
+use super::contender::Queued;
+use super::frame::{MacFrame, OwnFrame, Receiver};
+use super::id::StationId;
+use super::phy::Standard;
 
 use buffer::Buffer;
 pub use config::PowerSaveConfig;
@@ -54,8 +55,6 @@ pub(crate) struct PowerSave {
     group: Buffer,
     /// Group frames that were moved into the access point's queue after a DTIM and are not yet sent.
     group_left: u32,
-    /// Packets and octets in all buffers.
-    waiting: (usize, u64),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +78,6 @@ impl PowerSave {
             sleepers,
             group: Buffer::default(),
             group_left: 0,
-            waiting: (0, 0),
         }
     }
 
@@ -110,10 +108,143 @@ impl PowerSave {
             (Some(OwnFrame::Beacon), _) => {}
             // Even a PS-Poll that was given up may have arrived and only its ACK been lost: the
             // station waits for the response.
-            (Some(OwnFrame::PsPoll { .. }), _) => self.sleepers[station as usize].awaits_response(),
+            (Some(OwnFrame::PsPoll { .. }), _) => self.sleepers[station as usize].await_response(),
             _ if self.access_point != station => {}
-            (None, Some(to)) => self.buffers[to as usize].is_responding = false,
+            (None, Some(to)) => self.buffers[to as usize].end_response(),
             (None, None) => self.group_left = self.group_left.saturating_sub(1),
         }
+    }
+
+    /// A station's state.
+    pub(crate) fn sleeper(&self, station: u32) -> &Sleeper {
+        &self.sleepers[station as usize]
+    }
+
+    pub(crate) fn sleeper_mut(&mut self, station: u32) -> &mut Sleeper {
+        &mut self.sleepers[station as usize]
+    }
+
+    /// A TBTT: the stations that listen to this beacon wake.
+    pub(crate) fn tbtt(&mut self, now: Instant) {
+        let number = self.beacons;
+        self.beacons += 1;
+        let is_listened_to = number.is_multiple_of(u64::from(self.config.listen_interval.max(1)));
+        if is_listened_to || self.config.receive_dtims && self.is_dtim(number) {
+            self.sleepers.iter_mut().for_each(|sleeper| sleeper.wake_for_beacon(now));
+        }
+    }
+
+    fn is_dtim(&self, number: u64) -> bool {
+        number.is_multiple_of(u64::from(self.config.dtim_period.max(1)))
+    }
+
+    /// A beacon begins: its TIM is made from the buffers as they are now.
+    fn announce(&mut self) {
+        let is_dtim = self.is_dtim(self.beacons.saturating_sub(1));
+        // What is left of the last DTIM's is announced by each beacon until it is sent (10.2.1.6 f).
+        let group = self.group_left > 0 || (is_dtim && !self.group.is_empty());
+        self.announced = Announced { is_dtim, group };
+        self.buffers.iter_mut().for_each(Buffer::announce);
+    }
+
+    /// Octets of a beacon now. Association identifiers count the stations of the cell from 1, without the
+    /// access point.
+    pub(crate) fn beacon_octets(&self, standard: Standard) -> u32 {
+        let own = self.access_point as usize;
+        let others = self.buffers.iter().enumerate().filter(|(index, _)| *index != own);
+        let set = others.zip(1..).filter(|((_, buffer), _)| buffer.has_traffic());
+        tim::beacon_octets(standard, set.map(|(_, identifier)| identifier))
+    }
+
+    /// A station that was awake has received a beacon. Returns the PS-Poll that it sends; `None`: nothing is
+    /// left to poll for.
+    pub(crate) fn receive_beacon(&mut self, station: u32) -> Option<OwnFrame> {
+        self.sleepers[station as usize].receive_beacon(self.announced.group);
+        self.buffers[station as usize].is_announced().then_some(self.ps_poll())
+    }
+
+    /// A station has received a frame that was addressed to it alone, and will acknowledge it. Returns whether
+    /// that was a response to its PS-Poll.
+    pub(crate) fn receive_response(&mut self, station: u32, from: u32) -> bool {
+        let is_response = from == self.access_point;
+        let sleeper = &mut self.sleepers[station as usize];
+        if sleeper.saves_power() {
+            sleeper.receive_frame(is_response);
+        }
+        sleeper.saves_power() && is_response
+    }
+
+    /// The PS-Poll that follows a response.
+    pub(crate) fn next_poll(&self) -> Option<OwnFrame> {
+        self.more_data.then_some(self.ps_poll())
+    }
+
+    const fn ps_poll(&self) -> OwnFrame {
+        OwnFrame::PsPoll { to: StationId(self.access_point) }
+    }
+
+    /// A station has received a group frame. Returns whether the access point has sent it.
+    pub(crate) fn receive_group_frame(&mut self, station: u32, from: u32) -> bool {
+        let is_expected = from == self.access_point;
+        if is_expected {
+            self.sleepers[station as usize].receive_group_frame(self.more_data);
+        }
+        is_expected
+    }
+
+    /// Whether frames for a receiver are buffered at the access point. Group frames are as soon as
+    /// one station is in power-save mode.
+    pub(crate) fn buffers(&self, from: u32, to: Receiver) -> bool {
+        from == self.access_point
+            && match to {
+                Receiver::Station(to) => self.sleepers[to.index()].saves_power(),
+                Receiver::Broadcast => self.sleepers.iter().any(Sleeper::saves_power),
+            }
+    }
+
+    /// Buffers a frame for its receiver, if there is room.
+    pub(crate) fn buffer(&mut self, frame: MacFrame, now: Instant) -> bool {
+        let buffer = match frame.to {
+            Receiver::Station(to) => &mut self.buffers[to.index()],
+            Receiver::Broadcast => &mut self.group,
+        };
+        buffer.push(Queued { frame, arrived: now }, self.config.buffer)
+    }
+
+    /// Packets and octets that are buffered at a station for others.
+    pub(crate) fn waiting(&self, station: u32) -> (usize, u64) {
+        let all = self.buffers.iter().chain([&self.group]).filter(|_| station == self.access_point);
+        all.map(Buffer::size).fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+    }
+
+    /// Removes and returns the frames that are buffered at a station for another. `with_response`:
+    /// the response to a PS-Poll was removed from the queue, too.
+    pub(crate) fn withdraw(&mut self, station: u32, to: StationId, with_response: bool) -> Vec<Queued> {
+        if station != self.access_point {
+            return Vec::new();
+        }
+        let buffer = &mut self.buffers[to.index()];
+        if with_response {
+            buffer.end_response();
+        }
+        buffer.take_all()
+    }
+
+    /// The access point has received a PS-Poll. Returns the frame that answers it, if there is one.
+    pub(crate) fn on_ps_poll(&mut self, access_point: u32, from: u32) -> Option<Queued> {
+        if self.access_point == access_point { self.buffers[from as usize].respond() } else { None }
+    }
+
+    /// A beacon was sent. Returns the group frames that follow it; it had a DTIM if there are any.
+    pub(crate) fn take_group(&mut self) -> Vec<Queued> {
+        let frames = if self.announced.is_dtim { self.group.take_all() } else { Vec::new() };
+        self.group_left += frames.len() as u32;
+        frames
+    }
+
+    /// Takes out the next frame that is too old.
+    pub(crate) fn pop_old(&mut self, now: Instant) -> Option<MacFrame> {
+        let age = self.config.most_age();
+        self.buffers.iter_mut().find_map(|buffer| buffer.pop_older(age, now)).map(|old| old.frame)
     }
 }

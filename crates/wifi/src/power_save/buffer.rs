@@ -1,20 +1,18 @@
-//! Frames that wait for one station, or for all.
+//! Frames that wait at the access point for one station that dozes, or for all (10.2.1.6).
 
-use std::collections::VecDeque;
-
-use lasthop_link::QueueLimit;
+use lasthop_link::{Fifo, QueueLimit};
+use lasthop_packet::Instant;
 
 use crate::contender::Queued;
 
 /// Frames that wait at the access point.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
-    frames: VecDeque<Queued>,
-    octets: u64,
+    frames: Fifo<Queued>,
     /// The station has sent a PS-Poll, and the frame that answers it is not yet delivered or given up.
-    pub(super) is_responding: bool,
+    is_responding: bool,
     /// The station's bit in the latest beacon's TIM.
-    pub(super) is_announced: bool,
+    is_announced: bool,
 }
 
 impl Buffer {
@@ -22,29 +20,56 @@ impl Buffer {
         self.frames.is_empty()
     }
 
-    /// Whether its station's bit is set in a TIM.
-    pub(super) fn has_traffic(&self) -> bool {
-        self.is_responding || !self.frames.is_empty()
+    /// Packets and octets.
+    pub(super) fn size(&self) -> (usize, u64) {
+        self.frames.size()
     }
 
-    pub(super) fn front(&self) -> Option<&Queued> {
-        self.frames.front()
+    /// Whether its station's bit is set in a TIM.
+    pub(super) fn has_traffic(&self) -> bool {
+        self.is_responding || !self.is_empty()
+    }
+
+    /// A beacon begins.
+    pub(super) fn announce(&mut self) {
+        self.is_announced = self.has_traffic();
+    }
+
+    pub(super) const fn is_announced(&self) -> bool {
+        self.is_announced
     }
 
     /// Appends a frame, if there is room.
     pub(super) fn push(&mut self, queued: Queued, limit: QueueLimit) -> bool {
-        let octets = queued.frame.octets;
-        if !limit.has_room(self.frames.len(), self.octets, octets as usize) {
-            return false;
+        let (packets, octets) = self.size();
+        let has_room = limit.has_room(packets, octets, queued.frame.octets as usize);
+        if has_room {
+            self.frames.push(queued);
         }
-        self.frames.push_back(queued);
-        self.octets += u64::from(octets);
-        true
+        has_room
     }
 
-    pub(super) fn pop(&mut self) -> Option<Queued> {
-        let queued = self.frames.pop_front()?;
-        self.octets -= u64::from(queued.frame.octets);
-        Some(queued)
+    /// The station has sent a PS-Poll. Returns the frame that answers it. Until that is delivered or given
+    /// up, further PS-Polls are acknowledged and ignored.
+    pub(super) fn respond(&mut self) -> Option<Queued> {
+        let response = if self.is_responding { None } else { self.frames.pop() };
+        self.is_responding |= response.is_some();
+        response
+    }
+
+    /// The answer is delivered, given up or withdrawn.
+    pub(super) const fn end_response(&mut self) {
+        self.is_responding = false;
+    }
+
+    /// Removes all frames.
+    pub(super) fn take_all(&mut self) -> Vec<Queued> {
+        self.frames.withdraw(|_| true)
+    }
+
+    /// Removes the first frame, if it has waited for more than this number of nanoseconds.
+    pub(super) fn pop_older(&mut self, age: u64, now: Instant) -> Option<Queued> {
+        let first = self.frames.first()?;
+        if now.as_nanos() - first.arrived.as_nanos() > age { self.frames.pop() } else { None }
     }
 }

@@ -1,28 +1,31 @@
-//! One station in power-save mode.
+//! When a station in power-save mode is awake, and why (10.2.1.8).
+//!
+//! A station is awake while it has a frame or an ACK to send, or expects a beacon, the response to its
+//! PS-Poll, or group frames. It dozes as soon as none of these is left.
 
 use lasthop_packet::Instant;
 
 /// A station as power save knows it.
 #[derive(Debug)]
-pub(super) struct Sleeper {
+pub(crate) struct Sleeper {
     /// Whether it is in power-save mode.
-    pub(super) saves_power: bool,
+    saves_power: bool,
     /// Why it is awake, apart from frames to send: some of the constants below.
-    pub(super) reasons: u8,
+    reasons: u8,
     /// `None` while it dozes.
-    pub(super) awake_since: Option<Instant>,
+    awake_since: Option<Instant>,
     /// Nanoseconds awake, without those since `awake_since`.
-    pub(super) awake: u64,
+    awake: u64,
 }
 
 /// It expects a beacon.
-pub(super) const BEACON: u8 = 1;
+const BEACON: u8 = 1;
 /// It has sent a PS-Poll and expects the response.
-pub(super) const RESPONSE: u8 = 2;
+const RESPONSE: u8 = 2;
 /// It expects group frames.
-pub(super) const GROUP: u8 = 4;
+const GROUP: u8 = 4;
 /// It has received a frame and has not sent the ACK yet.
-pub(super) const ACK: u8 = 8;
+const ACK: u8 = 8;
 
 impl Sleeper {
     /// A station that dozes, or one that is always awake.
@@ -31,11 +34,76 @@ impl Sleeper {
         Self { saves_power, reasons: 0, awake_since, awake: 0 }
     }
 
-    pub(super) const fn awaits_response(&mut self) {
+    pub(crate) const fn saves_power(&self) -> bool {
+        self.saves_power
+    }
+
+    /// Nanoseconds that it has been awake up to now; `None` if it is not in power-save mode.
+    pub(crate) fn awake_time(&self, now: Instant) -> Option<u64> {
+        let until_now = self.awake_since.map_or(0, |since| now.as_nanos() - since.as_nanos());
+        self.saves_power.then_some(self.awake + until_now)
+    }
+
+    /// Whether its receiver has been on from `start` to now.
+    pub(crate) fn listens_since(&self, start: Instant) -> bool {
+        self.awake_since.is_some_and(|since| since <= start)
+    }
+
+    /// It has a frame to send.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        self.awake_since.get_or_insert(now);
+    }
+
+    /// It dozes, if it is in power-save mode, unless it has a reason to be awake or a frame to send.
+    pub(crate) fn doze(&mut self, now: Instant, has_frame: impl FnOnce() -> bool) {
+        if self.saves_power
+            && self.reasons == 0
+            && !has_frame()
+            && let Some(since) = self.awake_since.take()
+        {
+            self.awake += now.as_nanos() - since.as_nanos();
+        }
+    }
+
+    /// It expects a beacon now.
+    pub(super) fn wake_for_beacon(&mut self, now: Instant) {
+        if self.saves_power {
+            self.set(BEACON, true);
+            self.wake(now);
+        }
+    }
+
+    /// It has received a beacon; group frames follow it or not.
+    pub(super) const fn receive_beacon(&mut self, group: bool) {
+        self.set(BEACON, false);
+        self.set(RESPONSE, false);
+        self.set(GROUP, group);
+    }
+
+    /// It has sent a PS-Poll.
+    pub(super) const fn await_response(&mut self) {
         self.set(RESPONSE, true);
     }
 
-    pub(super) const fn set(&mut self, reason: u8, holds: bool) {
+    /// It has received a frame that it will acknowledge.
+    pub(super) const fn receive_frame(&mut self, is_response: bool) {
+        self.set(ACK, true);
+        if is_response {
+            self.set(RESPONSE, false);
+        }
+    }
+
+    /// It has sent its ACK.
+    pub(crate) const fn ack_sent(&mut self) {
+        self.set(ACK, false);
+    }
+
+    /// It has received a group frame; more follow it or not.
+    pub(super) const fn receive_group_frame(&mut self, more: bool) {
+        self.set(GROUP, more);
+    }
+
+    const fn set(&mut self, reason: u8, holds: bool) {
         self.reasons = if holds { self.reasons | reason } else { self.reasons & !reason };
     }
 }

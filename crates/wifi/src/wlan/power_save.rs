@@ -29,7 +29,7 @@ impl Wlan {
 
     /// Nanoseconds that a station has been awake up to now; `None` if it is not in power-save mode.
     pub fn awake_time(&self, station: StationId, now: Instant) -> Option<u64> {
-        self.power_save.as_deref()?.awake_time(station.0, now)
+        self.power_save.as_deref()?.sleeper(station.0).awake_time(now)
     }
 
     /// A TBTT: stations wake, frames that are too old are dropped, and the access point sends a beacon
@@ -131,8 +131,8 @@ impl Wlan {
     pub(super) fn receive_beacon(&mut self, initiator: u32, receivers: &[u32], during: (Instant, Instant)) {
         let from = Contender::station_of(initiator);
         for &station in receivers {
-            let heeds = self.power_save.as_deref().is_some_and(|it| it.heeds_beacon_since(station, during.0));
-            if heeds
+            let sleeper = self.power_save.as_deref().map(|it| it.sleeper(station));
+            if sleeper.is_some_and(|it| it.saves_power() && it.listens_since(during.0))
                 && !self.is_in_error(Kind::Data, (from, station), initiator, during)
                 && let Some(poll) = self.power_save.as_deref_mut().map(|it| it.receive_beacon(station))
             {
@@ -159,7 +159,7 @@ impl Wlan {
     #[cold]
     pub(super) fn ack_sent(&mut self, station: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut() {
-            power_save.ack_sent(station);
+            power_save.sleeper_mut(station).ack_sent();
         }
         self.doze(station, now);
     }
@@ -183,14 +183,14 @@ impl Wlan {
     /// Whether a station's receiver has been on from `start` to now.
     #[inline]
     pub(super) fn listens_since(&self, station: u32, start: Instant) -> bool {
-        self.power_save.as_deref().is_none_or(|it| it.listens_since(station, start))
+        self.power_save.as_deref().is_none_or(|it| it.sleeper(station).listens_since(start))
     }
 
     /// A station has a frame to send.
     #[inline]
     pub(super) fn wake(&mut self, station: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut() {
-            power_save.wake(station, now);
+            power_save.sleeper_mut(station).wake(now);
         }
     }
 
@@ -199,7 +199,9 @@ impl Wlan {
     pub(super) fn doze(&mut self, station: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut() {
             let mut all = Contender::all_of(station);
-            power_save.doze(station, now, || all.any(|it| self.contenders[it as usize].has_frame()));
+            power_save
+                .sleeper_mut(station)
+                .doze(now, || all.any(|it| self.contenders[it as usize].has_frame()));
         }
     }
 }

@@ -68,7 +68,8 @@ impl Wlan {
     pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
         let mut gone = self.contenders[Contender::of(station.0) as usize].queue.withdraw(to);
         if let Some(power_save) = self.power_save.as_deref_mut() {
-            gone.extend(power_save.withdraw(station.0, to, !gone.is_empty()));
+            let buffered = power_save.withdraw(station.0, to, !gone.is_empty());
+            gone.extend(buffered.into_iter().map(|queued| queued.frame));
         }
         gone
     }

@@ -141,7 +141,7 @@ impl PowerSave {
         if self.announced.group {
             words.push_str(" group");
         }
-        for (index, _) in self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_announced) {
+        for (index, _) in self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_announced()) {
             write!(words, " for {index}").expect("room in memory");
         }
         words
