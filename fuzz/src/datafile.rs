@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lasthop_packet::Instant;
 use lasthop_scenario::Link;
 
-use lasthop_sim::wireless::StateTrace;
+use lasthop_sim::wireless::{StateTrace, parse_state_trace, state_trace_line};
 use lasthop_sim::{ChannelConfig, Interest, Observer, StateSource, TraceEvent};
 
 /// A data file is refused with a short message about one of its lines, or can be built and run.
@@ -37,7 +37,7 @@ pub fn datafile(data: &[u8]) {
 /// makes the same run again.
 pub fn state_trace(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
-    let trace = match StateTrace::parse(text) {
+    let trace = match parse_state_trace(text) {
         Ok(trace) => trace,
         Err(error) => {
             assert!((1..=text.lines().count()).contains(&error.line), "{error}");
@@ -47,7 +47,7 @@ pub fn state_trace(data: &[u8]) {
     let in_a_cell = format!("{NETWORK}shared_links {{\nlink_id = 102\n}}\n");
     for network in [NETWORK, &in_a_cell] {
         let (recorded, events) = follow(network, &trace);
-        let again = StateTrace::parse(&recorded).expect("our own format");
+        let again = parse_state_trace(&recorded).expect("our own format");
         assert_eq!(follow(network, &again), (recorded, events));
     }
 }
@@ -87,7 +87,7 @@ impl Observer for States {
 
     fn on_event(&mut self, _now: Instant, event: &TraceEvent<'_>) {
         if let TraceEvent::ChannelState { at, good, .. } = *event {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(&StateTrace::line(at, good));
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(&state_trace_line(at, good));
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Probability, Rng, Seq};
-use thiserror::Error;
 
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,58 +76,17 @@ pub struct StateTrace {
     flips: Vec<(Instant, bool)>,
 }
 
-/// What is wrong with a trace of states.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: {problem}")]
-pub struct StateTraceError {
-    /// Counted from 1.
-    pub line: usize,
-    /// What stands there and what was expected.
-    pub problem: String,
-}
-
 impl StateTrace {
-    /// Reads lines of a time in milliseconds (fractions allowed) and a state, `1` for good and `0`
-    /// for bad; `#` begins a comment.
-    pub fn parse(text: &str) -> Result<Self, StateTraceError> {
+    /// The trace of states from these times on, which never decrease; `true` is good.
+    pub fn from_changes(changes: impl IntoIterator<Item = (Instant, bool)>) -> Self {
         let mut flips: Vec<(Instant, bool)> = Vec::new();
-        let (mut previous, mut was_good) = (Instant::ZERO, true);
-        for (index, row) in text.lines().enumerate() {
-            let error = |problem: String| StateTraceError { line: index + 1, problem };
-            let row = row.split('#').next().unwrap_or_default().trim();
-            if row.is_empty() {
-                continue;
-            }
-            let expected = "expected a time in milliseconds and a state, 1 (good) or 0 (bad)";
-            let mut words = row.split_whitespace();
-            let (Some(time), Some(state), None) = (words.next(), words.next(), words.next()) else {
-                return Err(error(format!("{:?}: {expected}", row.chars().take(40).collect::<String>())));
-            };
-            let millis = time.parse::<f64>().ok().filter(|ms| (0.0..=1e12).contains(ms));
-            let good = match state {
-                "1" => Some(true),
-                "0" => Some(false),
-                _ => None,
-            };
-            let (Some(millis), Some(good)) = (millis, good) else {
-                return Err(error(format!("{:?}: {expected}", row.chars().take(40).collect::<String>())));
-            };
-            let at = Instant::from_nanos((millis * 1e6).round() as u64);
-            if at < previous {
-                return Err(error(format!("{time} ms comes after a later time; times never decrease")));
-            }
+        for (at, good) in changes {
             // What repeats the state is no change, and no transmission that meets it is lost.
-            if good != was_good {
+            if flips.last().is_none_or(|(_, was_good)| *was_good) != good {
                 flips.push((at, good));
             }
-            (previous, was_good) = (at, good);
         }
-        Ok(Self { flips })
-    }
-
-    /// One line of the format that [`StateTrace::parse`] reads.
-    pub fn line(at: Instant, good: bool) -> String {
-        format!("{}.{:06} {}\n", at.as_nanos() / 1_000_000, at.as_nanos() % 1_000_000, u8::from(good))
+        Self { flips }
     }
 }
 
@@ -282,11 +240,10 @@ mod tests {
     }
 
     #[test]
-    fn a_state_trace_is_followed_and_reads_back_as_written() {
-        let text = [(5, false), (9, true)]
-            .map(|(ms, good)| StateTrace::line(Instant::from_millis(ms), good))
-            .concat();
-        let trace = StateTrace::parse(&text).expect("our own format");
+    fn a_state_trace_is_followed() {
+        let trace = StateTrace::from_changes(
+            [(5, false), (9, true)].map(|(ms, good)| (Instant::from_millis(ms), good)),
+        );
         let config = ChannelConfig {
             source: StateSource::Trace(Arc::new(trace)),
             ..ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500))
@@ -302,18 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_repeats_the_state_changes_nothing() {
-        let parse = |text| StateTrace::parse(text).expect("a good trace");
-        assert_eq!(parse("3 1\n5 0\n6 0\n9 1\n12 1\n"), parse("5 0\n9 1\n"));
-    }
-
-    #[test]
-    fn a_bad_state_trace_is_refused_with_its_line() {
-        for (text, line) in
-            [("5 2\n", 1), ("1 0\n\n0.5 1\n", 3), ("# fine\n7\n", 2), ("nan 1\n", 1), ("1 0 1\n", 1)]
-        {
-            assert_eq!(StateTrace::parse(text).expect_err(text).line, line, "{text}");
-        }
+    fn a_change_to_the_same_state_is_none() {
+        let trace = |changes: &[(u64, bool)]| {
+            StateTrace::from_changes(changes.iter().map(|(ms, good)| (Instant::from_millis(*ms), *good)))
+        };
+        assert_eq!(
+            trace(&[(3, true), (5, false), (6, false), (9, true), (12, true)]),
+            trace(&[(5, false), (9, true)])
+        );
     }
 
     #[test]

@@ -16,9 +16,7 @@ pub mod limit;
 mod tournament;
 pub mod upcoming;
 
-pub use channel::{
-    Channel, ChannelConfig, Flip, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError,
-};
+pub use channel::{Channel, ChannelConfig, Flip, ForcedLoss, Sojourn, StateSource, StateTrace};
 pub use fair::FairQueue;
 pub use fifo::{Fifo, Length};
 pub use limit::QueueLimit;

@@ -14,8 +14,10 @@ mod links;
 mod medium;
 mod outstanding;
 mod received;
+mod state_trace;
 
 pub(crate) use hop::Hop;
-pub use lasthop_link::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};
+pub use lasthop_link::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace};
 pub use layer::{Arq, Feedback, LinkLayer};
 pub(crate) use links::WirelessLinks;
+pub use state_trace::{StateTraceError, parse_state_trace, state_trace_line};

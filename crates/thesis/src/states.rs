@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lasthop_config::{FileError, Files};
 use lasthop_packet::Instant;
-use lasthop_sim::wireless::{ForcedLoss, StateTrace};
+use lasthop_sim::wireless::{ForcedLoss, StateTrace, parse_state_trace, state_trace_line};
 use lasthop_sim::{Interest, LinkId, Observer, StateSource, TraceEvent};
 
 use super::draft::Draft;
@@ -99,7 +99,7 @@ fn read_states(files: &dyn Files, directory: &Path) -> Result<StateTrace, FileEr
         let problem = format!("the trace is truncated; expected {END:?} as its last line");
         return Err(Problem::new(text.lines().count(), "", problem).in_file(&name));
     }
-    StateTrace::parse(text).map_err(|error| Problem::new(error.line, "", error.problem).in_file(&name))
+    parse_state_trace(text).map_err(|error| Problem::new(error.line, "", error.problem).in_file(&name))
 }
 
 fn read_drops(files: &dyn Files, directory: &Path) -> Result<Vec<ForcedLoss>, FileError> {
@@ -174,7 +174,7 @@ impl Observer for StateRecorder {
         if let TraceEvent::ChannelState { link, at, good } = *event
             && link == self.link
         {
-            self.file.line(format_args!("{}", StateTrace::line(at, good).trim_end()));
+            self.file.line(format_args!("{}", state_trace_line(at, good).trim_end()));
         }
     }
 

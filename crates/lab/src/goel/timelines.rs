@@ -59,12 +59,8 @@ pub fn scenario() -> Scenario {
         mean_bad: Duration::from_millis(100),
         window_kb: 4,
     });
-    let trace: String = BAD_STAYS
-        .iter()
-        .flat_map(|(from, to)| [(*from, false), (*to, true)])
-        .map(|(at, good)| StateTrace::line(Instant::from_millis(at), good))
-        .collect();
-    let trace = StateTrace::parse(&trace).expect("we wrote it in our own format");
+    let changes = BAD_STAYS.iter().flat_map(|(from, to)| [(*from, false), (*to, true)]);
+    let trace = StateTrace::from_changes(changes.map(|(at, good)| (Instant::from_millis(at), good)));
     for link in &mut scenario.links {
         if let Link::Wireless { config, .. } = &mut link.link {
             config.channel.source = StateSource::Trace(Arc::new(trace.clone()));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_sim::CapacityTrace;
 use lasthop_sim::delay::Bands;
-use lasthop_sim::wireless::StateTrace;
+use lasthop_sim::wireless::{StateTrace, parse_state_trace};
 
 use super::delay_table;
 use lasthop_config::Files;
@@ -68,7 +68,7 @@ impl NamedFiles {
 
     /// The states of a channel in this file. The error names the file and its line.
     pub(super) fn state_trace(&self, path: &Path) -> Result<Arc<StateTrace>, String> {
-        self.read_once(&self.state_traces, path, LARGEST_TRACE, StateTrace::parse)
+        self.read_once(&self.state_traces, path, LARGEST_TRACE, parse_state_trace)
     }
 
     /// A copy for another reading of the scenario, without the files that must be read again.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_sim::wireless::StateTrace;
+use lasthop_sim::wireless::parse_state_trace;
 use lasthop_sim::{
     Arq, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, QueueLimit, StateSource, WirelessConfig,
     World,
@@ -32,7 +32,7 @@ fn a_host_in_a_bad_state_does_not_starve_the_others() {
         let mut config =
             WirelessConfig { medium: Some(medium), ..wireless(name, &direction(8000), STOP_AND_WAIT) };
         if name == "bad" {
-            let trace = StateTrace::parse("0 0\n").expect("a good trace");
+            let trace = parse_state_trace("0 0\n").expect("a good trace");
             config.channel = ChannelConfig {
                 source: StateSource::Trace(Arc::new(trace)),
                 ..ChannelConfig::bursty(Duration::from_secs(1), Duration::from_secs(1))
@@ -98,7 +98,7 @@ fn a_queue_behind_a_bad_channel_fills_and_drains() {
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
     let direction = Direction { queue: QueueLimit::Packets(3).into(), ..direction(8000) };
     let mut config = wireless("air", &direction, STOP_AND_WAIT);
-    let trace = StateTrace::parse("0 0\n20 1\n").expect("a good trace");
+    let trace = parse_state_trace("0 0\n20 1\n").expect("a good trace");
     config.channel = ChannelConfig {
         source: StateSource::Trace(Arc::new(trace)),
         ..ChannelConfig::bursty(Duration::from_secs(1), Duration::from_secs(1))

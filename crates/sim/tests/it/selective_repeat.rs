@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
-use lasthop_sim::wireless::StateTrace;
+use lasthop_sim::wireless::parse_state_trace;
 use lasthop_sim::{
     Arq, ChannelConfig, Feedback, Interest, LinkLayer, NodeId, NodeKind, Observer, StateSource, TraceEvent,
     WirelessConfig, World,
@@ -25,7 +25,7 @@ fn layer(window: u32, timeout_ms: u64) -> LinkLayer {
 fn world(link_layer: LinkLayer, states: &str, packets: u32) -> (World, [NodeId; 2]) {
     let mut world = World::new(1);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
-    let trace = StateTrace::parse(states).expect("a good trace");
+    let trace = parse_state_trace(states).expect("a good trace");
     let channel = ChannelConfig {
         source: StateSource::Trace(Arc::new(trace)),
         ..ChannelConfig::bursty(Duration::from_secs(1), Duration::from_secs(1))

@@ -117,7 +117,7 @@ fn an_addressee_that_a_frame_did_not_reach_intact_waits_for_eifs_and_bystanders_
 
 #[test]
 fn a_channel_of_a_link_takes_frames_and_acknowledgments_of_both_directions_and_no_others() {
-    let trace = StateTrace::parse("100 0\n300 1\n").expect("a good trace");
+    let trace = StateTrace::from_changes([(us(100_000), false), (us(300_000), true)]);
     let source = StateSource::Trace(Arc::new(trace));
     let channel = ChannelConfig { source, ..ChannelConfig::bursty(Duration::MAX, Duration::ZERO) };
     let channel = Channel::new(channel, Instant::ZERO, Rng::named(1, "stays"), Rng::named(1, "losses"));
@@ -145,7 +145,7 @@ fn a_channel_of_a_link_takes_frames_and_acknowledgments_of_both_directions_and_n
 
 #[test]
 fn states_follow_a_trace() {
-    let trace = StateTrace::parse("100 0\n300 1\n").expect("a good trace");
+    let trace = StateTrace::from_changes([(us(100_000), false), (us(300_000), true)]);
     let always = |loss| Sojourn { mean: Duration::MAX, loss };
     let channel = ChannelConfig {
         good: always(Probability::ZERO),
