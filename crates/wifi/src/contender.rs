@@ -21,15 +21,14 @@ use std::ops::Range;
 use lasthop_packet::{Instant, Rng};
 
 use super::config::MacConfig;
-use super::frame::{MacFrame, OwnFrame, Receiver};
-use super::id::StationId;
+use super::frame::{MacFrame, OwnFrame, Receiver, StationId};
 use super::output::{Fate, FrameTimes, Output, Used};
 use super::phy::{PhyConfig, Rate};
 use super::station::StationConfig;
 pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
 pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
-pub(crate) use queue::{Queue, Queued};
+pub(crate) use queue::Queue;
 use rate_control::{FixedRate, RateControl};
 
 /// A contender; its parts own their fields.

@@ -11,7 +11,7 @@ use lasthop_packet::{Instant, Probability, Rng};
 
 use super::output::Output;
 use super::phy::Rate;
-use crate::id::StationId;
+use crate::frame::StationId;
 
 /// An error process of one direction of a link; its parts are independent of each other.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,7 @@
-//! Frames and their sizes (IEEE 802.11-2012, clause 8.3).
+//! Frames, whom they are for, and their sizes (IEEE 802.11-2012, clause 8.3).
 
-use crate::id::StationId;
+use lasthop_link::Length;
+use lasthop_packet::Instant;
 
 /// Octets of an ACK frame, FCS included (8.3.1.4).
 pub const ACK_OCTETS: u32 = 14;
@@ -29,6 +30,23 @@ impl DataOverhead {
     /// All of it.
     pub const fn octets(self) -> u32 {
         self.header + self.llc + self.fcs
+    }
+}
+
+/// A station of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StationId(pub(crate) u32);
+
+impl StationId {
+    /// The station with this index in the order of addition, from 0.
+    pub const fn from_index(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    /// The index in the order of addition, from 0.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
     }
 }
 
@@ -61,6 +79,19 @@ pub struct MacFrame {
     pub key: u32,
     /// Octets of the packet.
     pub octets: u32,
+}
+
+/// A frame that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    pub(crate) frame: MacFrame,
+    pub(crate) arrived: Instant,
+}
+
+impl Length for Queued {
+    fn octets(&self) -> u32 {
+        self.frame.octets
+    }
 }
 
 /// A frame that a station's MAC makes itself. It has no packet.

@@ -2,7 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use crate::id::StationId;
+use crate::frame::StationId;
 
 /// Whether a station knows options in frames, and what it knows of each station that it has sent some to.
 #[derive(Debug, Default)]

@@ -34,7 +34,6 @@ mod contender;
 pub mod errors;
 mod events;
 pub mod frame;
-mod id;
 mod knowledge;
 mod medium;
 mod output;
@@ -51,8 +50,7 @@ mod tests;
 
 pub use config::{MacConfig, WlanConfig};
 pub use errors::ErrorConfig;
-pub use frame::{DataOverhead, MacFrame, Receiver};
-pub use id::StationId;
+pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;

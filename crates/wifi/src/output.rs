@@ -2,8 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use super::frame::MacFrame;
-use crate::id::StationId;
+use super::frame::{MacFrame, StationId};
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,9 +27,7 @@ mod tim;
 
 use lasthop_packet::Instant;
 
-use super::contender::Queued;
-use super::frame::{MacFrame, OwnFrame, Receiver};
-use super::id::StationId;
+use super::frame::{MacFrame, OwnFrame, Queued, Receiver, StationId};
 use super::phy::Standard;
 
 use buffer::Buffer;

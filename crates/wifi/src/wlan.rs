@@ -33,7 +33,7 @@ use super::config::{MacConfig, WlanConfig};
 use super::contender::Contender;
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
-use super::frame::CTS_OCTETS;
+use super::frame::{CTS_OCTETS, StationId};
 use super::knowledge::OptionsKnowledge;
 use super::medium::Medium;
 use super::output::{Output, Used, WlanCounters};
@@ -43,7 +43,6 @@ use super::propagation::Position;
 use super::reports::{Reports, Wanted};
 use super::station::{DuplicateFilter, Station, StationConfig};
 use super::times::Times;
-use crate::id::StationId;
 
 /// Stations on one channel. See the crate.
 #[derive(Debug)]

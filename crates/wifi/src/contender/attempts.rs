@@ -2,8 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use super::queue::Queued;
-use crate::id::StationId;
+use crate::frame::{Queued, StationId};
 use crate::output::{Fate, Output, Used};
 
 /// What became of a frame at the head of a queue, or of a frame that the MAC makes itself, so far.

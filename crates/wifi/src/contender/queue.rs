@@ -1,27 +1,13 @@
 //! A contender's queue: the frame at its head is in the hands of the MAC, the others wait. Behind these,
 //! flows or receivers may take turns.
 
-use lasthop_link::{FairQueue, Fifo, Length, QueueLimit};
+use lasthop_link::{FairQueue, Fifo, QueueLimit};
 use lasthop_packet::Instant;
 
 use super::Attempts;
 use super::round::{Round, Turn};
-use crate::frame::{MacFrame, Receiver};
-use crate::id::StationId;
+use crate::frame::{MacFrame, Queued, Receiver, StationId};
 use crate::station::Scheduler;
-
-/// A frame that waits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Queued {
-    pub(crate) frame: MacFrame,
-    pub(crate) arrived: Instant,
-}
-
-impl Length for Queued {
-    fn octets(&self) -> u32 {
-        self.frame.octets
-    }
-}
 
 /// A frame that was transmitted, not acknowledged, and put aside for other receivers.
 #[derive(Debug)]
@@ -112,7 +98,7 @@ impl Queue {
     /// Of these, those in order of arrival.
     fn behind_head(&self) -> (usize, u64) {
         let (packets, octets) = self.frames.size();
-        self.head().map_or((0, 0), |head| (packets - 1, octets - u64::from(head.octets())))
+        self.head().map_or((0, 0), |head| (packets - 1, octets - u64::from(head.frame.octets)))
     }
 
     /// Puts a frame into the queue, if there is room.

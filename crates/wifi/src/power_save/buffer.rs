@@ -3,7 +3,7 @@
 use lasthop_link::{Fifo, QueueLimit};
 use lasthop_packet::Instant;
 
-use crate::contender::Queued;
+use crate::frame::Queued;
 
 /// Frames that wait at the access point.
 #[derive(Debug, Default)]

@@ -6,8 +6,7 @@ use super::Wlan;
 use super::outcome::Failure;
 use crate::contender::Contender;
 use crate::events::Event;
-use crate::frame::Kind;
-use crate::id::StationId;
+use crate::frame::{Kind, StationId};
 use crate::medium::Transmission;
 use crate::output::Output;
 

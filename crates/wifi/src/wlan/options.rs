@@ -13,8 +13,7 @@ use lasthop_packet::time::nanos;
 
 use super::Wlan;
 use crate::contender::Contender;
-use crate::frame::Receiver;
-use crate::id::StationId;
+use crate::frame::{Receiver, StationId};
 use crate::knowledge::Knowledge;
 
 impl Wlan {

@@ -5,8 +5,7 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::{Contender, Stage};
-use crate::frame::{ACK_OCTETS, Kind, OwnFrame, RTS_OCTETS};
-use crate::id::StationId;
+use crate::frame::{ACK_OCTETS, Kind, OwnFrame, RTS_OCTETS, StationId};
 use crate::output::{Fate, Output};
 
 /// Why an exchange failed.

@@ -2,8 +2,7 @@
 
 use super::Wlan;
 use crate::contender::{Contender, Mpdu, Plan, Ppdu};
-use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, OwnFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver};
-use crate::id::StationId;
+use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, OwnFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
 use crate::phy::Rate;
 
 impl Wlan {

@@ -4,10 +4,9 @@ use lasthop_packet::time::nanos;
 use lasthop_packet::{Instant, Rng};
 
 use super::Wlan;
-use crate::contender::{Contender, Queued};
+use crate::contender::Contender;
 use crate::events::Event;
-use crate::frame::{Kind, OwnFrame};
-use crate::id::StationId;
+use crate::frame::{Kind, OwnFrame, Queued, StationId};
 use crate::output::Output;
 use crate::power_save::{PowerSave, PowerSaveConfig};
 

@@ -4,8 +4,7 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::Contender;
-use crate::frame::{MacFrame, Receiver};
-use crate::id::StationId;
+use crate::frame::{MacFrame, Receiver, StationId};
 
 impl Wlan {
     /// A packet for a station to send. `false`: its queue is full.

@@ -4,8 +4,7 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::{Contender, Plan};
-use crate::frame::{Kind, OwnFrame, PS_POLL_OCTETS};
-use crate::id::StationId;
+use crate::frame::{Kind, OwnFrame, PS_POLL_OCTETS, StationId};
 use crate::power_save::PowerSave;
 use crate::tests::{AIR, OnAir};
 
