@@ -4,10 +4,10 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `queue`, `round` | frames that wait; flows or receivers that take turns |
-//! | `attempts` | what became of a frame so far |
+//! | `attempts` | transmissions and retry counts of a frame so far |
 //! | `exchange` | the frames of an exchange, and how far it has come |
 //! | `rate_control` | the rates of its data frames |
-//! | `back_off` | the contention window; where a back-off stands |
+//! | `back_off` | the contention window; the stage of a back-off |
 
 mod attempts;
 mod back_off;
@@ -38,9 +38,10 @@ pub(crate) struct Contender {
     pub(crate) queue: Queue,
     pub(crate) exchange: Exchange,
     rate_control: FixedRate,
-    /// A frame of its own, before that at the head of the queue, which it may have begun with.
+    /// A frame that the MAC makes itself, before the one at the head of the queue, which may have been
+    /// transmitted already.
     own: Option<OwnFrame>,
-    /// What became of it.
+    /// The transmissions of that frame.
     own_attempts: Attempts,
     /// The next one, while it transmits.
     next_own: Option<OwnFrame>,
@@ -48,7 +49,7 @@ pub(crate) struct Contender {
     used: Used,
 }
 
-/// Access categories of a station.
+/// The number of a station's access categories.
 const CATEGORIES: u32 = 1;
 
 impl Contender {
@@ -88,7 +89,7 @@ impl Contender {
         self.own
     }
 
-    /// What became of the frame in its hands.
+    /// The transmissions of the frame in its hands.
     #[inline]
     pub(crate) const fn attempts(&self) -> &Attempts {
         if self.own.is_some() { &self.own_attempts } else { self.queue.attempts() }
@@ -108,7 +109,7 @@ impl Contender {
         self.rate_control.rate(to)
     }
 
-    /// An exchange is over: its rate control hears of that.
+    /// An exchange is over: updates the rate control.
     #[inline]
     pub(crate) fn adapt_rate(&mut self, acknowledged: bool) {
         if let Some(to) = self.exchange.plan().map(|plan| plan.to)
@@ -130,7 +131,7 @@ impl Contender {
         self.queue.head().filter(|_| self.own.is_none()).map(|head| head.frame)
     }
 
-    /// Whom the frame in its hands is for.
+    /// The receiver of the frame in its hands.
     pub(crate) fn receiver(&self) -> Option<Receiver> {
         match self.own {
             None => self.queue.head().map(|head| head.frame.to),

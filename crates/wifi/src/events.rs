@@ -3,8 +3,8 @@
 use lasthop_link::{Due, Upcoming};
 use lasthop_packet::Instant;
 
-/// What can happen. Of events at one moment, what ends comes first and what begins by contention
-/// last; within those, the lower station.
+/// An event. Of events at the same time, ends of frames come first and transmissions after contention
+/// last; of the same class, that of the lower station comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// A transmission ends.
@@ -15,13 +15,13 @@ pub(crate) enum Event {
     SettledEnd(u32, u32),
     /// The last frame of a domain's settled collision ends.
     CollisionEnd(u32),
-    /// A contender has waited in vain for a response.
+    /// A contender has received no response in time.
     Timeout(u32),
     /// A SIFS after a frame a station sends the next one of this initiator's exchange.
     Send(u32, u32),
     /// An access point is to send a beacon.
     Tbtt(u32),
-    /// Somebody in a domain may transmit.
+    /// A contender of a domain may transmit.
     Access(u32),
     /// A contender transmits, whatever it has sensed since this was decided.
     Begin(u32),
@@ -40,7 +40,7 @@ impl Event {
     }
 }
 
-/// The events to come.
+/// The event queue.
 #[derive(Debug, Default)]
 pub(crate) struct Events(Upcoming<Waiting>);
 
@@ -76,9 +76,8 @@ impl Waiting {
 }
 
 impl Events {
-    /// `of` is the station or contender whose doing it is. What comes first at one moment depends on no more
-    /// than the event itself, so that stations that share a domain act in the same order as
-    /// stations that do not.
+    /// `of` is the station or contender that acts. The order at one time depends on the event alone, so that
+    /// stations that share a domain act in the same order as stations that do not.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
         self.0.push(Waiting { at, rank: event.class() << 32 | u64::from(of), event });

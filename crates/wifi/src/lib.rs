@@ -2,32 +2,34 @@
 //! g.
 //!
 //! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a
-//! length; the caller puts frames in ([`Wlan::enqueue`]), calls [`Wlan::on_event`] when
-//! [`Wlan::next_event_at`] says so, and asks what happened ([`Wlan::poll`]).
+//! length. The caller enqueues frames ([`Wlan::enqueue`]), calls [`Wlan::on_event`] at the time of
+//! [`Wlan::next_event_at`], and takes the outputs ([`Wlan::poll`]).
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | `wlan` | the state machine: its parts, and a frame's way through them |
-//! | `medium` | who hears whom, what is in the air, who transmits next |
+//! | `medium` | which stations hear each other, frames in the air, the next transmission |
 //! | `contender` | queues, back-offs, retry counters, rate control, exchanges |
-//! | [`station`] | duplicate filters, and with `knowledge` who knows options |
-//! | `power_save` | beacons, stations that doze, what waits for them |
+//! | [`station`] | duplicate filters; with `knowledge`, which stations know options |
+//! | `power_save` | beacons, stations that doze, frames that wait for them |
 //! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
-//! | [`phy`], [`frame`] | rates, air times, inter-frame spaces; frame sizes |
-//! | `events`, `reports` | what is to come, what is told |
+//! | [`phy`], [`frame`] | rates, air times, inter-frame spaces; frames and their sizes |
+//! | `events`, `reports` | the event queue; the outputs |
 //!
-//! What is modelled otherwise than on the air:
+//! The model differs from reality:
 //! - Signals take no time to arrive.
-//! - A station that counts down senses what began a slot before its own transmission
-//!   (`carrier_sense_delay`); one to which a frame comes senses at once whether the medium is idle.
-//! - Frames that do not reach carrier-sense range do not disturb.
-//! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing
+//! - A station that counts down senses a transmission that began a slot before its own
+//!   (`carrier_sense_delay`). A station that receives a frame to send senses at once whether the
+//!   medium is idle.
+//! - A frame does not disturb stations beyond its carrier-sense range.
+//! - Frame errors are drawn for the addressee. Bystanders decode each frame in range that nothing
 //!   overlaps.
-//! - `EIFS` follows frames that were overlapped or out of reception range. A station that
-//!   transmitted while another's longer frame began keeps it, too; its own frames it does not hear.
+//! - `EIFS` follows frames that were overlapped or out of reception range. It also follows for a
+//!   station that transmitted while another's longer frame began; a station does not hear its own
+//!   frames.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
-//! - Without power save there are no beacons. Association, fragmentation and rate control (but
-//!   for fixed rates) are not modelled.
+//! - Without power save there are no beacons. Association and fragmentation are not modeled; the
+//!   only rate control is a fixed rate.
 
 mod config;
 mod contender;

@@ -1,10 +1,11 @@
-//! The channel, as each station senses it: who hears whom, what is in the air, who transmits next.
+//! The channel as each station senses it: which stations hear each other, frames in the air, the next
+//! transmission.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `domain` | sense domains; which frames overlap there |
-//! | `contention` | who of a domain transmits when: computed, not stepped |
-//! | `nav` | what frames have reserved |
+//! | `domain` | sense domains; frames that overlap there |
+//! | `contention` | when each contender of a domain transmits: computed, not stepped |
+//! | `nav` | reservations of the medium |
 //! | `access` | inter-frame spaces, and back-offs that begin |
 //! | `moving` | stations that move |
 
@@ -34,7 +35,7 @@ pub(crate) struct Transmission {
     /// The contender whose exchange it belongs to.
     pub(crate) initiator: u32,
     pub(crate) start: Instant,
-    /// What its Duration field says: nanoseconds from its end to the end of the exchange.
+    /// Its Duration field: nanoseconds from its end to the end of the exchange.
     pub(crate) reserves: u64,
 }
 
@@ -42,8 +43,8 @@ pub(crate) struct Transmission {
 #[derive(Debug)]
 struct Place {
     position: Position,
-    /// The number of its sense domain. Stations that come to hear the same stay apart if they have
-    /// been so: each knows what it has heard.
+    /// The number of its sense domain. Stations that were in different domains stay there, even if they
+    /// hear the same from now on: each knows only what it has heard.
     domain: u32,
     /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
     /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
@@ -59,11 +60,11 @@ pub(crate) struct Medium {
     /// Whether exchanges may be settled when they begin.
     settles: bool,
     places: Vec<Place>,
-    /// Empty until the first frame comes: stations are added before.
+    /// Empty until the first frame: stations are added before.
     domains: Vec<Domain>,
     /// Settled exchanges that are not over.
     settling: u32,
-    /// Stations have moved, and domains are as they were before.
+    /// Stations have moved, and the domains have not been divided anew.
     has_moved: bool,
     transmissions: Vec<Transmission>,
     vacant: Vec<u32>,
@@ -128,13 +129,13 @@ impl Medium {
     pub(crate) fn divide(&mut self) {
         self.group();
         for domain in &mut self.domains {
-            // Nobody has ever heard anything: what comes first need not wait.
+            // No station has heard anything yet: the first frame need not wait.
             domain.contention.resume(Instant::ZERO);
             domain.ifs = self.times.difs;
         }
     }
 
-    /// Divides stations into domains, of which nothing else is known yet.
+    /// Divides stations into domains without any other state.
     fn group(&mut self) {
         let (positions, kin): (Vec<_>, Vec<_>) =
             self.places.iter().map(|place| (place.position, place.domain)).unzip();
@@ -168,7 +169,7 @@ impl Medium {
         key
     }
 
-    /// A station's power where a domain's members stand; no matter which, where it is asked for.
+    /// A station's power at a domain's members. With capture, a domain has one member.
     fn power_at(&self, domain: u32, from: u32) -> f64 {
         if self.capture.is_none() || self.home(from) == domain {
             return domain::OWN_POWER;
@@ -177,8 +178,8 @@ impl Medium {
         self.propagation.power(self.position(from), self.position(listener))
     }
 
-    /// A transmission ends, wherever it is sensed. Returns it, and whether its addressee has decoded it. Of a
-    /// broadcast `receivers` are those that have.
+    /// A transmission ends, wherever it is sensed. Returns it, and whether its addressee has decoded it. For a
+    /// broadcast, `receivers` gets the stations that have.
     pub(crate) fn end(
         &mut self,
         key: u32,
@@ -200,7 +201,8 @@ impl Medium {
             if decoded {
                 domain.decoded_at = Some(now);
                 reached |= target == Some(at.domain);
-                //= IEEE 802.11-2020, 10.3.2.4: whoever a frame is not for takes its NAV from its Duration field.
+                //= IEEE 802.11-2020, 10.3.2.4: other stations than the addressee set their NAVs by the
+                // Duration field.
                 if reserves > 0 {
                     let initiator = Contender::station_of(initiator);
                     let addressee = if from == initiator { to.unwrap_or(from) } else { from };
@@ -230,19 +232,19 @@ impl Medium {
         (transmission, reached)
     }
 
-    /// Whether nobody outside a domain hears it, and it hears nobody outside: its exchanges are settled when
-    /// they begin.
+    /// Whether a domain's stations and all others do not hear each other: its exchanges are settled when they
+    /// begin.
     #[inline]
     pub(crate) fn is_clique(&self, domain: u32) -> bool {
         self.domains[domain as usize].is_clique
     }
 
-    /// An exchange begins in a clique that is settled at once, or a collision.
+    /// A settled exchange or a settled collision begins in a clique.
     pub(crate) const fn begin_settled(&mut self) {
         self.settling += 1;
     }
 
-    /// A domain's settled exchange is over, or with `decoded` `false` its collision.
+    /// A domain's settled exchange is over, or its collision (`decoded` is `false`).
     pub(crate) fn end_settled(
         &mut self,
         domain: u32,

@@ -1,16 +1,16 @@
-//! What comes out of the state machine.
+//! Outputs of the state machine.
 
 use lasthop_packet::Instant;
 
 use super::frame::{MacFrame, StationId};
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver acknowledged it.
     Delivered,
-    /// The first transmission was not acknowledged; more will follow unless a [`Fate::GivenUp`] comes
-    /// right behind.
+    /// The first transmission was not acknowledged; more will follow unless [`Fate::GivenUp`] follows at
+    /// once.
     FirstTransmissionFailed,
     /// No transmission was acknowledged and no more will follow.
     GivenUp,
@@ -19,18 +19,18 @@ pub enum Fate {
 /// The times of a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameTimes {
-    /// When the packet came to its station's queue.
+    /// When the packet was enqueued.
     pub queued: Instant,
     /// When it left the queue, and began to contend for the medium.
     pub departed: Instant,
-    /// When the data frame began that has arrived, and ends now. Back-offs, earlier transmissions
-    /// and the RTS and CTS lie before it.
+    /// When the data frame began that has arrived, and ends now: after back-offs, earlier transmissions, RTS
+    /// and CTS.
     pub began: Instant,
-    /// When a DIFS after its ACK will have passed.
+    /// The end of the DIFS after its ACK.
     pub over: Instant,
 }
 
-/// Something that happened, at the time of the call in which it came out.
+/// An output, at the time of the call that produced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A frame has arrived, and is no duplicate.
@@ -42,8 +42,8 @@ pub enum Output {
         /// The frame. A broadcast arrives at several stations.
         frame: MacFrame,
     },
-    /// A frame is in the hands of the MAC of which nothing else tells so: one that waited for its
-    /// receiver to wake, or one whose turn came when another one's transmission had failed.
+    /// A frame has come into the hands of the MAC, and no other output implies it: it had waited for its
+    /// receiver to wake, or its turn came when another frame's transmission had failed.
     Departs {
         /// The station.
         from: StationId,
@@ -57,14 +57,14 @@ pub enum Output {
         /// Whether it is in the good state.
         good: bool,
     },
-    /// A frame has waited for its receiver to wake for too long, and is dropped.
+    /// A frame has waited too long for its receiver to wake, and is dropped.
     TooOld {
         /// The access point.
         from: StationId,
         /// The frame.
         frame: MacFrame,
     },
-    /// A frame is about to be told as delivered, to one station: its times.
+    /// The times of a unicast frame that the next output reports as delivered.
     Transmission {
         /// The sender.
         from: StationId,
@@ -72,10 +72,10 @@ pub enum Output {
         frame: MacFrame,
         /// Whether options were in it.
         has_options: bool,
-        /// When what happened.
+        /// Its times.
         times: FrameTimes,
     },
-    /// The sender has learned what became of a transmission.
+    /// The outcome of a transmission, as its sender learns it.
     Attempt {
         /// The sender.
         from: StationId,
@@ -91,38 +91,37 @@ pub enum Output {
         /// Whether the sender has received an acknowledgment; a broadcast needs none.
         acknowledged: bool,
     },
-    /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its
-    /// last.
+    /// A frame's fate, as its sender learns it. [`Fate::Delivered`] and [`Fate::GivenUp`] are final.
     Fate {
         /// The sender.
         from: StationId,
         /// The frame.
         frame: MacFrame,
-        /// What became of it. A broadcast counts as delivered once it is sent.
+        /// Its fate. A broadcast counts as delivered once it is sent.
         fate: Fate,
-        /// Whether it has arrived, at one station; what was told so already.
+        /// Whether a unicast frame has arrived; [`Output::Delivered`] has reported that.
         arrived: bool,
         /// Transmissions so far.
         transmissions: u32,
         /// Nanoseconds from its arrival in the queue to its first transmission.
         queueing: u64,
-        /// Of them, those at the head of the queue: the time to get the medium.
+        /// Of them, those at the head of the queue: the access delay.
         access: u64,
         /// Nanoseconds of the sender's frames for it so far: RTS or CTS-to-self, and data.
         air_time: u64,
     },
 }
 
-/// What is counted whether or not anybody asks.
+/// Counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WlanCounters {
     /// Exchanges begun: transmissions of data frames, or of their RTS.
     pub attempts: u64,
-    /// Of them, those that were not confirmed.
+    /// Of them, those that were not acknowledged.
     pub failures: u64,
     /// Of them, those whose data had arrived: the acknowledgment was lost.
     pub acks_lost: u64,
-    /// Frames that the last permitted attempt did not confirm.
+    /// Frames whose last permitted attempt was not acknowledged.
     pub given_up: u64,
     /// Data frames received again because their acknowledgment was lost.
     pub duplicates: u64,
@@ -132,10 +131,10 @@ pub struct WlanCounters {
     pub delivered: u64,
     /// RTS frames that were not answered because of a NAV.
     pub refused: u64,
-    /// Data frames that arrived intact, and were neither taken nor acknowledged because their
-    /// receiver [refuses](super::Wlan::refuse_frames) frames.
+    /// Data frames that arrived intact and were dropped because their receiver
+    /// [refuses](super::Wlan::refuse_frames) frames.
     pub withheld: u64,
-    /// Beacons sent. They and PS-Polls are in no other count but that of errors.
+    /// Beacons sent. Of the other counters, beacons and PS-Polls are only in `errors`.
     pub beacons: u64,
     /// PS-Polls sent, repeated ones among them.
     pub ps_polls: u64,
@@ -145,7 +144,7 @@ pub struct WlanCounters {
     pub options_refused: u64,
 }
 
-/// What a station has had of the air so far, frames of its own not counted.
+/// The air that a station has used for packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// Frames that were delivered, or given up.

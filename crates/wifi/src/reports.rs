@@ -1,48 +1,48 @@
-//! What is told: each transmission, each arrival, what became of frames.
+//! Outputs that wait for the caller.
 
 use super::frame::Receiver;
 use super::output::{Fate, Output};
 
-/// What is wanted of what need not be told.
+/// Which optional outputs the caller wants.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     /// Each transmission.
     pub(crate) attempts: bool,
-    /// Of frames to one station more than their arrival and that they were given up.
+    /// All fates of unicast frames, not only that they were given up.
     pub(crate) fates: bool,
     /// The times of each data frame that arrives.
     pub(crate) transmissions: bool,
 }
 
 impl Wanted {
-    /// Whether a frame's fate is told.
+    /// Whether a frame's fate is reported.
     #[inline]
     pub(crate) fn has(&self, fate: Fate, to: Receiver) -> bool {
         self.fates || fate == Fate::GivenUp || to == Receiver::Broadcast
     }
 }
 
-/// What waits to be told.
+/// Outputs that wait for the caller.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     outputs: Vec<Output>,
-    /// Of them, those that were told.
+    /// The number of outputs that the caller has taken.
     told: usize,
 }
 
 impl Reports {
-    /// Whether something waits.
+    /// Whether an output waits.
     pub(crate) const fn has_next(&self) -> bool {
         self.told < self.outputs.len()
     }
 
-    /// Whether nothing has come since [`Self::forget_told`].
+    /// Whether there was no output since [`Self::forget_told`].
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.outputs.is_empty()
     }
 
-    /// The next one.
+    /// Takes the next output.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<&Output> {
         let next = self.outputs.get(self.told)?;
@@ -50,7 +50,7 @@ impl Reports {
         Some(next)
     }
 
-    /// Makes room, if all was told.
+    /// Frees the space, if the caller has taken all outputs.
     pub(crate) fn forget_told(&mut self) {
         if !self.has_next() {
             self.outputs.clear();

@@ -1,18 +1,18 @@
-//! The state machine: its parts, and what leads from one to another.
+//! The state machine: its parts, and the steps between them.
 //!
 //! | part | what it owns |
 //! |---|---|
-//! | `medium` | who hears whom, what is in the air, who transmits next |
+//! | `medium` | which stations hear each other, frames in the air, the next transmission |
 //! | `contenders` | queues, frames in the hands of the MAC, back-offs, exchanges |
 //! | `stations` | rates, duplicate filters, what stations know of each other |
 //! | `errors` | frames lost without a collision |
-//! | `power_save` | who dozes, and what waits for them |
-//! | `reports` | what is told |
-//! | `events` | what is to come |
+//! | `power_save` | stations that doze, and frames that wait for them |
+//! | `reports` | the outputs |
+//! | `events` | the event queue |
 //!
-//! No part calls another, but that the medium lets contenders count down. What leads from one to
-//! another is a method of [`Wlan`], a file for each subject. A frame goes from `queueing` by `access`,
-//! `planning` and `settle` or `exchange` to `outcome`.
+//! The parts do not call each other, except that the medium makes contenders count down. A step from one
+//! part to another is a method of [`Wlan`]; each subject has a file. A frame goes from `queueing` by
+//! `access`, `planning` and `settle` or `exchange` to `outcome`.
 
 mod access;
 mod exchange;
@@ -44,7 +44,7 @@ use super::reports::{Reports, Wanted};
 use super::station::{DuplicateFilter, Station, StationConfig};
 use super::times::Times;
 
-/// Stations on one channel. See the crate.
+/// Stations on one channel: see the crate's documentation.
 #[derive(Debug)]
 pub struct Wlan {
     seed: u64,
@@ -59,9 +59,9 @@ pub struct Wlan {
     contenders: Vec<Contender>,
     errors: Errors,
     events: Events,
-    /// Who has heard the broadcast that has just ended.
+    /// The stations that received the broadcast that has just ended.
     receivers: Vec<u32>,
-    /// Contenders that will transmit at a moment to come, whatever they hear.
+    /// The number of contenders that will transmit at a set time, whatever they hear until then.
     committed: u32,
     wanted: Wanted,
     reports: Reports,
@@ -123,23 +123,23 @@ impl Wlan {
         id
     }
 
-    /// Whether each transmission is told ([`Output::Attempt`]); not by default.
+    /// Sets whether each transmission is reported ([`Output::Attempt`]); by default it is not.
     pub fn report_attempts(&mut self, is_on: bool) {
         self.wanted.attempts = is_on;
     }
 
-    /// Whether more is told of frames to one station than their arrival and that they were given up;
-    /// by default it is.
+    /// Sets whether all fates of unicast frames are reported ([`Output::Fate`]), as by default, or only that
+    /// they were given up.
     pub fn report_fates(&mut self, is_on: bool) {
         self.wanted.fates = is_on;
     }
 
-    /// Whether it is.
+    /// Whether all fates are reported.
     pub fn reports_fates(&self) -> bool {
         self.wanted.fates
     }
 
-    /// What a station has had of the air so far.
+    /// The air that a station has used so far.
     pub fn used(&self, station: StationId) -> Used {
         Contender::all_of(station.0)
             .fold(Used::default(), |sum, it| sum.plus(self.contenders[it as usize].used()))
@@ -150,8 +150,8 @@ impl Wlan {
         self.errors.configure(from, to, config);
     }
 
-    /// Gives a link a channel that all frames between its two stations meet, in either direction and
-    /// of any kind, besides the errors of its directions.
+    /// Gives a link a channel that applies to all frames between its two stations, of any kind and in both
+    /// directions, in addition to the error processes of the directions.
     pub fn set_channel(&mut self, between: (StationId, StationId), channel: Channel) {
         self.errors.set_channel(between, channel);
     }
@@ -161,13 +161,12 @@ impl Wlan {
         self.errors.channel_mut(between)
     }
 
-    /// The packet of this key is to be lost on its way from one station to another, whose link has a
-    /// channel.
+    /// Marks a packet for loss on its way from one station to another, whose link has a channel.
     pub fn lose(&mut self, link: (StationId, StationId), key: u32) {
         self.errors.lose(link, key);
     }
 
-    /// Whether a link has one.
+    /// Whether any link has a channel.
     pub fn has_channels(&self) -> bool {
         self.errors.has_channels()
     }
@@ -178,26 +177,24 @@ impl Wlan {
         self.errors.changes()
     }
 
-    /// Whether a station neither takes nor acknowledges data frames for it from now on. An exchange
-    /// that has begun ends as it would have ended. Broadcasts are not refused: nothing says that
-    /// they have arrived.
+    /// Sets whether a station drops data frames for it, without an ACK, from now on. An exchange that has
+    /// begun is not affected. Broadcasts are not refused, because they are not acknowledged.
     pub fn refuse_frames(&mut self, station: StationId, refuse: bool) {
         self.stations[station.index()].refuses = refuse;
     }
 
-    /// Where a station stands.
+    /// The position of a station.
     pub fn position(&self, station: StationId) -> Position {
         self.medium.position(station.0)
     }
 
-    /// Stations will move: exchanges go frame by frame from now on.
+    /// Announces that stations will move: from now on exchanges are simulated frame by frame.
     pub fn expect_moves(&mut self) {
         self.medium.stop_settling();
     }
 
-    /// Stations are at other places from now on. If an exchange is under way where nobody could
-    /// have interfered, their old places count until it is over, a few milliseconds at most; later
-    /// exchanges go frame by frame.
+    /// Moves stations. If a settled exchange is under way, the old positions apply until it is over, a few
+    /// milliseconds at most; later exchanges are simulated frame by frame.
     pub fn move_stations(&mut self, now: Instant, positions: &[(StationId, Position)]) {
         for (station, position) in positions {
             self.medium.move_to(station.0, *position);
@@ -217,19 +214,19 @@ impl Wlan {
         }
     }
 
-    /// When [`Self::on_event`] is due next.
+    /// The time at which [`Self::on_event`] is due.
     pub fn next_event_at(&self) -> Option<Instant> {
         self.events.next_at()
     }
 
-    /// Does what is due. Early and repeated calls are harmless.
+    /// Processes the events that are due. Early and repeated calls are harmless.
     pub fn on_event(&mut self, now: Instant) {
         self.go_on(now, now);
     }
 
-    /// As [`Self::on_event`], and what is due later, but before `horizon`, until there is something to
-    /// tell. Whoever calls puts nothing in before that. Returns the time of what was done last and
-    /// how many moments later than `now` there were.
+    /// As [`Self::on_event`]; also processes later events before `horizon`, until there is an output. The
+    /// caller must not enqueue frames for times before `horizon`. Returns the time of the last event, and
+    /// the number of distinct times after `now`.
     pub fn go_on(&mut self, now: Instant, horizon: Instant) -> (Instant, u64) {
         self.reports.forget_told();
         let (mut now, mut later) = (now, 0);
@@ -262,28 +259,29 @@ impl Wlan {
         (now, later)
     }
 
-    /// Whether [`Self::poll`] has something to tell.
+    /// Whether [`Self::poll`] has an output.
     pub fn has_output(&self) -> bool {
         self.reports.has_next()
     }
 
-    /// What has happened next.
+    /// The next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.next_output().copied()
     }
 
-    /// As [`Self::poll`], where it lies.
+    /// As [`Self::poll`], by reference.
     #[inline]
     pub fn next_output(&mut self) -> Option<&Output> {
         self.reports.next()
     }
 
-    /// What was counted so far.
+    /// The counters.
     pub const fn counters(&self) -> &WlanCounters {
         &self.counters
     }
 
-    /// Sense domains: stations that hear the same share one. 0 before the first frame.
+    /// The number of sense domains: stations that hear the same transmissions share one. 0 before the first
+    /// frame.
     pub fn domains(&self) -> usize {
         self.medium.domains()
     }

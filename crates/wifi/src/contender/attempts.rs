@@ -1,11 +1,11 @@
-//! What became of a frame so far.
+//! The transmissions of a frame so far.
 
 use lasthop_packet::Instant;
 
 use crate::frame::{Queued, StationId};
 use crate::output::{Fate, Output, Used};
 
-/// What became of a frame at the head of a queue, or of a frame that the MAC makes itself, so far.
+/// The transmissions so far of a frame at the head of a queue, or of one that the MAC makes itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
     /// Transmissions of the data frame or, if that failed, of its RTS.
@@ -27,7 +27,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// None, of a frame that has come to the head of the queue.
+    /// Those of a frame that has just come to the head of the queue: none.
     pub(super) fn at_head(now: Instant) -> Self {
         Self { head: now, ..Self::default() }
     }

@@ -2,18 +2,18 @@
 
 use lasthop_packet::Rng;
 
-/// Where a back-off stands.
+/// The stage of a back-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Over, and nothing to send.
+    /// It is over, and there is nothing to send.
     None,
     /// It counts down with its domain and transmits when the domain's slot counter reaches this.
     Counting(u64),
-    /// The same with nothing to send: post-back-off. No event comes of it.
+    /// The same with nothing to send: post-back-off. Its end causes no event.
     Post(u64),
     /// It counts down at its own pace for this idle period.
     Apart,
-    /// Over: it transmits at a moment that is set, and does not sense what has begun since.
+    /// It is over: the contender transmits at a set time, and does not sense what has begun since.
     Committed,
     /// It transmits, or waits for a response.
     Exchanging,
@@ -23,7 +23,7 @@ pub(crate) enum Stage {
 #[derive(Debug)]
 pub(crate) struct BackOff {
     stage: Stage,
-    /// Entries of its contention with another stamp are not valid any more.
+    /// Entries in the contention queue with another stamp are stale.
     stamp: u32,
     cw: u32,
     /// `CWmin` and `CWmax`.
@@ -56,13 +56,13 @@ impl BackOff {
         self.stamp
     }
 
-    /// It does not count as it did.
+    /// Makes its entries in the contention queue stale.
     #[inline]
     pub(crate) const fn invalidate(&mut self) {
         self.stamp = self.stamp.wrapping_add(1);
     }
 
-    /// There is nothing to send any more.
+    /// The last frame was withdrawn.
     pub(super) fn stop_counting(&mut self) {
         if let Stage::Counting(end) = self.stage {
             self.invalidate();

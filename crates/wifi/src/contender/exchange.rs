@@ -1,18 +1,18 @@
-//! An exchange: the frames that it consists of, and how far it has come.
+//! An exchange: its frames, and its progress.
 
 use lasthop_packet::Instant;
 
 use crate::frame::{Kind, Receiver};
 use crate::phy::Rate;
 
-/// How an exchange goes. Times are in nanoseconds.
+/// The frames of an exchange. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) to: Receiver,
     pub(crate) data: Ppdu,
     frames: [(Kind, u64); 4],
     count: usize,
-    /// The initiator's frames.
+    /// The duration of the initiator's frames.
     pub(crate) air_time: u64,
     /// From its beginning to the end of the data.
     pub(crate) to_data_end: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Plan {
     pub(crate) duration: u64,
 }
 
-/// What the exchange is for: MPDUs that go at one rate.
+/// The data of an exchange: MPDUs at one rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ppdu {
     pub(crate) mpdus: [Mpdu; 1],
@@ -79,7 +79,7 @@ impl Plan {
 pub(crate) struct Exchange {
     /// The last plan for a packet.
     packet: Option<Plan>,
-    /// The last one for a frame that the MAC makes itself.
+    /// The last plan for a frame that the MAC makes itself.
     own: Option<Plan>,
     is_own: bool,
     began: Instant,
@@ -88,7 +88,7 @@ pub(crate) struct Exchange {
     has_arrived: bool,
     /// Whether its addressee refused frames when it began.
     is_refused: bool,
-    /// The frame that errors will take, where that was drawn when it began.
+    /// The frame that will be lost by errors, if that was drawn when the exchange began.
     to_be_lost: Option<Kind>,
 }
 
@@ -104,7 +104,7 @@ impl Exchange {
         self.plan()?.addressee()
     }
 
-    /// Whether the plan is for these: frames come in rows to one station and of one length.
+    /// Whether the plan is for these MPDUs. Consecutive frames often have the same receiver and length.
     #[inline]
     pub(crate) fn is_for(&self, to: Receiver, mpdus: [Mpdu; 1]) -> bool {
         self.plan().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)

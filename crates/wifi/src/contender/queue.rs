@@ -22,7 +22,7 @@ struct Begun {
 pub(crate) struct Queue {
     limit: QueueLimit,
     frames: Fifo<Queued>,
-    /// What became of the frame at the head.
+    /// The transmissions of the frame at the head.
     attempts: Attempts,
     /// Its sequence number, or the next one.
     sequence: u16,
@@ -67,7 +67,7 @@ impl Queue {
         self.frames.first()
     }
 
-    /// What became of it.
+    /// The transmissions of that frame.
     #[inline]
     pub(crate) const fn attempts(&self) -> &Attempts {
         &self.attempts

@@ -1,5 +1,4 @@
-//! What follows from success and failure: one place for exchanges that are settled at once and
-//! those that go frame by frame.
+//! The consequences of success and failure, for settled exchanges and for those frame by frame.
 
 use lasthop_packet::Instant;
 
@@ -82,7 +81,7 @@ impl Wlan {
         }
     }
 
-    /// The exchange succeeded, as far as anybody says: post-back-off from CWmin.
+    /// The exchange succeeded: post-back-off from CWmin.
     #[inline]
     pub(super) fn succeed(&mut self, index: u32, now: Instant) {
         let contender = &mut self.contenders[index as usize];
@@ -150,7 +149,7 @@ impl Wlan {
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(false);
         self.medium.back_off(index, now, earliest, contender);
-        // It may have moved away from whoever did not reach it, and then nobody else does this.
+        // If it has moved out of the range of the frame that it missed, nothing else schedules this.
         self.schedule_access(self.medium.home(station));
         if self.power_save.is_some() {
             self.doze(station, now);
