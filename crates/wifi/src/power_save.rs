@@ -242,7 +242,7 @@ impl PowerSave {
 
     /// Takes out the next frame that is too old.
     pub(crate) fn pop_old(&mut self, now: Instant) -> Option<MacFrame> {
-        let age = self.config.most_age();
+        let age = self.config.max_age();
         self.buffers.iter_mut().find_map(|buffer| buffer.pop_older(age, now)).map(|old| old.frame)
     }
 }
