@@ -213,14 +213,12 @@ impl Flow {
 
     /// The receiving application takes a piece of data and checks that it is the piece that was
     /// sent there.
-    #[expect(clippy::inline_always, reason = "every piece of data that arrives; measured")]
-    #[inline(always)]
-    pub(crate) fn receive(&mut self, payload: &Payload, now: Instant) {
+    #[inline]
+    pub(crate) fn receive(&mut self, payload: &Payload) {
         let Carrier::Connection(transfer) = &mut self.carrier else { return };
         let right = is_piece(payload, self.stream, transfer.received);
         self.corrupted |= !right;
         transfer.received += payload.len() as u64;
-        self.note_if_done(now);
     }
 
     /// A datagram has arrived.
@@ -251,18 +249,21 @@ impl Flow {
         self.gave_up_at = Some(now);
     }
 
-    /// Notes the time if nothing more is to be expected of it.
+    /// Records the time if nothing more is to be expected of it. Whether the flow is done with that: its
+    /// connection may have failed before.
     #[inline]
-    pub(crate) fn note_if_done(&mut self, now: Instant) {
+    pub(crate) fn note_if_done(&mut self, now: Instant) -> bool {
         let is_over = match &self.carrier {
             Carrier::Connection(transfer) => {
                 transfer.expected.is_some_and(|expected| transfer.received >= expected)
             }
             Carrier::Udp(datagrams) => self.stopped_at.is_some() && datagrams.in_network() == 0,
         };
-        if is_over && self.done_at.is_none() {
-            self.done_at = Some(now);
+        if !is_over || self.done_at.is_some() {
+            return false;
         }
+        self.done_at = Some(now);
+        self.gave_up_at.is_none()
     }
 }
 

@@ -9,7 +9,7 @@ use lasthop_packet::{Instant, Packet, Transport};
 use lasthop_tcp::connection::Socket;
 
 use crate::endpoint::Endpoint;
-use crate::flow::{Flow, StreamWrite, Written};
+use crate::flow::{Flow, Written};
 use crate::id::{FlowId, NodeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
@@ -32,17 +32,6 @@ pub(crate) struct Flows {
     unfinished: usize,
     /// Flows that send the next datagram when a link is no longer stalled.
     stalled: Vec<FlowId>,
-}
-
-/// How a flow starts.
-#[derive(Clone, Copy)]
-pub(crate) enum Begun {
-    /// Not at all: it was stopped before.
-    Stopped,
-    /// A bulk transfer writes all its data.
-    All(StreamWrite),
-    /// Its application writes.
-    InTurns,
 }
 
 /// Which flows there are.
@@ -88,17 +77,19 @@ impl Flows {
 
 /// Writes of their applications, and their ends.
 impl Flows {
-    pub(crate) fn start(&mut self, id: FlowId, transit: &mut Transit) -> Begun {
+    /// A flow starts: a bulk transfer over a connection writes all its data, another application writes for the
+    /// first time. Returns the same as [`Self::write`].
+    pub(crate) fn start(&mut self, id: FlowId, transit: &mut Transit) -> Option<(Written, Next)> {
         let flow = &mut self.list[id.index()];
         if flow.is_stopped() {
-            return Begun::Stopped;
+            return None;
         }
         let all = flow.write_all();
         transit.emit(&TraceEvent::FlowStarted { flow: id });
-        let Some(all) = all else { return Begun::InTurns };
+        let Some(all) = all else { return self.write(id) };
         // An empty transfer is complete now: no arrival completes it.
         self.check_if_done(id, transit);
-        Begun::All(all)
+        Some((Written::Stream(all), Next::WhenSent))
     }
 
     /// An application writes. Returns what it wrote, and when it writes next; `None` if it was stopped.
@@ -122,14 +113,15 @@ impl Flows {
     #[inline]
     pub(crate) fn read<E: Endpoint + ?Sized>(&mut self, id: FlowId, endpoint: &mut E, transit: &mut Transit) {
         let flow = &mut self.list[id.index()];
-        let was_done = flow.is_done();
+        let mut has_read = false;
         while let Some(payload) = endpoint.read() {
-            flow.receive(&payload, transit.now());
+            flow.receive(&payload);
+            has_read = true;
         }
         if endpoint.peer_has_closed() {
             endpoint.close();
         }
-        if !was_done && flow.is_done() {
+        if has_read && flow.note_if_done(transit.now()) {
             self.on_done(id, transit);
         }
     }
@@ -137,11 +129,8 @@ impl Flows {
     /// Records that a flow is done if nothing more of it is to arrive.
     pub(crate) fn check_if_done(&mut self, id: FlowId, transit: &mut Transit) {
         let flow = &mut self.list[id.index()];
-        if !flow.is_done() {
-            flow.note_if_done(transit.now());
-            if flow.is_done() {
-                self.on_done(id, transit);
-            }
+        if !flow.is_done() && flow.note_if_done(transit.now()) {
+            self.on_done(id, transit);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_agent::{Counter, Report, Tally};
+use lasthop_agent::Report;
 use lasthop_packet::{Instant, Packet, Seq};
 use lasthop_tcp::connection::Socket;
 
@@ -119,18 +119,19 @@ impl Transit {
 
 /// Observers and counters.
 impl Transit {
+    #[inline]
+    pub(crate) const fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
+    }
+
+    /// As [`Self::telemetry`].
+    pub(crate) const fn telemetry_mut(&mut self) -> &mut Telemetry {
+        &mut self.telemetry
+    }
+
     /// Adds an observer. Returns the interests of all observers.
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) -> Interest {
         self.telemetry.add(observer);
-        self.telemetry.interests()
-    }
-
-    pub(crate) fn take_observers(&mut self) -> Vec<Box<dyn Observer>> {
-        self.telemetry.take_observers()
-    }
-
-    /// The interests of all observers together.
-    pub(crate) const fn interests(&self) -> Interest {
         self.telemetry.interests()
     }
 
@@ -161,18 +162,8 @@ impl Transit {
 
     /// An agent reports.
     pub(crate) fn report(&mut self, node: NodeId, report: &Report) {
-        self.count_report(report.counter, report.amount);
+        self.telemetry.count_report(report.counter, report.amount);
         self.emit(&TraceEvent::AgentReport { node, report });
-    }
-
-    /// Counts a report of the world's about agents.
-    pub(crate) fn count_report(&mut self, counter: &'static Counter, amount: u64) {
-        self.telemetry.count_report(counter, amount);
-    }
-
-    /// The reports of agents so far.
-    pub(crate) const fn reported(&self) -> &Tally {
-        self.telemetry.reported()
     }
 
     /// Counts a packet that is dropped at a node, on its way out on a link if it has come so far.
@@ -190,11 +181,5 @@ impl Transit {
     pub(crate) fn accounts(&self, doubled: usize) -> Accounts {
         let in_transit = (self.packets.count() - doubled) as u64;
         Accounts { in_transit, ..self.telemetry.accounts() }
-    }
-
-    /// Events handled so far.
-    #[inline]
-    pub(crate) const fn events(&self) -> u64 {
-        self.telemetry.events()
     }
 }

@@ -119,13 +119,13 @@ impl World {
     /// The counters so far.
     pub fn counters(&self) -> Counters {
         let counted = self.links.all().into_iter().map(Technology::counters);
-        let events = self.transit.events();
+        let events = self.transit.telemetry().events();
         counted.fold(Counters { events, ..Counters::default() }, Counters::plus)
     }
 
     /// Events handled so far.
     pub const fn events(&self) -> u64 {
-        self.transit.events()
+        self.transit.telemetry().events()
     }
 
     /// Packets that queues marked with CE so far (RFC 3168); `None` without a managed queue.
@@ -135,7 +135,7 @@ impl World {
 
     /// The reports of agents so far.
     pub const fn reported(&self) -> &Tally {
-        self.transit.reported()
+        self.transit.telemetry().reported()
     }
 
     /// Where every packet is or went.
@@ -195,7 +195,7 @@ impl World {
         for links in self.links.all_mut() {
             links.catch_up(&mut self.transit);
         }
-        self.transit.take_observers()
+        self.transit.telemetry_mut().take_observers()
     }
 
     /// From now on, outcomes of flows and sessions and the use of radios count what happens after this

@@ -26,7 +26,7 @@ impl World {
             self.learn_end(id, key);
         }
         if self.seats.is_at_bound() {
-            self.transit.count_report(&AT_BOUND, 1);
+            self.transit.telemetry_mut().count_report(&AT_BOUND, 1);
             self.forward((node, interface), key, from);
             return;
         }
@@ -95,7 +95,7 @@ impl World {
             return None;
         }
         if self.seats.is_at_bound() {
-            self.transit.count_report(&AT_BOUND, 1);
+            self.transit.telemetry_mut().count_report(&AT_BOUND, 1);
             return None;
         }
         let (now, neighbour) = (self.transit.now(), self.network.neighbour(at));
@@ -154,7 +154,7 @@ impl World {
         for (peer, message) in messages.drain(..) {
             self.seats.count_answer();
             if self.seats.is_at_bound() {
-                self.transit.count_report(&AT_BOUND, 1);
+                self.transit.telemetry_mut().count_report(&AT_BOUND, 1);
             } else {
                 self.send_to_peer(id, peer, message);
             }

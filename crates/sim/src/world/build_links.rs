@@ -78,7 +78,7 @@ impl World {
     /// Adds an 802.11 cell. Its name is that of its streams of randomness.
     pub fn add_wlan(&mut self, name: &str, config: WlanConfig) -> WlanId {
         let seed = self.stream(&format!("wlan {name}")).next_u64();
-        self.links.cells_mut().add(Wlan::new(config, seed), self.transit.interests())
+        self.links.cells_mut().add(Wlan::new(config, seed), self.transit.telemetry().interests())
     }
 
     /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station

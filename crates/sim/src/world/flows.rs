@@ -10,8 +10,8 @@ use super::World;
 use crate::config::{FlowConfig, Opening, TransportConfig};
 use crate::connections::Ends;
 use crate::endpoint::AnyEndpoint;
-use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, StreamWrite, Transfer, Written};
-use crate::flows::{Begun, Flows};
+use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, Transfer, Written};
+use crate::flows::Flows;
 use crate::id::{AgentId, ConnectionId, FlowId, NodeId, PipeId};
 use crate::network::Interface;
 use crate::observe::{Interest, TraceEvent};
@@ -92,32 +92,32 @@ impl World {
     }
 
     pub(super) fn on_flow_start(&mut self, id: FlowId) {
-        match self.flows.start(id, &mut self.transit) {
-            Begun::Stopped => {}
-            Begun::All(write) => self.write(write),
-            Begun::InTurns => self.on_flow_write(id),
-        }
+        let written = self.flows.start(id, &mut self.transit);
+        self.send_written(id, written);
     }
 
-    /// The application of a flow writes.
     pub(super) fn on_flow_write(&mut self, id: FlowId) {
-        let Some((written, next)) = self.flows.write(id) else { return };
+        let written = self.flows.write(id);
+        self.send_written(id, written);
+    }
+
+    /// Sends what the application of a flow has written, and follows when it writes next.
+    fn send_written(&mut self, id: FlowId, written: Option<(Written, Next)>) {
+        let Some((written, next)) = written else { return };
         match written {
             Written::Nothing => {}
-            Written::Stream(write) => self.write(write),
+            Written::Stream(write) => {
+                self.connections.write(write);
+                self.pump(write.sender);
+            }
             Written::Datagram => self.send_datagram(id, next == Next::WhenSent),
         }
         match next {
             Next::At(at) => self.transit.schedule(at.max(self.transit.now()), Event::FlowWrite(id)),
-            // Scheduled where the datagram was sent.
+            // A bulk transfer: over a connection it has written all; a datagram schedules the next one.
             Next::WhenSent => {}
             Next::Never => self.end_flow(id),
         }
-    }
-
-    fn write(&mut self, write: StreamWrite) {
-        self.connections.write(write);
-        self.pump(write.sender);
     }
 
     /// The application of a flow stops before its end.
@@ -210,9 +210,7 @@ impl World {
 
         let key = self.transit.packets_mut().insert(packet);
         self.transit.trace(Interest::DATAGRAMS, key, |packet| TraceEvent::DatagramSent { flow: id, packet });
-        if self.originate(from, key) {
-            self.route(from, key, AgentId::NONE);
-        }
+        self.send_out(from, key);
         if !saturates {
             return;
         }

@@ -31,6 +31,12 @@ impl World {
     /// A node sends a packet of its own.
     pub(super) fn send(&mut self, node: NodeId, packet: Packet) {
         let key = self.transit.packets_mut().insert(packet);
+        self.send_out(node, key);
+    }
+
+    /// As [`Self::send`].
+    #[inline]
+    pub(super) fn send_out(&mut self, node: NodeId, key: PacketKey) {
         if self.originate(node, key) {
             self.route(node, key, AgentId::NONE);
         }

@@ -18,9 +18,9 @@ impl World {
     /// Returns whether the run is over; if not, call it again.
     pub fn run_events(&mut self, end: Instant, stop_when_done: bool, events: u64) -> bool {
         self.stops_when_done = stop_when_done;
-        let pause = self.transit.events().saturating_add(events);
+        let pause = self.transit.telemetry().events().saturating_add(events);
         while !self.is_over() {
-            if self.transit.events() >= pause {
+            if self.transit.telemetry().events() >= pause {
                 return false;
             }
             let Some(event) = self.transit.next_event(end) else { break };

@@ -4,7 +4,7 @@ use lasthop_apps::media::Call;
 use lasthop_apps::session::{Activity, Dialogue, DialogueEvent, Draws, SessionOutcome, SessionSoFar};
 
 use super::World;
-use crate::id::{AgentId, ChannelEndId, DialogueId, NodeId, PartyId, SessionId};
+use crate::id::{ChannelEndId, DialogueId, NodeId, PartyId, SessionId};
 use crate::packets::PacketKey;
 use crate::resets;
 use crate::schedule::Event;
@@ -119,9 +119,7 @@ impl World {
     /// Sends what an end has to send, follows its deadline, and looks whether that is its end.
     fn pump_channel(&mut self, end: ChannelEnd) {
         while let Some((key, node)) = self.dialogues.transmit(end, &mut self.transit) {
-            if self.originate(node, key) {
-                self.route(node, key, AgentId::NONE);
-            }
+            self.send_out(node, key);
         }
         if let Some(failed) = self.dialogues.settle(end, &mut self.transit) {
             self.fail_dialogue(failed);
