@@ -7,10 +7,9 @@ use lasthop_agent::{FlowTable, Slot};
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use crate::cut::{Cut, Passing, connection_of, opens};
-use crate::id::{LinkId, NodeId, PipeId};
+use crate::id::{At, LinkId, NodeId, PipeId};
 use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
-use crate::technology::At;
 use crate::transit::Transit;
 
 /// The most standing connections that a link follows, and the most ended ones that it remembers. The one that

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_packet::{Probability, Rng};
 
-use crate::technology::At;
+use crate::id::At;
 
 /// How often a link delivers something other than what was sent, in one direction. Each packet is
 /// drawn for independently of everything else.

@@ -29,6 +29,9 @@ impl NodeId {
     pub(crate) const EVERYBODY: Self = Self(u32::MAX);
 }
 
+/// A node, with the number of one of its interfaces.
+pub(crate) type At = (NodeId, usize);
+
 id!(
     /// A link, wired or wireless, both directions.
     LinkId

@@ -6,9 +6,8 @@ use std::net::IpAddr;
 use lasthop_packet::ends::{Ends, Fragment};
 use lasthop_packet::{FlowKey, Packet};
 
-use crate::id::{LinkId, PipeId};
+use crate::id::{At, LinkId, PipeId};
 use crate::selection::Selection;
-use crate::technology::At;
 
 /// Packets of which the first fragment is remembered at most. One that is forgotten had this many others
 /// behind it.

@@ -14,14 +14,11 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
-use crate::id::{HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId};
+use crate::id::{At, HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId};
 use crate::observe::Interest;
 use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::transit::Transit;
-
-/// A node, with the number of one of its interfaces.
-pub(crate) type At = (NodeId, usize);
 
 /// One direction of a link: the interface where it begins, and the one where it ends.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use lasthop_wifi::{Receiver, StationId, Used};
 
-use crate::id::{LinkId, NodeId, PortId};
+use crate::id::{At, LinkId, NodeId, PortId};
 use crate::packets::PacketKey;
-use crate::technology::At;
 
 pub(super) struct Radio {
     node: NodeId,

@@ -3,10 +3,10 @@
 use lasthop_wifi::{MacFrame, Receiver, StationId};
 
 use super::station::{Arrival, Port, Radio};
-use crate::id::{NodeId, PortId};
+use crate::id::{At, NodeId, PortId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
-use crate::technology::{At, Output};
+use crate::technology::Output;
 use crate::transit::Transit;
 
 #[derive(Default)]

@@ -17,9 +17,9 @@ use lasthop_aodv::{Aodv, AodvConfig, AodvCounters, Metric, Output};
 use super::World;
 use crate::accounts::DropCause;
 use crate::ad_hoc::{AodvError, Choice, aodv_address};
-use crate::id::{AgentId, NodeId, WlanId};
+use crate::id::{AgentId, At, NodeId, WlanId};
 use crate::packets::PacketKey;
-use crate::technology::{Addressee, At, Egress};
+use crate::technology::{Addressee, Egress};
 
 impl World {
     /// Makes the station of a cell at a node look for its routes by AODV. The node must have a link

@@ -10,9 +10,9 @@ use lasthop_packet::{Ip, LinkOptions, Packet, Payload, Transport, Udp};
 
 use super::World;
 use crate::accounts::DropCause;
-use crate::id::{AgentId, LinkId, NodeId};
+use crate::id::{AgentId, At, LinkId, NodeId};
 use crate::packets::PacketKey;
-use crate::technology::{Addressee, At};
+use crate::technology::Addressee;
 
 /// The UDP port that agents have their messages from and to.
 pub const MESSAGE_PORT: u16 = 7654;

@@ -7,11 +7,11 @@ use lasthop_wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, Statio
 use super::World;
 use crate::cells::RadioUse;
 use crate::config::{Direction, RadioLinkConfig, WiredConfig, WirelessConfig};
-use crate::id::{LinkId, MediumId, NodeId, WlanId};
+use crate::id::{At, LinkId, MediumId, NodeId, WlanId};
 use crate::mobility::{Movement, RandomWaypoint, Walker};
 use crate::queue::Managed;
 use crate::schedule::Event;
-use crate::technology::{At, Egress, LinkEnds};
+use crate::technology::{Egress, LinkEnds};
 use crate::wired::{ManagedPipe, Pipe};
 use crate::wireless::Hop;
 

@@ -9,11 +9,11 @@ use lasthop_packet::Packet;
 use super::World;
 use crate::accounts::DropCause;
 use crate::config::NodeKind;
-use crate::id::{AgentId, LinkId, NodeId};
+use crate::id::{AgentId, At, LinkId, NodeId};
 use crate::network::Interface;
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
-use crate::technology::{Addressee, Admission, At, Egress};
+use crate::technology::{Addressee, Admission, Egress};
 
 impl World {
     /// A packet was made at a node: sets out to find its destination. Where there is none it ends

@@ -13,12 +13,12 @@ use crate::config::{Direction, NodeKind};
 use crate::cut::Cut;
 use crate::cut_links::{Entering, WayBack};
 use crate::faults::{Condition, Drawn};
-use crate::id::{LinkId, PipeId};
+use crate::id::{At, LinkId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
 use crate::resets;
 use crate::selection::Selection;
-use crate::technology::{Addressee, At, Egress, Technology};
+use crate::technology::{Addressee, Egress, Technology};
 use crate::wired::Pipe;
 
 /// Links that impair a part of the traffic: all other packets pass around what the link does.

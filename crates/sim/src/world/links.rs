@@ -7,11 +7,11 @@ use lasthop_agent::{FrameTimes, LinkEvent};
 use super::World;
 use super::flows::RETRY;
 use crate::accounts::DropCause;
-use crate::id::{LinkId, NodeId, PipeId};
+use crate::id::{At, LinkId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
 use crate::schedule::Event;
-use crate::technology::{Addressee, At, Output, Technology};
+use crate::technology::{Addressee, Output, Technology};
 
 impl World {
     // The event loop's own way.

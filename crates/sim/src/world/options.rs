@@ -5,8 +5,9 @@ use lasthop_agent::{FrameTimes, LinkEvent, Side};
 use lasthop_packet::LinkOptions;
 
 use super::World;
+use crate::id::At;
 use crate::packets::PacketKey;
-use crate::technology::{At, Egress};
+use crate::technology::Egress;
 
 impl World {
     /// A packet was shown to an agent: it keeps its options, or has new ones, unless it leaves the
