@@ -9,23 +9,22 @@ use lasthop_packet::{Instant, Packet, Probability, Rng, Seq};
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sojourn {
-    /// Mean of the exponential distribution of how long a sojourn lasts. A bad state with a mean of
-    /// zero is never entered.
+    /// Mean of the exponential distribution of the sojourn time. A bad state with a mean of zero is never
+    /// entered.
     pub mean: Duration,
-    /// The probability that a transmission within this state is lost; of one that meets both states
-    /// the greater counts.
+    /// The probability that a transmission within this state is lost. For a transmission that meets both
+    /// states, the greater probability counts.
     pub loss: Probability,
 }
 
-/// An error process. A transmission's fate is decided by the worst state that it meets, be it for a
-/// part of its time only.
+/// An error process. The worst state during a transmission, even during a part of it, decides its fate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelConfig {
     /// The good state, in which a channel begins.
     pub good: Sojourn,
     /// The bad state.
     pub bad: Sojourn,
-    /// What moves it between the two.
+    /// The cause of its changes of state.
     pub source: StateSource,
 }
 
@@ -37,7 +36,7 @@ impl ChannelConfig {
         source: StateSource::Markov,
     };
 
-    /// Sojourn times of these means; perfect in the good state, perfectly lossy in the bad one
+    /// Sojourn times with these means; no loss in the good state, loss of everything in the bad one
     /// (thesis, section 4.2).
     pub const fn bursty(mean_good: Duration, mean_bad: Duration) -> Self {
         Self {
@@ -48,29 +47,28 @@ impl ChannelConfig {
     }
 }
 
-/// What moves a channel between its states.
+/// The cause of a channel's changes of state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateSource {
     /// Exponential sojourn times.
     Markov,
     /// A recorded trace of states.
     Trace(Arc<StateTrace>),
-    /// The channel is good until a chosen packet comes by, and bad for as long as that packet is
-    /// being transmitted. Made for link layers with one frame at a time: where the sender sends on
-    /// meanwhile, the channel is good again when it is done with any frame.
+    /// The channel is good, except while a chosen packet is transmitted. This is for link layers that send
+    /// one frame at a time: if others are in flight, the end of any of them makes the channel good again.
     Forced(Vec<ForcedLoss>),
 }
 
-/// A packet to lose: a TCP data segment on its way over the link.
+/// A packet to lose: a TCP data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForcedLoss {
     /// Its sequence number relative to the first octet of data.
     pub seq: u32,
-    /// Which passing of it over this link, from 1: 2 is its first retransmission by TCP.
+    /// The number of its transmission by TCP over this link, from 1: 2 is the first retransmission.
     pub passing: u32,
 }
 
-/// Times at which a channel changed its state; it begins good.
+/// The times of a channel's changes of state; it begins good.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateTrace {
     flips: Vec<(Instant, bool)>,
@@ -93,13 +91,13 @@ impl StateTrace {
 /// A change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flip {
-    /// When.
+    /// The time of the change.
     pub at: Instant,
     /// Whether it is good from then on.
     pub good: bool,
 }
 
-/// A channel at work. Its state is brought up to date when it is used.
+/// The state of an error process, which is updated when it is used.
 #[derive(Debug)]
 pub struct Channel {
     config: ChannelConfig,
@@ -107,16 +105,16 @@ pub struct Channel {
     next_flip: Instant,
     /// The next entry of a state trace.
     position: usize,
-    /// How often each packet to lose has passed.
+    /// The number of transmissions so far of each packet to lose.
     passings: Vec<u32>,
-    /// The transmitter of the packet for whose sake it is bad, by a number of its own.
+    /// The number of the transmitter whose packet keeps the channel bad.
     forced_by: Option<usize>,
     sojourns: Rng,
     losses: Rng,
 }
 
 impl Channel {
-    /// One that begins good, at `start`. A trace's times count from the start of the run.
+    /// A channel that is good at `start`. A trace's times count from the start of the run.
     pub fn new(config: ChannelConfig, start: Instant, mut sojourns: Rng, losses: Rng) -> Self {
         let next_flip = match &config.source {
             StateSource::Markov if config.bad.mean.is_zero() => Instant::MAX,
@@ -131,13 +129,13 @@ impl Channel {
         Self { config, good: true, next_flip, position: 0, passings, forced_by: None, sojourns, losses }
     }
 
-    /// Another one in its place, good from `start` on, which draws where this one left off.
+    /// A channel that replaces this one, good at `start`; it continues the streams of random numbers.
     #[must_use]
     pub fn replaced(&self, config: ChannelConfig, start: Instant) -> Self {
         Self::new(config, start, self.sojourns.clone(), self.losses.clone())
     }
 
-    /// Whether it was good when somebody last looked.
+    /// Whether it was good at its latest update.
     pub const fn is_good(&self) -> bool {
         self.good
     }
@@ -147,7 +145,7 @@ impl Channel {
         matches!(self.config.source, StateSource::Forced(_))
     }
 
-    /// Brings the state up to `now`; tells of each change.
+    /// Updates the state to `now`; `tell` receives each change.
     pub fn advance(&mut self, now: Instant, mut tell: impl FnMut(Flip)) {
         while self.next_flip <= now {
             let at = self.next_flip;
@@ -167,13 +165,12 @@ impl Channel {
         }
     }
 
-    /// Whether a transmission from now, up to which the state is known, to `end` is lost: the worst
-    /// state that it meets decides.
+    /// Draws whether a transmission from now to `end` is lost; the channel has been advanced to now.
     pub fn loses(&mut self, end: Instant) -> bool {
         let (in_good, in_bad) = (self.config.good.loss, self.config.bad.loss);
         let loss = match self.good {
             _ if self.forced_by.is_some() => Probability::ONE,
-            // The state changes within the transmission: it meets both.
+            // The state changes during the transmission.
             _ if self.next_flip < end => in_good.max(in_bad),
             true => in_good,
             false => in_bad,
@@ -181,8 +178,8 @@ impl Channel {
         self.losses.happens(loss)
     }
 
-    /// Whether a packet that passes now is one to lose. `first_octet` is the sequence number at which its
-    /// flow's data begins.
+    /// Counts a packet that is transmitted now, and returns whether it is to be lost. `first_octet` is the
+    /// sequence number of its flow's first octet of data.
     pub fn is_to_lose(&mut self, packet: &Packet, first_octet: Seq) -> bool {
         let StateSource::Forced(losses) = &self.config.source else { return false };
         let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else { return false };
@@ -198,15 +195,14 @@ impl Channel {
         is_to_lose
     }
 
-    /// The first transmission of a packet to lose begins: the channel turns bad. `by` is the number of the
-    /// transmitter, which another one of the same channel does not have.
+    /// The first transmission of a packet to lose begins: the channel turns bad. `by` identifies the
+    /// transmitter among those of the channel.
     pub fn force(&mut self, by: usize, now: Instant) -> Option<Flip> {
         self.forced_by.get_or_insert(by);
         std::mem::take(&mut self.good).then_some(Flip { at: now, good: false })
     }
 
-    /// A packet is through, delivered or given up: a channel that was bad for its sake is good
-    /// again.
+    /// A packet is delivered or given up: a channel that was bad because of it is good again.
     pub fn packet_ends(&mut self, by: usize, now: Instant) -> Option<Flip> {
         if self.forced_by != Some(by) {
             return None;

@@ -22,16 +22,16 @@ use crate::tournament::Tournament;
 #[cfg(test)]
 mod tests;
 
-/// Packets of flows that take turns.
+/// A fair queue.
 #[derive(Debug)]
 pub struct FairQueue<T> {
     virtual_time: u64,
-    /// How many packets have come.
+    /// The number of packets pushed so far.
     arrivals: u64,
-    /// The number of each flow that has a packet here.
+    /// The number of each flow that has packets here.
     numbers: HashMap<u64, u32, RandomState>,
     flows: Vec<Flow<T>>,
-    /// Numbers that no flow has.
+    /// Numbers that are not in use.
     vacant: Vec<u32>,
     /// Packets and octets of all flows.
     size: (usize, u64),
@@ -88,7 +88,7 @@ impl<T: Length> FairQueue<T> {
         self.numbers.len()
     }
 
-    /// A packet of a flow joins those that wait.
+    /// Appends a packet to its flow.
     pub fn push(&mut self, id: u64, item: T) {
         let number = match self.numbers.get(&id) {
             Some(number) => *number,
@@ -100,7 +100,7 @@ impl<T: Length> FairQueue<T> {
         self.rank(number);
     }
 
-    /// Takes the packet whose turn it is.
+    /// Removes the packet whose turn it is.
     pub fn pop(&mut self) -> Option<T> {
         let number = self.next.winner()?;
         let flow = &mut self.flows[number as usize];
@@ -111,8 +111,8 @@ impl<T: Length> FairQueue<T> {
         Some(self.leave(number, entry))
     }
 
-    /// Packets and octets that [`Self::displace`] takes for a packet of `octets` of a flow: with the next
-    /// call, or `in_all`.
+    /// Packets and octets that [`Self::displace`] would remove for a packet of `octets` of a flow: by the
+    /// next call, or by all calls until it removes no more (`in_all`).
     pub fn displaceable(&self, id: u64, octets: u32, in_all: bool) -> (usize, u64) {
         let most = self.octets_of(id) + u64::from(octets);
         if in_all {
@@ -123,8 +123,8 @@ impl<T: Length> FairQueue<T> {
         longest.map_or((0, 0), |it| it.beyond(most.max(it.size().1.saturating_sub(1))))
     }
 
-    /// Makes room for a packet of `octets` of a flow: takes the last packet of the flow with most
-    /// octets, unless that flow would be this one.
+    /// Makes room for a packet of `octets` of a flow: removes the last packet of the flow with the most
+    /// octets, unless this flow would have the most.
     pub fn displace(&mut self, id: u64, octets: u32) -> Option<T> {
         let own = self.octets_of(id);
         let number = self.longest.winner()?;
@@ -136,7 +136,7 @@ impl<T: Length> FairQueue<T> {
         Some(self.leave(number, entry))
     }
 
-    /// Takes out some packets, in the order of their turns.
+    /// Removes some of the packets, in the order of their turns.
     #[cold]
     pub fn withdraw(&mut self, is_gone: impl Fn(&T) -> bool) -> Vec<T> {
         let mut gone = Vec::new();
@@ -184,7 +184,7 @@ impl<T: Length> FairQueue<T> {
         entry.item
     }
 
-    /// A flow's packets have changed. One that has none is forgotten.
+    /// Updates the order after a flow's packets have changed; removes a flow that has none.
     fn rank(&mut self, number: u32) {
         let Flow { id, packets, begins } = &self.flows[number as usize];
         let turn = packets.first().map(|first| Reverse((begins + u64::from(first.octets()), first.arrival)));

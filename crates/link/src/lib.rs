@@ -1,10 +1,10 @@
-//! What links of every kind are made of. It knows packets, time and random numbers.
+//! Common parts of links of all kinds. The crate knows packets, time and random numbers.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`upcoming`] | [`Upcoming`], the queue of events to come |
-//! | [`channel`] | [`Channel`]: two states, in each of which transmissions are lost with a probability |
-//! | [`limit`] | [`QueueLimit`], how much may wait |
+//! | [`channel`] | [`Channel`]: two states, each with a probability of loss |
+//! | [`limit`] | [`QueueLimit`], the bound of a queue |
 //! | [`fifo`] | [`Fifo`]: packets first in, first out, and their octets |
 //! | [`fair`] | [`FairQueue`]: flows that take turns, octet for octet |
 //! | `tournament` | the largest of many keys that change |

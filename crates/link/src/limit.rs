@@ -3,7 +3,7 @@
 /// How much may wait for transmission, the packet in transmission not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// Everything.
+    /// No limit.
     Unlimited,
     /// This number of packets.
     Packets(u64),

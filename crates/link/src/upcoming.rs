@@ -1,36 +1,36 @@
 //! A priority queue for simulated events.
 //!
-//! Most events bring about one that is due before nearly all others: a short sorted list is faster
-//! than a heap. Where many wait, those that are due later are in a heap.
+//! Most events cause an event that is due before nearly all others, so that a short sorted list is
+//! faster than a heap. If many events wait, the later ones are in a heap.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// What waits for its turn.
+/// An item that waits for its turn.
 pub trait Due: Copy {
-    /// No two that wait at a time have the same.
+    /// The order of items. No two items that wait at the same time have the same turn.
     type Turn: Ord;
 
-    /// The lowest is next.
+    /// The turn of this item; the lowest is next.
     fn turn(&self) -> Self::Turn;
 
-    /// Whether its turn is before that of one that comes after it has come.
+    /// Whether its turn is before that of an item that was added later.
     #[inline]
     fn is_before(&self, newcomer: &Self) -> bool {
         self.turn() < newcomer.turn()
     }
 }
 
-/// What waits, in the order of its turns.
+/// Items that wait, in the order of their turns.
 #[derive(Debug)]
 pub struct Upcoming<T: Due> {
     /// Sorted, the next one last; empty only if nothing waits at all.
     soon: Vec<T>,
-    /// None is due before the first of `soon`.
+    /// None of these is due before the first of `soon`.
     later: BinaryHeap<Later<T>>,
 }
 
-/// At most this many are in the sorted list.
+/// The maximum length of the sorted list.
 const MAX_SOON: usize = 32;
 
 impl<T: Due> Default for Upcoming<T> {
@@ -40,7 +40,7 @@ impl<T: Due> Default for Upcoming<T> {
 }
 
 impl<T: Due> Upcoming<T> {
-    /// An event is to come.
+    /// Adds an item.
     #[expect(clippy::inline_always, reason = "every event; measured")]
     #[inline(always)]
     pub fn push(&mut self, new: T) {
@@ -63,18 +63,18 @@ impl<T: Due> Upcoming<T> {
         }
     }
 
-    /// All that wait, in no order.
+    /// All items, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.soon.iter().chain(self.later.iter().map(|Later(waiting)| waiting))
     }
 
-    /// What is next.
+    /// The next item.
     #[inline]
     pub fn next(&self) -> Option<&T> {
         self.soon.last()
     }
 
-    /// Takes what is next, if it is due.
+    /// Removes the next item, if it is due.
     #[inline]
     pub fn pop_if(&mut self, is_due: impl FnOnce(&T) -> bool) -> Option<T> {
         let next = self.soon.pop_if(|next| is_due(next))?;
@@ -105,7 +105,7 @@ impl<T: Due> FromIterator<T> for Upcoming<T> {
     }
 }
 
-/// In a heap, of which the largest comes first.
+/// An item in the heap, whose largest element comes first.
 #[derive(Clone, Copy, Debug)]
 struct Later<T>(T);
 
