@@ -1,7 +1,7 @@
 //! Changes of a link while packets are on it, at once and at given times.
 
 use super::World;
-use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval, LinkDirection};
+use crate::change::{Change, ChangeError, LinkDirection, PlannedChange, PlannedInterval};
 use crate::id::{At, LinkId};
 use crate::selection::Selection;
 
@@ -75,7 +75,12 @@ impl World {
     }
 
     /// Changes a link, now. After an error nothing has changed.
-    pub fn reconfigure_link(&mut self, link: LinkId, way: LinkDirection, change: &Change) -> Result<(), ChangeError> {
+    pub fn reconfigure_link(
+        &mut self,
+        link: LinkId,
+        way: LinkDirection,
+        change: &Change,
+    ) -> Result<(), ChangeError> {
         self.can_reconfigure_link(link, way, change)?;
         for way in ways(way, change) {
             if self.timeline.lets_through(link, way, change) {
@@ -113,7 +118,12 @@ impl World {
 
     /// Whether a link can be changed so. No other change makes this one impossible: several of
     /// which each is possible can all be made.
-    pub fn can_reconfigure_link(&self, link: LinkId, way: LinkDirection, change: &Change) -> Result<(), ChangeError> {
+    pub fn can_reconfigure_link(
+        &self,
+        link: LinkId,
+        way: LinkDirection,
+        change: &Change,
+    ) -> Result<(), ChangeError> {
         for [from, to] in self.changed(link, way, change) {
             let (links, port) = self.links.of(self.network.interface(from).egress);
             links.can_change(port, change)?;
@@ -134,7 +144,12 @@ impl World {
 
     /// The directions that a change applies to: for each, the interface that its packets leave by, and the
     /// one that they arrive at.
-    fn changed(&self, link: LinkId, way: LinkDirection, change: &Change) -> impl Iterator<Item = [At; 2]> + use<> {
+    fn changed(
+        &self,
+        link: LinkId,
+        way: LinkDirection,
+        change: &Change,
+    ) -> impl Iterator<Item = [At; 2]> + use<> {
         let [forward, backward] = self.directions(link);
         let directions = match way {
             _ if change.is_of_both() => [forward, None],
