@@ -26,25 +26,26 @@ pub fn frames(data: &[u8]) {
     let frame = Frame { octets, checksum, segment_size, first_segment_cwr: head[0] & 16 != 0 };
     let Ok((link, packet)) = frame.parse(ethernet) else { return };
 
-    assert_eq!(Frame::of(&packet, &link, Some(&frame)).expect("it was a frame"), frame);
+    assert_eq!(Frame::from_packet(&packet, &link, Some(&frame)).expect("it was a frame"), frame);
     if packet.tcp().is_none() || packet.len() > 65_000 {
         return;
     }
-    let kept = Frame::of(&packet, &link, None).expect("it is no larger than it came");
+    let kept = Frame::from_packet(&packet, &link, None).expect("it is no larger than it came");
     assert_is_right(&kept, ethernet, link.len());
 
     let mut edited = packet;
     if let Some(tcp) = edited.tcp_mut() {
         tcp.window = !tcp.window;
     }
-    let written = Frame::of(&edited, &link, Some(&frame)).expect("it has grown by no more than padding");
+    let written =
+        Frame::from_packet(&edited, &link, Some(&frame)).expect("it has grown by no more than padding");
     assert_is_right(&written, ethernet, link.len());
     let (again_link, again) = written.parse(ethernet).expect("what we write can be read");
     assert_eq!((again_link, again.ip(), again.tcp()), (link, edited.ip(), edited.tcp()));
     assert_eq!(again.payload(), edited.payload());
 
     edited.set_payload(Payload::Stream { stream: 1, offset: 0, len: 70_000 });
-    assert!(Frame::of(&edited, &link, Some(&frame)).is_err(), "more than IP's length field holds");
+    assert!(Frame::from_packet(&edited, &link, Some(&frame)).is_err(), "more than IP's length field holds");
 }
 
 /// Completes the checksum as a network card does, and looks at the result.

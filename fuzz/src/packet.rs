@@ -51,7 +51,7 @@ fn assert_survives(packet: &Packet) {
 /// quotes that segment.
 pub fn quotation(data: &[u8]) {
     let Ok(packet) = parse(Bytes::copy_from_slice(data)) else { return };
-    if let Some(quotation) = Quotation::of(&packet) {
+    if let Some(quotation) = Quotation::from_message(&packet) {
         assert!(matches!(packet.transport(), Transport::Icmp(_)));
         assert_eq!(quotation.flow.source.0, packet.ip().destination);
     }
@@ -62,9 +62,9 @@ pub fn quotation(data: &[u8]) {
         let counted = packet.len() - if is_v4 { 0 } else { packet.ip().len() };
         let len = if counted > usize::from(u16::MAX) { u32::from(u16::MAX) } else { packet.len() as u32 };
         let expected = expected.map(|(tcp, flow)| Quotation { flow, seq: tcp.seq, len });
-        assert_eq!(Quotation::of(&message), expected);
+        assert_eq!(Quotation::from_message(&message), expected);
         let received = parse(emit(&message)).expect("what we write is a packet");
-        assert_eq!(Quotation::of(&received), expected);
+        assert_eq!(Quotation::from_message(&received), expected);
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Budget {
 impl Budget {
     /// The maximum share of datagrams in a table of `flows` connections: a quarter, so that a flood
     /// to many ports cannot evict TCP connections.
-    pub const fn of_datagrams(flows: usize) -> usize {
+    pub const fn datagram_share(flows: usize) -> usize {
         flows.div_ceil(4)
     }
 

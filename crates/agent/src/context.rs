@@ -142,8 +142,8 @@ impl<'a> Context<'a> {
     /// verdict shows it.
     pub fn report_dropped(&mut self, packet: &Packet, octets: usize, reason: DropReason) {
         let report = match packet.tcp() {
-            Some(tcp) => Report::of(&DROPPED_HELD).at(tcp.seq),
-            None => Report::of(&DROPPED_HELD),
+            Some(tcp) => Report::new(&DROPPED_HELD).at(tcp.seq),
+            None => Report::new(&DROPPED_HELD),
         };
         let report = report.which(reason.about);
         self.report(report);
@@ -206,7 +206,7 @@ mod tests {
         let flow = FlowKey::tcp((host, 1), (host, 2));
         for is_alone in [false, true] {
             let mut inner = Outbox {
-                reports: vec![Report::of(&DROPPED_HELD)],
+                reports: vec![Report::new(&DROPPED_HELD)],
                 bypasses: vec![Bypass { flow, limits: None }],
                 left_alone: vec![flow],
                 messages: vec![(host, Bytes::from_static(b"m"))],

@@ -80,7 +80,7 @@ pub struct Tally(Vec<(&'static Counter, u64)>);
 
 impl Tally {
     /// A tally of zeros that includes these counters.
-    pub fn of_any(counters: &[&'static Counter]) -> Self {
+    pub fn with_counters(counters: &[&'static Counter]) -> Self {
         Self(counters.iter().map(|counter| (*counter, 0)).collect())
     }
 
@@ -96,11 +96,11 @@ impl Tally {
     }
 
     /// The count of a counter.
-    pub fn of(&self, counter: &Counter) -> u64 {
+    pub fn get(&self, counter: &Counter) -> u64 {
         self.0.iter().find(|(known, _)| known.name == counter.name).map_or(0, |(_, count)| *count)
     }
 
-    /// All counters that were counted or given to [`Self::of_any`], in that order.
+    /// All counters that were counted or given to [`Self::with_counters`], in that order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Counter, u64)> {
         self.0.iter().copied()
     }
@@ -186,19 +186,19 @@ mod tests {
 
     #[test]
     fn a_tally_has_its_initial_counters_and_all_that_were_counted() {
-        let mut tally = Tally::of_any(REPORTS);
+        let mut tally = Tally::with_counters(REPORTS);
         tally.count(&OWN, 2);
         tally.count(&AT_BOUND, 1);
         tally.count(&OWN, 3);
         assert_eq!(
-            (tally.of(&OWN), tally.of(&AT_BOUND), tally.of(&ACKS_GENERATED), tally.sum()),
+            (tally.get(&OWN), tally.get(&AT_BOUND), tally.get(&ACKS_GENERATED), tally.sum()),
             (5, 1, 0, 6)
         );
         assert_eq!(tally.iter().count(), REPORTS.len() + 1);
         let mut both = Tally::default();
         both.add(&tally);
         both.add(&tally);
-        assert_eq!(both.of(&OWN), 10);
+        assert_eq!(both.get(&OWN), 10);
     }
 
     #[test]

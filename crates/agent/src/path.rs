@@ -23,7 +23,7 @@ impl PathCapacity {
     /// The measurement by one frame with this many octets of data (4.1, 4.2): the bandwidth from
     /// the packet's arrival in the queue, the delay from its departure from the queue. A frame
     /// without data measures no bandwidth.
-    pub fn of_hop(octets: u32, times: &FrameTimes) -> Self {
+    pub fn from_frame(octets: u32, times: &FrameTimes) -> Self {
         let nanos = times.since_queued().as_nanos().max(1);
         let bandwidth = u128::from(octets) * 1_000_000_000 / nanos;
         let bandwidth =

@@ -19,7 +19,7 @@ pub struct Report {
 
 impl Report {
     /// A report of a single action.
-    pub const fn of(counter: &'static Counter) -> Self {
+    pub const fn new(counter: &'static Counter) -> Self {
         Self { counter, amount: 1, seq: None, detail: "" }
     }
 

@@ -71,13 +71,13 @@ impl Stack {
     /// A stack of the agents of these layers, the one nearest to the core side first. Some layers
     /// may have agents at other nodes only; messages and state still go from a layer to the same
     /// layer.
-    pub fn of_layers(agents: Vec<(u8, Box<dyn Agent>)>) -> Self {
+    pub fn from_layers(agents: Vec<(u8, Box<dyn Agent>)>) -> Self {
         let layers = agents.into_iter().map(|(number, agent)| Layer::new(number, agent));
         Self { agents: layers.collect(), names_layers: true, ..Self::default() }
     }
 
     /// The index of the agent of a layer.
-    fn of_layer(&self, number: u8) -> Option<usize> {
+    fn position(&self, number: u8) -> Option<usize> {
         self.agents.iter().position(|layer| layer.number == number)
     }
 
@@ -108,7 +108,7 @@ impl Stack {
                 continue;
             };
             if allowed == 0 {
-                cx.report(Report::of(&AT_BOUND).which("answers within a stack"));
+                cx.report(Report::new(&AT_BOUND).which("answers within a stack"));
                 cx.send(to, packet);
                 continue;
             }
@@ -226,7 +226,7 @@ impl Agent for Stack {
             None if self.names_layers => return,
             _ => (0, octets),
         };
-        if let Some(index) = self.of_layer(number) {
+        if let Some(index) = self.position(number) {
             self.call(index, cx, |agent, cx| agent.on_message(from, octets, cx));
         }
     }
@@ -266,7 +266,7 @@ impl Transfer for Stack {
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let index = self.of_layer(state.layer);
+        let index = self.position(state.layer);
         let index = index.ok_or_else(|| ImportError::OtherScheme(state.scheme.to_string()))?;
         self.call(index, cx, |agent, cx| agent.import(state, cx))
     }

@@ -84,7 +84,7 @@ pub enum Scope {
 
 impl Scope {
     /// The connections in this scope among `flows`.
-    pub fn of<S>(self, flows: &FlowTable<S>) -> Vec<FlowKey> {
+    pub fn connections<S>(self, flows: &FlowTable<S>) -> Vec<FlowKey> {
         match self {
             Self::All => flows.keys().collect(),
             Self::Host(host) => flows.keys().filter(|key| key.destination.0 == host).collect(),

@@ -41,7 +41,7 @@ impl Aodv {
     pub fn on_transmission(&mut self, neighbor: Ipv4Addr, octets: u32, times: &FrameTimes, now: Instant) {
         if self.config.metric == Metric::BandwidthDelay && octets > 0 {
             let lifetime = self.config.active_route_timeout;
-            let hop = PathCapacity::of_hop(octets, times);
+            let hop = PathCapacity::from_frame(octets, times);
             self.hops.record(neighbor, hop, |at| is_recent(at, now, lifetime), now);
         }
     }

@@ -96,12 +96,12 @@ impl Datagrams {
     }
 
     /// Records that a copy was dropped, or taken over by an agent.
-    pub const fn note_gone(&mut self) {
+    pub const fn record_gone(&mut self) {
         self.gone += 1;
     }
 
     /// Records that an agent sent a copy.
-    pub const fn note_added(&mut self) {
+    pub const fn record_added(&mut self) {
         self.added += 1;
     }
 

@@ -10,7 +10,7 @@ pub struct Files(BTreeMap<String, SystemTime>);
 
 impl Files {
     /// Lists the current files; none if the directory does not exist.
-    pub fn of(directory: &Path) -> Self {
+    pub fn new(directory: &Path) -> Self {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
         let files = entries.filter_map(|entry| {
             let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;

@@ -82,7 +82,7 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
     if scenario.flows.is_empty() && scenario.sessions.is_empty() {
         let problem = "this file is a link for `lasthop emulate`; expected a scenario with at least one flow or session";
-        return Err(Failure::usage(FileError::of_file(name_of(path), problem)));
+        return Err(Failure::usage(FileError::in_file(name_of(path), problem)));
     }
     Ok(Loaded::Scenario(Box::new(scenario)))
 }

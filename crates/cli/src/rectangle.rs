@@ -10,7 +10,7 @@ use crate::output;
 /// Prints results, which are JSON objects. The columns `first` come first, all others in the order
 /// of their names. The unit of a number is part of the column's name; missing values are empty.
 pub fn print(first: &[&str], results: &[Value]) -> Result<(), Failure> {
-    let text = Table::of(first, results).text();
+    let text = Table::from_results(first, results).text();
     let text = text.map_err(|error| Failure::Run(anyhow!("cannot write CSV: {error}")))?;
     output::print(text.trim_end())
 }

@@ -19,7 +19,7 @@ pub struct FileError {
 
 impl FileError {
     /// An error about a whole file.
-    pub fn of_file(file: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub fn in_file(file: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { file: file.into(), line: None, key: String::new(), problem: problem.into() }
     }
 }

@@ -18,14 +18,14 @@ pub fn name_of(path: &Path) -> String {
 pub fn read_file(files: &dyn Files, path: &Path) -> Result<String, FileError> {
     if path.extension().is_some_and(|extension| extension == "dat") {
         let problem = "this is a data file of the 1997 thesis's simulator, for `lasthop run` or `compare`; expected a file in TOML";
-        return Err(FileError::of_file(name_of(path), problem));
+        return Err(FileError::in_file(name_of(path), problem));
     }
     read_text(files, path, 16 << 20)
 }
 
 /// Reads a text file of at most `largest` octets.
 pub fn read_text(files: &dyn Files, path: &Path, largest: u64) -> Result<String, FileError> {
-    let error = |problem: String| FileError::of_file(name_of(path), problem);
+    let error = |problem: String| FileError::in_file(name_of(path), problem);
     let cannot = |problem: io::Error| error(format!("cannot read the file: {problem}"));
     let mut octets = Vec::new();
     let source = files.open(path).map_err(cannot)?;
@@ -42,7 +42,7 @@ pub fn read_text(files: &dyn Files, path: &Path, largest: u64) -> Result<String,
         let line = line_at(error.as_bytes(), good);
         FileError {
             line: Some(line),
-            ..FileError::of_file(name_of(path), "not valid UTF-8; expected a text file")
+            ..FileError::in_file(name_of(path), "not valid UTF-8; expected a text file")
         }
     })
 }

@@ -279,7 +279,7 @@ impl Server {
 
     fn set(&mut self, assignments: &[String], further: FurtherFiles) -> Result<(), String> {
         let assignments = parse_assignments(assignments)?;
-        let ways = Ways::of(self.settings.scenario());
+        let ways = Ways::from_scenario(self.settings.scenario());
         let assignments = assignments.into_iter().map(|(key, value)| Ok((ways.file_key(key)?, value)));
         let assignments: Vec<(String, &str)> = assignments.collect::<Result<_, String>>()?;
         let assignments: Vec<(&str, &str)> =

@@ -59,7 +59,7 @@ impl Unreachable {
         }
     }
 
-    fn of(error: &io::Error) -> Option<Self> {
+    fn from_error(error: &io::Error) -> Option<Self> {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Some(Self::Port),
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Some(Self::Host),
@@ -298,12 +298,12 @@ impl Relay {
     /// delivered.
     fn refuse(&self, packet: &Packet, error: &io::Error) {
         let is_v4 = packet.ip().source.is_ipv4();
-        let reporter = if Unreachable::of(error) == Some(Unreachable::Port) {
+        let reporter = if Unreachable::from_error(error) == Some(Unreachable::Port) {
             Some(packet.ip().destination)
         } else {
             self.gateways.iter().copied().find(|gateway| gateway.is_ipv4() == is_v4)
         };
-        let message = Unreachable::of(error).zip(reporter).and_then(|(why, reporter)| {
+        let message = Unreachable::from_error(error).zip(reporter).and_then(|(why, reporter)| {
             let (kind, code) = why.kind_and_code(is_v4);
             quote::error_about(packet, reporter, kind, code)
         });

@@ -33,12 +33,12 @@ pub struct Directory {
 impl Directory {
     /// The directory of emulations that root starts. It is not `/run/lasthop`, which systemd
     /// removes when the gateway's service stops.
-    pub fn of_root() -> Self {
+    pub fn for_root() -> Self {
         Self { path: "/run/lasthop-emulate".into() }
     }
 
     /// The directory of emulations that this user starts without root.
-    pub fn of_this_user() -> Self {
+    pub fn for_this_user() -> Self {
         let runtime = runtime_directories().into_iter().find(|path| is_usable(path));
         let path = runtime.map_or_else(|| in_tmp(Path::new("/tmp")), |runtime| runtime.join(NAME));
         Self { path }
@@ -50,7 +50,7 @@ impl Directory {
     pub fn all() -> Vec<Self> {
         let runtime = runtime_directories().into_iter().map(|path| path.join(NAME));
         let own = runtime.filter(|path| is_own(path)).chain(own_in_tmp(Path::new("/tmp")));
-        let mut all = vec![Self::of_root()];
+        let mut all = vec![Self::for_root()];
         for own in own.map(|path| Self { path }) {
             if !all.contains(&own) {
                 all.push(own);
@@ -72,7 +72,7 @@ impl Directory {
     /// Creates the directory if it is missing. Other users can read root's directory, since root's
     /// commands may run as other users; that of another user is private.
     pub(super) fn make(&self) -> io::Result<()> {
-        let of_root = *self == Self::of_root();
+        let of_root = *self == Self::for_root();
         let mode = if of_root { 0o755 } else { 0o700 };
         match DirBuilder::new().mode(mode).create(&self.path) {
             // Independent of this process's umask(2).
@@ -167,7 +167,7 @@ mod tests {
         let removed: Vec<_> =
             unit.lines().filter_map(|line| line.strip_prefix("RuntimeDirectory=")).collect();
         assert_eq!(removed, ["lasthop"]);
-        let ours = Directory::of_root();
+        let ours = Directory::for_root();
         assert!(!ours.path().starts_with("/run/lasthop"), "{}", ours.path().display());
     }
 

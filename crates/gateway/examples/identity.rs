@@ -43,5 +43,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn edited(frame: &Frame) -> Frame {
     let Ok((link, mut packet)) = frame.parse(true) else { return frame.clone() };
     let _ = packet.tcp_mut();
-    Frame::of(&packet, &link, Some(frame)).unwrap_or_else(|_| frame.clone())
+    Frame::from_packet(&packet, &link, Some(frame)).unwrap_or_else(|_| frame.clone())
 }

@@ -43,7 +43,7 @@ pub fn machine(config: &Config) -> MachineCheck {
     for note in config.notes() {
         found.add("file", Grade::Warning, note);
     }
-    let rights = Rights::of_this_process();
+    let rights = Rights::current();
     rights::check(rights, config, &mut found);
     let radio =
         interfaces::of_side(Side::Radio, config.radio.as_ref(), || ports::kernel().radio(), &mut found);

@@ -211,7 +211,7 @@ impl ClientsReport {
     /// One row per client, ordered by address, and one for all others if there are any.
     pub fn rows(&self) -> Vec<ClientReport> {
         let row = |client: String, counters: &ClientCounters| {
-            let Lost { down, up } = Lost::of(&counters.carried.hop);
+            let Lost { down, up } = Lost::from_counters(&counters.carried.hop);
             ClientReport { client, counters: *counters, lost_down_percent: down, lost_up_percent: up }
         };
         let rows = self.by_address.iter().map(|(client, counters)| row(client.to_string(), counters));
@@ -231,7 +231,7 @@ pub struct Lost {
 
 impl Lost {
     /// Computes the losses from these counters.
-    pub fn of(hop: &HopCounters) -> Self {
+    pub fn from_counters(hop: &HopCounters) -> Self {
         let percent = |lost: u64, of: u64| (of > 0).then(|| 100.0 * lost as f64 / of as f64);
         // A needless retransmission indicates that the original was not lost.
         let down = percent(hop.lost_down.saturating_sub(hop.needless), hop.segments_down);

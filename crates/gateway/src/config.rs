@@ -85,7 +85,7 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     let rules = rules::rules(&reader, &file.rule)?;
     let metrics = reader.listen(&file.metrics.listen)?;
     let control = reader.socket(&file.control.socket)?;
-    Ok(Config { metrics, control, ..Config::of(file, traffic, rules) })
+    Ok(Config { metrics, control, ..Config::new(file, traffic, rules) })
 }
 
 /// The JSON schema of the file, for editors.
@@ -100,12 +100,12 @@ impl Config {
     /// The configuration of an empty file, except for these rules, and without control socket and
     /// metrics page.
     pub fn with_rules(rules: Vec<RulePlan>) -> Self {
-        Self::of(GatewayFile::default(), Selector::default(), rules)
+        Self::new(GatewayFile::default(), Selector::default(), rules)
     }
 
     /// The configuration of a file whose selectors and rules have been parsed, without control
     /// socket and metrics page.
-    fn of(file: GatewayFile, traffic: Selector, rules: Vec<RulePlan>) -> Self {
+    fn new(file: GatewayFile, traffic: Selector, rules: Vec<RulePlan>) -> Self {
         let plan = Plan {
             traffic,
             rules,

@@ -108,7 +108,7 @@ impl Status {
             // JSON must be UTF-8, but a path need not be.
             file: file.map(|file| file.display().to_string()),
             backend: backend.name().to_owned(),
-            ports: PortStatus::of_interfaces(ports),
+            ports: PortStatus::from_ports(ports),
             report,
         }
     }
@@ -117,7 +117,7 @@ impl Status {
 impl PortStatus {
     /// The interfaces of a gateway, each once: with tc-bpf a radio interface has several ports, of
     /// both sides.
-    pub fn of_interfaces(ports: &[Port]) -> Vec<Self> {
+    pub fn from_ports(ports: &[Port]) -> Vec<Self> {
         let mut interfaces: Vec<Self> = Vec::new();
         for Port { name, side, .. } in ports {
             let side = match side {

@@ -146,8 +146,8 @@ impl Default for RuleCounters {
     fn default() -> Self {
         Self {
             packets: PacketCounters::default(),
-            dropped: Tally::of_any(DROP_REASONS),
-            reported: Tally::of_any(REPORTS),
+            dropped: Tally::with_counters(DROP_REASONS),
+            reported: Tally::with_counters(REPORTS),
         }
     }
 }
@@ -165,7 +165,7 @@ impl RuleCounters {
     /// How much was counted of packets, or reported.
     pub fn of(&self, counter: &Counter) -> u64 {
         let of_packets = self.packets.iter().find(|(known, _)| known.name == counter.name);
-        of_packets.map_or_else(|| self.reported.of(counter), |(_, count)| count)
+        of_packets.map_or_else(|| self.reported.get(counter), |(_, count)| count)
     }
 
     /// Adds what another has counted.
@@ -195,7 +195,7 @@ fn tally<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Tally, D::Error> {
     let counts = BTreeMap::<String, Value>::deserialize(deserializer)?;
-    let mut tally = Tally::of_any(counters);
+    let mut tally = Tally::with_counters(counters);
     for counter in counters {
         tally.count(counter, counts.get(counter.name).and_then(Value::as_u64).unwrap_or_default());
     }

@@ -229,7 +229,7 @@ impl Engine {
 
     fn on_packet(&mut self, current: CurrentPacket, now: Instant, out: &mut Outgoing) {
         let CurrentPacket { port, side, ref link, ref packet, .. } = current;
-        if let Some(quotation) = Quotation::of(packet) {
+        if let Some(quotation) = Quotation::from_message(packet) {
             return self.on_error(quotation, current, now, out);
         }
         let is_of_use = self.may_be_of_use(packet) && !link.is_to_a_group();
@@ -355,7 +355,7 @@ impl Engine {
         if verdict == Verdict::Forward {
             self.departs(slot, &packet, side.opposite(), now);
             // A packet that an agent has made too large is forwarded as received.
-            let edited = Frame::of(&packet, &link, Some(&frame));
+            let edited = Frame::from_packet(&packet, &link, Some(&frame));
             self.counters.counts.too_large += u64::from(edited.is_err());
             out.frames.push((port, edited.unwrap_or(frame)));
         } else {
@@ -394,7 +394,7 @@ impl Engine {
                 self.counters.counts.unaddressed += 1;
                 continue;
             };
-            match Frame::of(&packet, &arrival.link, None) {
+            match Frame::from_packet(&packet, &arrival.link, None) {
                 Ok(frame) => {
                     out.frames.push((arrival.port, frame));
                     self.count(slot, |connection, _| {

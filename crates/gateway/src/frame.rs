@@ -178,7 +178,11 @@ impl Frame {
     /// segment gets new octets, with a complete IPv4 header checksum and a TCP checksum that the
     /// kernel or a network card completes, and becomes a super-packet if its payload exceeds one
     /// segment. Other packets get complete checksums.
-    pub fn of(packet: &Packet, link: &LinkHeader, original: Option<&Self>) -> Result<Self, Unsendable> {
+    pub fn from_packet(
+        packet: &Packet,
+        link: &LinkHeader,
+        original: Option<&Self>,
+    ) -> Result<Self, Unsendable> {
         if let Some(frame) = original
             && frame.is_of(packet, link)
         {

@@ -122,7 +122,7 @@ impl HopWatch {
     pub fn arrived(&mut self, packet: &Packet, from: Side, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         let now = micros(now);
-        let segment = Segment::of(packet);
+        let segment = Segment::from_packet(packet);
         let timestamp = tcp.options.timestamps.map(|timestamps| timestamps.value);
         match from {
             Side::Core => {
@@ -161,7 +161,7 @@ impl HopWatch {
                 Side::Radio => self.from_radio.is_complete(tcp.ack),
             }
         }
-        let Some(segment) = Segment::of(packet) else { return };
+        let Some(segment) = Segment::from_packet(packet) else { return };
         let now = micros(now);
         match to {
             Side::Core => {

@@ -185,14 +185,14 @@ impl Housekeeping {
     }
 
     fn flows(&self, query: &Query) -> Result<FlowsAnswer, String> {
-        let selection = Selection::of(query)?;
+        let selection = Selection::from_query(query)?;
         let report = self.requests.report().map_err(|why| why.to_string())?;
         selection.check_words(report.engine.rules.iter().map(|rule| &*rule.name))?;
-        Ok(FlowsAnswer::of(selection))
+        Ok(FlowsAnswer::from_selection(selection))
     }
 
     fn clients(&self, query: &Query) -> Result<Vec<ClientReport>, String> {
-        let selection = Selection::of(query)?;
+        let selection = Selection::from_query(query)?;
         let report = self.requests.report().map_err(|why| why.to_string())?;
         let clients = report.engine.clients.ok_or_else(|| {
             "clients are not counted: set `clients` in [metrics] of the gateway's file to their number, then run `lasthop gateway reload`".to_owned()
@@ -352,7 +352,7 @@ struct FlowsAnswer {
 }
 
 impl FlowsAnswer {
-    fn of(selection: Selection<FlowReport>) -> Self {
+    fn from_selection(selection: Selection<FlowReport>) -> Self {
         Self { selection, place: 0, list: List::default(), first: Vec::new() }
     }
 

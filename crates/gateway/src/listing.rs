@@ -17,7 +17,7 @@ const MAX_SORTED: usize = 1000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Query {
-    /// Only rows that pass all these filters, which [`Selection::of`] describes.
+    /// Only rows that pass all these filters, which [`Selection::from_query`] describes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<String>,
     /// The column to sort by: numbers in descending order, texts and addresses in ascending order.
@@ -182,7 +182,7 @@ impl<R: Row> Selection<R> {
     /// with a value (`lost_down_percent>2`, `state=established`), or, for connections, a port
     /// (`443`), a protocol, a state, the name of a rule, or a reason to be aside (`no-use`). The
     /// error describes the invalid part.
-    pub fn of(query: &Query) -> Result<Self, String> {
+    pub fn from_query(query: &Query) -> Result<Self, String> {
         Ok(Self {
             filters: query.filter.iter().map(|text| filter(text)).collect::<Result<_, _>>()?,
             sort: query.sort.as_deref().map(column).transpose()?,
@@ -372,12 +372,12 @@ mod tests {
 
     /// The last digits of the ports of the selected connections.
     fn picked(query: &Query) -> String {
-        let selection = Selection::of(query).unwrap_or_else(|why| panic!("{query:?}: {why}"));
+        let selection = Selection::from_query(query).unwrap_or_else(|why| panic!("{query:?}: {why}"));
         let flows = selection.pick(flows(), |flow| flow);
         flows.iter().map(|flow| char::from(b'0' + (flow.radio.port() % 10) as u8)).collect()
     }
 
-    fn of(filters: &[&str]) -> Query {
+    fn query(filters: &[&str]) -> Query {
         Query { filter: filters.iter().map(|text| (*text).to_owned()).collect(), ..Query::default() }
     }
 
@@ -402,7 +402,7 @@ mod tests {
             (&["radio=10.0.0.7:5000"], "0"),
             (&["radio!=10.0.0.0/24"], "2"),
         ] {
-            assert_eq!(picked(&of(filters)), expected, "{filters:?}");
+            assert_eq!(picked(&query(filters)), expected, "{filters:?}");
         }
     }
 
@@ -433,17 +433,17 @@ mod tests {
             [(false, ["10.0.0.9", "10.0.0.10", "other"]), (true, ["10.0.0.10", "10.0.0.9", "other"])]
         {
             let query = Query { sort: Some("client".to_owned()), reverse, ..Query::default() };
-            let rows = Selection::of(&query).expect("it is right").pick(clients(), |client| client);
+            let rows = Selection::from_query(&query).expect("it is right").pick(clients(), |client| client);
             assert_eq!(rows.iter().map(|row| &*row.client).collect::<Vec<_>>(), expected);
         }
-        let query = of(&["client!=10.0.0.9"]);
-        let rows = Selection::of(&query).expect("it is right").pick(clients(), |client| client);
+        let query = query(&["client!=10.0.0.9"]);
+        let rows = Selection::from_query(&query).expect("it is right").pick(clients(), |client| client);
         assert_eq!(rows.len(), 1);
     }
 
     #[test]
     fn the_error_of_an_invalid_query_describes_what_is_expected() {
-        let wrong = |query: &Query| Selection::<FlowReport>::of(query).expect_err("it is wrong");
+        let wrong = |query: &Query| Selection::<FlowReport>::from_query(query).expect_err("it is wrong");
         for (filter, expected) in [
             ("", "is no filter"),
             ("10.0.0/24", "an address or a prefix"),
@@ -460,13 +460,14 @@ mod tests {
             ("los>1", "unknown column \"los\" (did you mean \"loss\"?)"),
             ("age_s!5", "is no filter"),
         ] {
-            let error = wrong(&of(&[filter]));
+            let error = wrong(&query(&[filter]));
             assert!(error.contains(expected), "{filter}: {error}");
         }
         let sort = Some("mood".to_owned());
         assert!(wrong(&Query { sort, ..Query::default() }).contains("unknown column"));
         for of_connections in ["443", "established"] {
-            let error = Selection::<ClientReport>::of(&of(&[of_connections])).expect_err("clients have none");
+            let error = Selection::<ClientReport>::from_query(&query(&[of_connections]))
+                .expect_err("clients have none");
             assert!(error.contains("connections>100") && !error.contains("port"), "{error}");
         }
     }
@@ -474,7 +475,7 @@ mod tests {
     #[test]
     fn the_error_for_an_unknown_word_names_it() {
         let check = |filters: &[&str]| {
-            let selection = Selection::<FlowReport>::of(&of(filters)).expect("it can be read");
+            let selection = Selection::<FlowReport>::from_query(&query(filters)).expect("it can be read");
             selection.check_words(["snoop", "my rule"])
         };
         let right =

@@ -12,7 +12,7 @@ use lasthop_linux::processor::KeptWaiting;
 impl LoopReport {
     /// Merges the reports of a gateway's loops: the sum of the counters, and the maximum of
     /// absences and turns.
-    pub(super) fn of_all(reports: Vec<Self>) -> Self {
+    pub(super) fn from_reports(reports: Vec<Self>) -> Self {
         reports.into_iter().reduce(Self::and).unwrap_or_default()
     }
 
@@ -78,7 +78,7 @@ impl LinkReport {
 impl EngineReport {
     /// Merges the reports of a gateway's engines. Bounds are added as well: each engine has a
     /// share.
-    pub(super) fn of_all(reports: Vec<Self>) -> Self {
+    pub(super) fn from_reports(reports: Vec<Self>) -> Self {
         reports.into_iter().reduce(Self::and).unwrap_or_default()
     }
 
@@ -171,8 +171,11 @@ mod tests {
             punctuality: PunctualityReport { is_out, ..PunctualityReport::default() },
             ..LoopReport::default()
         };
-        let all =
-            LoopReport::of_all(vec![report(1, 0.5, false), report(2, 0.25, true), report(4, 0.0, false)]);
+        let all = LoopReport::from_reports(vec![
+            report(1, 0.5, false),
+            report(2, 0.25, true),
+            report(4, 0.0, false),
+        ]);
         assert_eq!((all.sent, all.punctuality.is_out), (7, true));
         assert!((all.longest_turn_s - 0.5).abs() < 1e-9);
     }

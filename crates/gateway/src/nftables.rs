@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use rustix::net::netlink;
 
-use lasthop_linux::netlink::{Asks, Request, ask};
+use lasthop_linux::netlink::{AnswerKind, Request, request};
 
 /// The kinds of objects (`linux/netfilter/nf_tables.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,13 @@ const FAMILY: usize = 4;
 /// attributes of each object. A kernel without nftables has none. The query requires
 /// `CAP_NET_ADMIN`.
 pub(super) fn dump<T>(what: Listed, mut pick: impl FnMut(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
-    let request = Request {
+    let list = Request {
         protocol: Some(netlink::NETFILTER),
         kind: what.request_type(),
-        asks: Asks::All,
+        asks: AnswerKind::All,
         body: &[0; FAMILY],
     };
-    let found = ask(request, |kind, message| {
+    let found = request(list, |kind, message| {
         message.get(FAMILY..).filter(|_| kind == what.response_type()).and_then(&mut pick)
     });
     // A kernel without nftables does not know the protocol, or the request.

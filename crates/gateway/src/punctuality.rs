@@ -69,7 +69,7 @@ impl Punctuality {
     /// Creates the state for a loop on this thread that starts now; `can_step_out` is true if
     /// frames can bypass it.
     pub(super) fn new(now: Instant, can_step_out: bool) -> Self {
-        let before = ProcessorTime::of_this_thread();
+        let before = ProcessorTime::current_thread();
         let presence = Presence::new(now, before, can_step_out);
         Self {
             due: now,
@@ -88,7 +88,7 @@ impl Punctuality {
         let late = now.since(self.due);
         // So that a report in this turn includes it.
         self.longest = self.longest.max(late);
-        self.presence.is_in(now, self.silent + late, ports_work, ProcessorTime::of_this_thread)
+        self.presence.is_in(now, self.silent + late, ports_work, ProcessorTime::current_thread)
     }
 
     /// Records a turn with its last heartbeat. The next turn is due at once.
@@ -116,7 +116,7 @@ impl Punctuality {
 
     /// The report so far. To be called on the loop's thread.
     pub(super) fn report(&self, now: Instant) -> PunctualityReport {
-        let time = ProcessorTime::of_this_thread().zip(self.before).map(|(now, before)| now.since(before));
+        let time = ProcessorTime::current_thread().zip(self.before).map(|(now, before)| now.since(before));
         let (is_out, steps_out) = self.presence.report();
         PunctualityReport {
             is_out,
@@ -130,7 +130,7 @@ impl Punctuality {
             stalls: self.stalls,
             stalled_s: self.stalled.as_secs_f64(),
             longest_absence_s: self.longest.as_secs_f64(),
-            kept_waiting: time.map(KeptWaiting::of),
+            kept_waiting: time.map(KeptWaiting::from_time),
         }
     }
 }

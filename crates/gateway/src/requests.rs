@@ -65,7 +65,7 @@ impl Requests {
     }
 
     pub(super) fn report(&self) -> Result<LoopReport, Unanswered> {
-        self.request_all(|_, to| Request::Report(to)).map(LoopReport::of_all)
+        self.request_all(|_, to| Request::Report(to)).map(LoopReport::from_reports)
     }
 
     /// A page of the connections, starting at a place, in the order of the loops. A place is the
@@ -82,12 +82,12 @@ impl Requests {
     /// rules select.
     pub(super) fn reload(&self, plan: &Plan) -> Result<Selected, Unanswered> {
         let share = |worker| Box::new(plan.share(worker, self.loops.len()));
-        self.change_all(|worker, to| Request::Reload(share(worker), to)).map(Selected::of_all)
+        self.change_all(|worker, to| Request::Reload(share(worker), to)).map(Selected::from_parts)
     }
 
     /// Has all loops drain, or none.
     pub(super) fn drain(&self) -> Result<EngineReport, Unanswered> {
-        self.change_all(|_, to| Request::Drain(to)).map(EngineReport::of_all)
+        self.change_all(|_, to| Request::Drain(to)).map(EngineReport::from_reports)
     }
 
     /// Has a connection set aside. Returns whether it is known.

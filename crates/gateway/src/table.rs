@@ -168,7 +168,7 @@ impl ConnectionTable {
 
     /// Whether datagrams have not used up their share.
     const fn has_share(&self) -> bool {
-        self.datagrams < Budget::of_datagrams(self.capacity)
+        self.datagrams < Budget::datagram_share(self.capacity)
     }
 
     /// The connection to evict if another connection in this state does not fit. In this order: a

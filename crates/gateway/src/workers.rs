@@ -118,7 +118,7 @@ fn finish(
         resume_unwind(payload);
     }
     match outcome {
-        Ok(()) => Ok(LoopReport::of_all(reports)),
+        Ok(()) => Ok(LoopReport::from_reports(reports)),
         Err(error) => {
             error!(%error, "packet I/O failed");
             Err(GatewayError::Broken(error))

@@ -87,7 +87,7 @@ fn a_hundred_thousand_small_segments_stay_within_the_budget() {
         }
     }
     let (taken, report) = (resident() - before, gateway.engine.report());
-    assert!(report.agents.reported.of(&AT_BOUND) > 0, "the budget is met: {report:?}");
+    assert!(report.agents.reported.get(&AT_BOUND) > 0, "the budget is met: {report:?}");
     assert!(report.agent_octets <= 16 << 20, "{}", report.agent_octets);
     assert!(taken <= (16 << 20) + BESIDE, "{taken} octets are resident");
 }

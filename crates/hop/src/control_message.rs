@@ -57,7 +57,7 @@ impl ControlMessage {
     }
 
     /// The message that a notice carries, if it is one of these.
-    pub fn of(notice: &IcmpNotice) -> Option<Self> {
+    pub fn from_notice(notice: &IcmpNotice) -> Option<Self> {
         let expected = if notice.is_v6 { TYPE_V6 } else { TYPE_V4 };
         Self::ALL.into_iter().find(|message| notice.kind == expected && notice.code == message.code())
     }
@@ -66,7 +66,7 @@ impl ControlMessage {
     pub fn send_about(self, segment: &Packet, reporter: IpAddr, cx: &mut Context<'_>) {
         let Some(tcp) = segment.tcp().filter(|_| !segment.payload().is_empty()) else { return };
         if let Some(message) = self.about(segment, reporter) {
-            cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which(self.name()));
+            cx.report(Report::new(&CONTROL_MESSAGES).at(tcp.seq).which(self.name()));
             cx.send(Side::Core, message);
         }
     }

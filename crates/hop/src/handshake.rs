@@ -46,7 +46,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    fn of(syn: &Packet) -> Self {
+    fn from_syn(syn: &Packet) -> Self {
         match syn.tcp().and_then(|tcp| tcp.options.window_scale) {
             //= RFC 7323, section 2.3: more than 14 counts for 14
             Some(shift) => Self::Shift(shift.min(14)),
@@ -65,7 +65,7 @@ impl Scale {
         };
         let counts = is_of_handshake && (*self == Self::Unknown || other == Self::Unknown);
         if counts {
-            *self = Self::of(syn);
+            *self = Self::from_syn(syn);
         }
         counts
     }

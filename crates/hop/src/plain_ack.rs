@@ -27,7 +27,7 @@ pub struct PlainAck {
 
 impl PlainAck {
     /// The ACK in a packet, without its SACK blocks.
-    pub fn of(packet: &Packet, tcp: &Tcp) -> Self {
+    pub fn from_packet(packet: &Packet, tcp: &Tcp) -> Self {
         Self {
             seq: tcp.seq + packet.segment_len(),
             ack: tcp.ack,
@@ -97,7 +97,7 @@ impl PlainAck {
                     && tcp.flags == TcpFlags::ACK
                     && packet.payload().is_empty() =>
             {
-                Ok(Self::of(&packet, tcp))
+                Ok(Self::from_packet(&packet, tcp))
             }
             _ => Err(ImportError::Malformed("an ACK does not belong to the connection")),
         }
@@ -142,7 +142,7 @@ mod tests {
         (ip.traffic_class, ip.hop_limit) = (46 << 2 | Ecn::Ect0 as u8, 255);
         let tcp = Tcp { flags: TcpFlags::ACK, ..Tcp::default() };
         let data = Packet::tcp_segment(ip, tcp.clone(), Payload::Stream { stream: 0, offset: 0, len: 100 });
-        let made = PlainAck::of(&data, &tcp).packet(key);
+        let made = PlainAck::from_packet(&data, &tcp).packet(key);
         assert_eq!((made.ip().ecn(), made.ip().dscp(), made.ip().hop_limit), (Ecn::NotEct, 46, 255));
     }
 }

@@ -62,7 +62,7 @@ fn main() {
                 }
                 println!("{title}");
                 for n in [1, 2, 5, 10, 20, 50] {
-                    let model = Saturation::of(&config, n, 1500);
+                    let model = Saturation::new(&config, n, 1500);
                     let plain = model.throughput(Freezing::Counts) / 1e6;
                     let refined = model.throughput(Freezing::Stops) / 1e6;
                     let measured = measure(&config, n, 1500, Duration::from_secs(seconds), 1) / 1e6;

@@ -44,7 +44,7 @@ pub struct AgentLoads {
 
 impl AgentLoad {
     /// Runs a world from its present time to the end of the run, and samples its agents.
-    pub(crate) fn of_run(run: &mut SteppedRun<'_>, built: &mut Built) -> Result<Self, Stopped> {
+    pub(crate) fn from_run(run: &mut SteppedRun<'_>, built: &mut Built) -> Result<Self, Stopped> {
         let scenario = run.scenario;
         let mut load = Self::default();
         let (mut at_risk, mut samples) = (0.0, 0.0);
@@ -66,8 +66,9 @@ impl AgentLoad {
 
 impl AgentLoads {
     /// The loads of several runs; `None` without runs.
-    pub(crate) fn of(runs: &[AgentLoad]) -> Option<Self> {
-        let estimate = |of: fn(&AgentLoad) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
+    pub(crate) fn from_runs(runs: &[AgentLoad]) -> Option<Self> {
+        let estimate =
+            |of: fn(&AgentLoad) -> f64| Estimate::from_samples(&runs.iter().map(of).collect::<Vec<_>>());
         Some(Self {
             end_to_end: runs.iter().all(|run| run.owed_connections == 0),
             octets_at_risk: estimate(|load| load.octets_at_risk as f64)?,

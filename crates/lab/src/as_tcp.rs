@@ -157,7 +157,7 @@ fn runs(
         parameters.insert("set".to_owned(), json!(settings.join(", ")));
     }
     let settings = common.into_iter().chain(settings.iter().cloned()).collect();
-    Runs::under("as-tcp", SCENARIO, Setting { settings, parameters, schemes: &[] }, effort, progress)
+    Runs::run_with("as-tcp", SCENARIO, Setting { settings, parameters, schemes: &[] }, effort, progress)
 }
 
 /// The row, as an alternative if the scheme is I-TCP with delayed ACKs.
@@ -261,7 +261,7 @@ fn similar(runs: &Runs, scheme: &str, item: &str, of: fn(&RunSummary) -> f64) ->
 
 /// The claim that a scheme is almost fair. The text has no number: the bound is ours.
 fn fair(runs: &Runs, scheme: &str) -> Row {
-    let measured = Estimate::of(&runs.samples(scheme, fairness));
+    let measured = Estimate::from_samples(&runs.samples(scheme, fairness));
     let tolerance = Reference::Range(0.95, 1.0);
     let row = Row {
         paper: "as-tcp".to_owned(),
@@ -280,7 +280,7 @@ fn fair(runs: &Runs, scheme: &str) -> Row {
         no_effect_agrees: None,
         alternative: false,
     };
-    row.without_effect(Estimate::of(&runs.samples(TCP, fairness)).map(|estimate| estimate.mean))
+    row.without_effect(Estimate::from_samples(&runs.samples(TCP, fairness)).map(|estimate| estimate.mean))
 }
 
 fn goodput(run: &RunSummary) -> f64 {

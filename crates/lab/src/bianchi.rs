@@ -59,7 +59,7 @@ pub enum Freezing {
 
 impl Saturation {
     /// The parameters of a cell in which all stations hear each other, for packets of `octets`.
-    pub fn of(config: &WlanConfig, stations: u32, octets: u32) -> Self {
+    pub fn new(config: &WlanConfig, stations: u32, octets: u32) -> Self {
         let (phy, mac) = (&config.phy, &config.mac);
         let mpdu = octets + mac.overhead.octets();
         let control = phy.response_rate(phy.rate);

@@ -135,18 +135,18 @@ impl Claim {
 impl Runs {
     /// Runs a scenario of this repository for the claims of a paper, with one setting, or none if
     /// `setting` is empty.
-    pub fn of(
+    pub fn run(
         paper: &'static str,
         text: &str,
         setting: &'static str,
         effort: Effort,
         progress: &dyn Progress,
     ) -> Result<Self, RunError> {
-        Self::under(paper, text, Setting::key(setting), effort, progress)
+        Self::run_with(paper, text, Setting::key(setting), effort, progress)
     }
 
     /// Runs a scenario of this repository for the claims of a paper, with several settings.
-    pub fn under(
+    pub fn run_with(
         paper: &'static str,
         text: &str,
         setting: Setting,

@@ -129,7 +129,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
             .iter()
             .enumerate()
             .filter_map(|(index, runs)| {
-                ComparisonRow::of(runs, (index != scenario.baseline).then_some(baseline), can_complete)
+                ComparisonRow::from_runs(runs, (index != scenario.baseline).then_some(baseline), can_complete)
             })
             .collect(),
     })
@@ -144,9 +144,10 @@ impl ComparisonRow {
 
     /// The row of one scheme's runs; `None` without runs. `baseline` has the runs that they are
     /// compared with; `can_complete` says whether a flow of the scenario can complete.
-    fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>, can_complete: bool) -> Option<Self> {
-        let estimate =
-            |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
+    fn from_runs(runs: &[RunSummary], baseline: Option<&[RunSummary]>, can_complete: bool) -> Option<Self> {
+        let estimate = |of: &dyn Fn(&RunSummary) -> f64| {
+            Estimate::from_samples(&runs.iter().map(of).collect::<Vec<_>>())
+        };
         let counter = |counter: &Counter| estimate(&|run| run.count(counter) as f64);
         let completions = completions(runs);
         let improvement_percent =
@@ -154,14 +155,14 @@ impl ComparisonRow {
                 (Some(ours), Some(theirs)) => Estimate::percent_below(ours, &theirs),
                 _ => Estimate::percent_above(&goodputs(runs), &goodputs(baseline)),
             });
-        let single_flows = SingleFlow::of(runs, baseline);
+        let single_flows = SingleFlow::from_runs(runs, baseline);
         Some(Self {
             scheme: runs.first()?.scheme.clone(),
             runs: runs.len(),
             completed: can_complete
                 .then(|| runs.iter().filter(|run| run.aggregate.completion_s.is_some()).count()),
             goodput_bps: estimate(&|run| run.aggregate.goodput_bps)?,
-            completion_s: completions.as_deref().and_then(Estimate::of),
+            completion_s: completions.as_deref().and_then(Estimate::from_samples),
             improvement_percent,
             retransmits: estimate(&|run| run.aggregate.retransmits as f64)?,
             timeouts: estimate(&|run| run.aggregate.timeouts as f64)?,
@@ -172,27 +173,27 @@ impl ComparisonRow {
                 .iter()
                 .map(|run| run.aggregate.jain_fairness)
                 .collect::<Option<Vec<f64>>>()
-                .and_then(|indices| Estimate::of(&indices)),
+                .and_then(|indices| Estimate::from_samples(&indices)),
             datagrams: datagrams(runs),
             sessions: runs
                 .iter()
                 .map(|run| run.aggregate.sessions)
                 .collect::<Option<Vec<SessionTotals>>>()
-                .and_then(|runs| SessionEstimates::of(&runs)),
+                .and_then(|runs| SessionEstimates::from_runs(&runs)),
             air_time_share: runs
                 .iter()
                 .map(|run| run.aggregate.air_time_share)
                 .collect::<Option<Vec<f64>>>()
-                .and_then(|shares| Estimate::of(&shares)),
+                .and_then(|shares| Estimate::from_samples(&shares)),
             awake_share: runs
                 .iter()
                 .map(RunSummary::awake_share)
                 .collect::<Option<Vec<f64>>>()
-                .and_then(|shares| Estimate::of(&shares)),
+                .and_then(|shares| Estimate::from_samples(&shares)),
             flows: flow_rows(runs),
-            worst_flow: WorstFlow::of(&single_flows),
+            worst_flow: WorstFlow::from_flows(&single_flows),
             single_flows,
-            agents: AgentLoads::of(&runs.iter().map(|run| run.agents).collect::<Vec<_>>())?,
+            agents: AgentLoads::from_runs(&runs.iter().map(|run| run.agents).collect::<Vec<_>>())?,
         })
     }
 }
@@ -200,7 +201,7 @@ impl ComparisonRow {
 /// The datagrams of all flows over UDP; `None` without such flows.
 fn datagrams(runs: &[RunSummary]) -> Option<DatagramEstimates> {
     let runs = runs.iter().map(|run| Some((run.aggregate.udp_goodput_bps?, run.aggregate.datagrams?)));
-    DatagramEstimates::of(&runs.collect::<Option<Vec<_>>>()?)
+    DatagramEstimates::from_runs(&runs.collect::<Option<Vec<_>>>()?)
 }
 
 fn flow_rows(runs: &[RunSummary]) -> Vec<FlowRow> {
@@ -217,7 +218,11 @@ fn flow_rows(runs: &[RunSummary]) -> Vec<FlowRow> {
     };
     let row = |(name, flows): (&str, usize)| {
         let goodputs: Vec<f64> = runs.iter().map(|run| mean(run, name, flows)).collect();
-        Estimate::of(&goodputs).map(|goodput_bps| FlowRow { name: name.to_owned(), flows, goodput_bps })
+        Estimate::from_samples(&goodputs).map(|goodput_bps| FlowRow {
+            name: name.to_owned(),
+            flows,
+            goodput_bps,
+        })
     };
     names.into_iter().filter_map(row).collect()
 }

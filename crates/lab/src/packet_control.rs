@@ -59,10 +59,10 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
 }
 
 fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
-    let runs = |text, setting| Runs::of("packet-control", text, setting, effort, progress);
+    let runs = |text, setting| Runs::run("packet-control", text, setting, effort, progress);
     // Nothing is random in this scenario.
     let one = Effort { seeds: 2, ..effort };
-    let spike = |setting| Runs::of("packet-control", DELAY_SPIKE, setting, one, progress);
+    let spike = |setting| Runs::run("packet-control", DELAY_SPIKE, setting, one, progress);
     let of_each = [
         (runs(DELAY_VARIATION, "")?, OF_SCENARIO_1.as_slice()),
         (runs(DELAY_VARIATION, "links.air.loss=1%")?, &OF_SCENARIO_2),

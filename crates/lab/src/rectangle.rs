@@ -17,8 +17,8 @@ impl Table {
     /// The table of results, which are objects as in JSON. The columns `first` come first, all
     /// others in the order of their names. A number has the unit in its column's name; a missing
     /// value is empty.
-    pub fn of(first: &[&str], results: &[Value]) -> Self {
-        let lines: Vec<Line> = results.iter().map(Line::of).collect();
+    pub fn from_results(first: &[&str], results: &[Value]) -> Self {
+        let lines: Vec<Line> = results.iter().map(Line::from_result).collect();
         let mut named: BTreeSet<&str> =
             lines.iter().flat_map(|line| line.cells.keys()).map(String::as_str).collect();
         // A value that is null in one result has columns for its parts from other results.
@@ -82,7 +82,7 @@ pub struct Line {
 
 impl Line {
     /// The columns of a result.
-    pub fn of(result: &Value) -> Self {
+    pub fn from_result(result: &Value) -> Self {
         let mut line = Self::default();
         line.flatten("", result);
         line
@@ -154,7 +154,7 @@ mod tests {
             json!({ "scheme": "none", "goodput_bps": { "mean": 1.5, "ci95": null }, "udp": { "lost_percent": null } }),
             json!({ "scheme": "a, b", "range": [1, null], "set": ["x=1", "y=2"], "agrees": true }),
         ];
-        let table = Table::of(&["scheme"], &results);
+        let table = Table::from_results(&["scheme"], &results);
         let text = table.text().expect("CSV");
         assert_eq!(
             text,
@@ -174,7 +174,7 @@ mod tests {
             json!({ "all": { "voice": { "mos": 4, "lost": null }, "range": [1, 2] }, "count": 3 }),
             json!({ "all": null, "count": null }),
         ];
-        let text = Table::of(&[], &results).text().expect("CSV");
+        let text = Table::from_results(&[], &results).text().expect("CSV");
         assert_eq!(
             text,
             "all_range_from,all_range_to,all_voice_lost,all_voice_mos,count\n\
@@ -182,7 +182,7 @@ mod tests {
         );
         let with_a_number = [json!({ "range": 5 }), json!({ "range": [1, 2] })];
         assert_eq!(
-            Table::of(&[], &with_a_number).text().expect("CSV"),
+            Table::from_results(&[], &with_a_number).text().expect("CSV"),
             "range,range_from,range_to\n5,,\n,1,2\n"
         );
     }

@@ -100,7 +100,7 @@ pub fn run_observed<E: From<RunError>>(
         built.world.observe(observer);
     }
     let uncounted = warm_up((scheme, seed), &mut run, &mut built)?;
-    let agents = AgentLoad::of_run(&mut run, &mut built).map_err(RunError::from)?;
+    let agents = AgentLoad::from_run(&mut run, &mut built).map_err(RunError::from)?;
     let observers = built.world.take_observers();
     debug_assert!(built.world.accounts().balance(), "every packet is accounted for");
     let mut summary = summarize(scenario, scheme, seed, &built, agents);

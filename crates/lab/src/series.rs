@@ -17,7 +17,7 @@ pub fn observers(
     directory: &Path,
     earlier: Earlier,
 ) -> io::Result<Vec<Box<dyn Observer>>> {
-    let names = Names::of(scenario, built);
+    let names = Names::new(scenario, built);
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     for measure in &scenario.measure {
         let open = |file: &str| ResultFile::create(&directory.join(file), &scenario.files, earlier);
@@ -35,7 +35,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(scenario: &Scenario, built: &Built) -> Self {
+    fn new(scenario: &Scenario, built: &Built) -> Self {
         Self {
             nodes: built.nodes.iter().map(|node| built.world.node_name(*node).to_owned()).collect(),
             links: built.links.iter().map(|link| built.world.link_name(*link).to_owned()).collect(),

@@ -126,11 +126,11 @@ fn summary(
     };
     let ends = [&client, &server];
     let streams =
-        streams.iter().map(|(side, stream)| StreamFigures::of(ends[*side], ends[1 - *side], stream));
+        streams.iter().map(|(side, stream)| StreamFigures::new(ends[*side], ends[1 - *side], stream));
     let streams: Vec<StreamFigures> = streams.collect();
     let transactions = match &outcome.result {
         SessionResult::Call(_) => None,
-        SessionResult::Dialogue(dialogue) => Some(DialogueSummary::of(&[dialogue])),
+        SessionResult::Dialogue(dialogue) => Some(DialogueSummary::from_dialogues(&[dialogue])),
     };
     SessionSummary {
         name: model.name.clone(),
@@ -168,7 +168,7 @@ fn dialogues(outcomes: &[(&SessionModel, &SessionOutcome)], kind: &str) -> Optio
     Some(DialogueTotals {
         sessions: chosen.len(),
         goodput_bps: goodput_bps(&chosen),
-        summary: DialogueSummary::of(&dialogues.collect::<Vec<_>>()),
+        summary: DialogueSummary::from_dialogues(&dialogues.collect::<Vec<_>>()),
     })
 }
 
@@ -185,7 +185,7 @@ fn streams(outcomes: &[(&SessionModel, &SessionOutcome)], kind: &str) -> Option<
     Some(StreamTotals {
         sessions: chosen.len(),
         goodput_bps: goodput_bps(&chosen),
-        packets: Packets::of(streams.iter().copied()),
+        packets: Packets::from_streams(streams.iter().copied()),
         mos: (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64),
         mos_worst: scores.iter().copied().reduce(f64::min),
     })
@@ -193,9 +193,9 @@ fn streams(outcomes: &[(&SessionModel, &SessionOutcome)], kind: &str) -> Option<
 
 impl DialogueSummary {
     /// The summary of several dialogues as of one.
-    fn of(dialogues: &[&DialogueOutcome]) -> Self {
+    fn from_dialogues(dialogues: &[&DialogueOutcome]) -> Self {
         Self {
-            transactions: Transactions::of(dialogues.iter().copied()),
+            transactions: Transactions::from_dialogues(dialogues.iter().copied()),
             timeouts: dialogues.iter().map(|dialogue| dialogue.timeouts).sum(),
             fast_retransmits: dialogues.iter().map(|dialogue| dialogue.fast_retransmits).sum(),
         }

@@ -14,7 +14,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// The mean of samples; `None` without any.
-    pub fn of(samples: &[f64]) -> Option<Self> {
+    pub fn from_samples(samples: &[f64]) -> Option<Self> {
         if samples.is_empty() {
             return None;
         }
@@ -112,11 +112,11 @@ mod tests {
 
     #[test]
     fn an_interval_is_students() {
-        let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("samples");
+        let estimate = Estimate::from_samples(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("samples");
         assert!((estimate.mean - 3.0).abs() < 1e-12);
         assert!((estimate.ci95.expect("five runs") - 2.776 * (2.5f64 / 5.0).sqrt()).abs() < 1e-9);
-        assert_eq!(Estimate::of(&[7.0]), Some(Estimate { mean: 7.0, ci95: None }));
-        assert_eq!(Estimate::of(&[]), None);
+        assert_eq!(Estimate::from_samples(&[7.0]), Some(Estimate { mean: 7.0, ci95: None }));
+        assert_eq!(Estimate::from_samples(&[]), None);
         assert!((student_t_975(31) - 2.0395).abs() < 1e-3 && (student_t_975(1000) - 1.9623).abs() < 1e-3);
     }
 

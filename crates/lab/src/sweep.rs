@@ -270,7 +270,7 @@ mod tests {
             write_parquet(&columns, text.as_bytes(), &mut out).expect("to memory");
             let reader = SerializedFileReader::new(bytes::Bytes::from(out)).expect("a Parquet file");
             let mut json = Vec::new();
-            JsonArray::of(&columns, text.as_bytes(), &mut json).expect("to memory");
+            JsonArray::write(&columns, text.as_bytes(), &mut json).expect("to memory");
             let json = String::from_utf8(json).expect("UTF-8");
             assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
             let objects: Vec<&str> = json.lines().filter(|line| line.starts_with("  {")).collect();

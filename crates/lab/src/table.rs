@@ -33,12 +33,12 @@ pub fn summary(run: &RunSummary) -> String {
         (!udp.is_empty()).then(|| udp_flows(&udp)),
     ];
     let stations = (!run.stations.is_empty()).then(|| stations(run));
-    let parts = parts.into_iter().flatten().chain(sessions::of_run(&run.sessions)).chain(stations);
+    let parts = parts.into_iter().flatten().chain(sessions::run_rows(&run.sessions)).chain(stations);
     parts.collect::<Vec<_>>().join("\n")
 }
 
 fn tcp_flows(flows: &[&FlowSummary]) -> String {
-    let mut table = Table::of_numbers(&[
+    let mut table = Table::with_numbers(&[
         "flow",
         "from",
         "to",
@@ -89,7 +89,7 @@ fn stations(run: &RunSummary) -> String {
     if saves_power {
         header.extend(["awake s", "awake %"]);
     }
-    let mut table = Table::of_numbers(&header);
+    let mut table = Table::with_numbers(&header);
     for station in &run.stations {
         let mut row = vec![
             station.name.clone(),
@@ -117,7 +117,7 @@ fn stations(run: &RunSummary) -> String {
 }
 
 fn udp_flows(flows: &[&FlowSummary]) -> String {
-    let mut table = Table::of_numbers(&[
+    let mut table = Table::with_numbers(&[
         "UDP flow",
         "from",
         "to",

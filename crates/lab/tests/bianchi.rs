@@ -20,7 +20,7 @@ fn cell(standard: Standard, rts: bool) -> WlanConfig {
 fn excess(config: &WlanConfig, stations: u32, freezing: Freezing) -> f64 {
     let seconds = if config.phy.rate == Rate::CCK_11 { 400 } else { 120 };
     let measured = measure(config, stations, 1500, Duration::from_secs(seconds), 1);
-    measured / Saturation::of(config, stations, 1500).throughput(freezing) - 1.0
+    measured / Saturation::new(config, stations, 1500).throughput(freezing) - 1.0
 }
 
 fn check(config: &WlanConfig, freezing: Freezing, stations: &[u32], bounds: (f64, f64)) {
@@ -89,7 +89,7 @@ fn ns_2_is_within_half_a_percent_of_the_model_with_its_own_rules() {
     config.mac.overhead.llc = 6;
     config.phy.basic_rates = vec![Rate::DSSS_1];
     for (stations, measured) in STATIONS.into_iter().zip(measured) {
-        let standard = Saturation::of(&config, stations, 1500);
+        let standard = Saturation::new(&config, stations, 1500);
         let difs = config.phy.difs().as_secs_f64();
         let collision = standard.collision + difs;
         let ns_2 = Saturation { collision, head_start: 0.0, short_of_cw: 1, ..standard };

@@ -55,7 +55,7 @@ fn rows_of_reproductions_are_read_back() {
     let rows: Vec<ExplainedRow> = Explanations::ours().explain(rows);
     check(&rows);
     let values: Vec<_> = rows.iter().map(|row| serde_json::to_value(row).expect("JSON")).collect();
-    let table = Table::of(&["paper"], &values);
+    let table = Table::from_results(&["paper"], &values);
     assert_eq!(Table::read(&table.text().expect("CSV")).expect("it was written"), table);
 }
 
@@ -80,10 +80,10 @@ fn lines_of_sweeps_are_read_back_from_csv_and_from_json() {
     assert_eq!(table.text().expect("CSV"), csv);
 
     let mut json = Vec::new();
-    JsonArray::of(&columns, csv.as_bytes(), &mut json).expect("memory");
+    JsonArray::write(&columns, csv.as_bytes(), &mut json).expect("memory");
     let (columns, from_json) = read_array(str::from_utf8(&json).expect("UTF-8")).expect("it was written");
     let mut again = Vec::new();
-    JsonArray::of(&columns, from_json.text().expect("CSV").as_bytes(), &mut again).expect("memory");
+    JsonArray::write(&columns, from_json.text().expect("CSV").as_bytes(), &mut again).expect("memory");
     assert_eq!(String::from_utf8(again), String::from_utf8(json));
     assert_eq!(from_json.column("scheme").expect("a column").count(), table.lines().count());
 }

@@ -18,14 +18,14 @@ pub struct Request<'a> {
     /// The type of the message.
     pub kind: u16,
     /// The kind of answer.
-    pub asks: Asks,
+    pub asks: AnswerKind,
     /// The message after its header.
     pub body: &'a [u8],
 }
 
 /// The kind of answer that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asks {
+pub enum AnswerKind {
     /// A change, or one object: the answer ends with an acknowledgment or an error.
     One,
     /// A list of all objects.
@@ -49,10 +49,13 @@ const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// Sends a request, and returns the first result of `pick` for the messages of the answer: `pick`
 /// gets the type of each and what follows its header. Errors are those of the kernel.
-pub fn ask<T>(request: Request<'_>, mut pick: impl FnMut(u16, &[u8]) -> Option<T>) -> io::Result<Option<T>> {
+pub fn request<T>(
+    request: Request<'_>,
+    mut pick: impl FnMut(u16, &[u8]) -> Option<T>,
+) -> io::Result<Option<T>> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, request.protocol)?;
-    if request.asks == Asks::AllStrictly {
+    if request.asks == AnswerKind::AllStrictly {
         check_strictly(&socket)?;
     }
     write(&socket, &request.octets())?;
@@ -119,8 +122,8 @@ const HEADER: usize = 16;
 impl Request<'_> {
     fn octets(&self) -> Vec<u8> {
         let flags = match self.asks {
-            Asks::One => ONE,
-            Asks::All | Asks::AllStrictly => ALL,
+            AnswerKind::One => ONE,
+            AnswerKind::All | AnswerKind::AllStrictly => ALL,
         };
         let mut octets = ((HEADER + self.body.len()) as u32).to_ne_bytes().to_vec();
         octets.extend(self.kind.to_ne_bytes());
@@ -191,7 +194,7 @@ mod tests {
     const KIND: u16 = 0x0a17;
 
     fn message_of(kind: u16, body: &[u8]) -> Vec<u8> {
-        Request { protocol: None, kind, asks: Asks::One, body }.octets()
+        Request { protocol: None, kind, asks: AnswerKind::One, body }.octets()
     }
 
     fn named(kind: u16, name: &str) -> Vec<u8> {

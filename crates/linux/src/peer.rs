@@ -23,7 +23,7 @@ pub struct Peer {
 
 impl Peer {
     /// The process at the other end of a connected socket.
-    pub fn of(socket: impl AsFd) -> io::Result<Self> {
+    pub fn from_socket(socket: impl AsFd) -> io::Result<Self> {
         let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
         let mut len = size_of_val(&peer) as libc::socklen_t;
         // SAFETY: the kernel writes at most `len` octets into `peer`, of which any are a value.
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn the_peer_of_our_own_socket_is_this_process() {
         let (one, _other) = UnixStream::pair().expect("sockets");
-        let peer = Peer::of(&one).expect("it is connected");
+        let peer = Peer::from_socket(&one).expect("it is connected");
         assert_eq!(peer.pid.map(NonZeroU32::get), Some(std::process::id()));
         assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
         assert!(peer.to_string().starts_with(&format!("process {} (", std::process::id())), "{peer}");

@@ -22,7 +22,7 @@ impl ProcessorTime {
     ///
     /// From `/proc/PID/schedstat`: nanoseconds, nanoseconds, timeslices (Linux,
     /// `Documentation/scheduler/sched-stats.rst`).
-    pub fn of_this_thread() -> Option<Self> {
+    pub fn current_thread() -> Option<Self> {
         let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());
         let (ran, waited, times) = (numbers.next()?, numbers.next()?, numbers.next()?);
@@ -59,14 +59,14 @@ impl KeptWaiting {
     /// Runs `work` on this thread, and returns how long the thread waited for a processor
     /// meanwhile.
     pub fn during<T>(work: impl FnOnce() -> T) -> (T, Option<Self>) {
-        let before = ProcessorTime::of_this_thread();
+        let before = ProcessorTime::current_thread();
         let outcome = work();
-        let time = ProcessorTime::of_this_thread().zip(before).map(|(now, before)| now.since(before));
-        (outcome, time.map(Self::of))
+        let time = ProcessorTime::current_thread().zip(before).map(|(now, before)| now.since(before));
+        (outcome, time.map(Self::from_time))
     }
 
     /// The waiting time in a thread's processor time.
-    pub fn of(time: ProcessorTime) -> Self {
+    pub fn from_time(time: ProcessorTime) -> Self {
         Self { total_s: time.waited.as_secs_f64(), times: time.times }
     }
 

@@ -41,7 +41,7 @@ pub struct Fragment {
 
 impl Ends {
     /// The ends of the segments of a TCP connection.
-    pub const fn of_connection(key: FlowKey) -> Self {
+    pub const fn from_connection(key: FlowKey) -> Self {
         let FlowKey { source, destination, .. } = key;
         Self {
             protocol: PROTOCOL_TCP,
@@ -52,7 +52,7 @@ impl Ends {
     }
 
     /// The ends of a packet.
-    pub fn of(packet: &Packet) -> Self {
+    pub fn from_packet(packet: &Packet) -> Self {
         let ip = packet.ip();
         let of = |protocol, ports: Option<(u16, u16)>| Self {
             protocol,
@@ -176,20 +176,20 @@ mod tests {
         }
         let packet = parse(Bytes::from(octets)).unwrap();
         assert!(matches!(packet.transport(), Transport::Opaque { .. }));
-        Ends::of(&packet)
+        Ends::from_packet(&packet)
     }
 
     #[test]
     fn the_ends_are_those_of_the_headers_and_a_message_quotes_them() {
         for addresses in [V4, V6] {
             let packet = datagram(addresses);
-            assert_eq!(Ends::of(&packet), expected(addresses));
+            assert_eq!(Ends::from_packet(&packet), expected(addresses));
             assert_eq!(Ends::quoted(&packet), None);
             let unreachable = if addresses.0.is_ipv4() { (3, 3) } else { (1, 4) };
             let message = error_about(&packet, addresses.1, unreachable.0, unreachable.1).unwrap();
             let message = parse(emit(&message)).unwrap();
             assert_eq!(Ends::quoted(&message), Some(expected(addresses)));
-            assert_eq!(Ends::of(&message).source, (addresses.1, None));
+            assert_eq!(Ends::from_packet(&message).source, (addresses.1, None));
         }
     }
 

@@ -35,13 +35,13 @@ impl PacketTooBig {
     /// Reads an ICMP message; `None` for any other message, and for one that cannot be true: with
     /// an MTU that the refused packet does not exceed (RFC 5927, section 7.2), or below the minimum
     /// of IPv6 (RFC 8201, section 4).
-    pub fn of(message: &Packet) -> Option<Self> {
+    pub fn from_message(message: &Packet) -> Option<Self> {
         let Transport::Icmp(icmp) = message.transport() else { return None };
         let is_v4 = message.ip().source.is_ipv4();
         if (icmp.kind, icmp.code) != if is_v4 { (3, 4) } else { (2, icmp.code) } {
             return None;
         }
-        let quotation = Quotation::of(message)?;
+        let quotation = Quotation::from_message(message)?;
         let [a, b, c, d] = icmp.rest_of_header;
         let mtu = match is_v4 {
             false => u32::from_be_bytes([a, b, c, d]),
@@ -68,7 +68,7 @@ impl Quotation {
     /// eight octets of a TCP segment that the message's receiver sent (an error message goes to the
     /// source of the packet that it is about; RFC 5927, section 4 on forged ones), or if the
     /// message is a query or an answer.
-    pub fn of(message: &Packet) -> Option<Self> {
+    pub fn from_message(message: &Packet) -> Option<Self> {
         let Transport::Icmp(icmp) = message.transport() else {
             return None;
         };
@@ -158,7 +158,7 @@ pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> 
 }
 
 /// The error message of a router whose next link accepts packets of up to `mtu` octets; read it
-/// with [`PacketTooBig::of`]. `None` as in [`error_about`].
+/// with [`PacketTooBig::from_message`]. `None` as in [`error_about`].
 pub fn too_big(offending: &Packet, reporter: IpAddr, mtu: u32) -> Option<Packet> {
     let (kind, code) = if reporter.is_ipv4() { (3, 4) } else { (2, 0) };
     error_with(offending, reporter, Icmp { kind, code, rest_of_header: mtu.to_be_bytes() })
@@ -226,12 +226,12 @@ mod tests {
                 let message = error_about(&offending, addresses.1, kind(addresses), 0).unwrap();
                 let (flow, len) = (offending.flow_key().unwrap(), offending.len() as u32);
                 let expected = Quotation { flow, seq: Seq(0xdead_beef), len };
-                assert_eq!(Quotation::of(&message), Some(expected));
+                assert_eq!(Quotation::from_message(&message), Some(expected));
 
                 let octets = emit(&message);
                 assert!(checksums_are_right(&octets));
                 let received = parse(octets).unwrap();
-                assert_eq!(Quotation::of(&received), Some(expected));
+                assert_eq!(Quotation::from_message(&received), Some(expected));
                 assert_eq!(received.ip().destination, offending.ip().source);
                 assert_eq!(received.payload().octets(), emit(&offending)[..offending.ip().len() + 8]);
             }
@@ -244,13 +244,13 @@ mod tests {
             let offending = segment(addresses);
             let message = parse(emit(&too_big(&offending, addresses.1, 1280).unwrap())).unwrap();
             // 1,000 octets and headers.
-            assert_eq!(PacketTooBig::of(&message), None, "no link refuses what it takes");
+            assert_eq!(PacketTooBig::from_message(&message), None, "no link refuses what it takes");
             let mut large = offending.clone();
             large.set_payload(samples::stream(1400));
             let message = parse(emit(&too_big(&large, addresses.1, 1300).unwrap())).unwrap();
-            let PacketTooBig { quotation, mtu } = PacketTooBig::of(&message).unwrap();
+            let PacketTooBig { quotation, mtu } = PacketTooBig::from_message(&message).unwrap();
             assert_eq!((quotation.seq, quotation.len, mtu), (Seq(0xdead_beef), large.len() as u32, 1300));
-            assert_eq!(PacketTooBig::of(&error_about(&large, addresses.1, 1, 0).unwrap()), None);
+            assert_eq!(PacketTooBig::from_message(&error_about(&large, addresses.1, 1, 0).unwrap()), None);
         }
     }
 
@@ -258,7 +258,7 @@ mod tests {
     fn no_ipv6_link_has_an_mtu_below_1280() {
         let mut large = segment(V6);
         large.set_payload(samples::stream(1400));
-        assert_eq!(PacketTooBig::of(&too_big(&large, V6.1, 1279).unwrap()), None);
+        assert_eq!(PacketTooBig::from_message(&too_big(&large, V6.1, 1279).unwrap()), None);
     }
 
     // RFC 1191, section 5: an older router states 0.
@@ -267,7 +267,7 @@ mod tests {
         for (payload, expected) in [(1460, 1492), (1453, 1492), (1452, 1006), (29, 68)] {
             let mut packet = segment(V4);
             packet.set_payload(samples::stream(payload));
-            let too_big = PacketTooBig::of(&too_big(&packet, V4.1, 0).unwrap());
+            let too_big = PacketTooBig::from_message(&too_big(&packet, V4.1, 0).unwrap());
             assert_eq!(too_big.map(|too_big| too_big.mtu), Some(expected), "{payload}");
         }
     }
@@ -302,7 +302,7 @@ mod tests {
         let datagram = Packet::new(Ip::new(V4.0, V4.1), udp, samples::stream(10));
         let message = error_about(&datagram, V4.1, ICMP_TIME_EXCEEDED, 0).unwrap();
         assert_eq!(message.payload().len(), 28);
-        assert_eq!(Quotation::of(&message), None);
+        assert_eq!(Quotation::from_message(&message), None);
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
             let whole = error(addresses).payload().len();
             for len in 0..whole {
                 let message = with_quotation(addresses, |quoted| quoted.truncate(len));
-                assert_eq!(Quotation::of(&message), None, "{len} of {whole} octets");
+                assert_eq!(Quotation::from_message(&message), None, "{len} of {whole} octets");
             }
         }
     }
@@ -325,18 +325,18 @@ mod tests {
         let change_protocol = with_quotation(V6, |quoted| quoted[6] = wire::PROTOCOL_UDP);
         for forged in [change_source_v4, change_source_v6, change_version, change_header_len, change_protocol]
         {
-            assert_eq!(Quotation::of(&forged), None);
+            assert_eq!(Quotation::from_message(&forged), None);
         }
     }
 
     #[test]
     fn the_quotation_of_a_later_fragment_is_none() {
-        assert_eq!(Quotation::of(&with_quotation(V4, |quoted| quoted[7] = 1)), None);
-        assert_eq!(Quotation::of(&with_quotation(V4, |quoted| quoted[6] = 0x10)), None);
+        assert_eq!(Quotation::from_message(&with_quotation(V4, |quoted| quoted[7] = 1)), None);
+        assert_eq!(Quotation::from_message(&with_quotation(V4, |quoted| quoted[6] = 0x10)), None);
         // The first fragment has the TCP header.
-        assert!(Quotation::of(&with_quotation(V4, |quoted| quoted[6] = 0x20)).is_some());
+        assert!(Quotation::from_message(&with_quotation(V4, |quoted| quoted[6] = 0x20)).is_some());
         // A fragment header stands between the IPv6 header and the rest.
-        assert_eq!(Quotation::of(&with_quotation(V6, |quoted| quoted[6] = 44)), None);
+        assert_eq!(Quotation::from_message(&with_quotation(V6, |quoted| quoted[6] = 44)), None);
     }
 
     #[test]
@@ -346,7 +346,7 @@ mod tests {
             let icmp = Icmp { kind: echo, code: 0, rest_of_header: [0; 4] };
             let ip = Ip::new(addresses.1, addresses.0);
             let message = Packet::new(ip, Transport::Icmp(icmp), Payload::Bytes(quoted));
-            assert_eq!(Quotation::of(&message), None);
+            assert_eq!(Quotation::from_message(&message), None);
         }
     }
 }

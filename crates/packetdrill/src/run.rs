@@ -49,7 +49,7 @@ impl Run {
         numbers: Numbers,
         dress: impl Fn(Connection) -> Connection + 'static,
     ) -> Result<Self, Error> {
-        let settings = Settings::of(script)?;
+        let settings = Settings::from_script(script)?;
         let host = Host {
             application: Application::new(settings.open != Open::Calls),
             settings,

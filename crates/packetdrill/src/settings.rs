@@ -73,7 +73,7 @@ const IGNORED: [&str; 22] = [
 ];
 
 impl Settings {
-    pub fn of(script: &Script) -> Result<Self, Error> {
+    pub fn from_script(script: &Script) -> Result<Self, Error> {
         let mut settings = Self {
             config: Config::linux(),
             open: Open::Calls,

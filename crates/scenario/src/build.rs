@@ -62,7 +62,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<Self, BuildError> {
+    fn new(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<Self, BuildError> {
         let network = Network::new(scenario)?;
         Ok(Self { places: of_stations(scenario, seed)?, agents: network.agents(scheme)? })
     }
@@ -71,7 +71,7 @@ impl Plan {
 impl Scenario {
     /// Checks whether [`Self::build`] would succeed, without building a world.
     pub fn check(&self, scheme: &SchemeChoice, seed: u64) -> Result<(), BuildError> {
-        Plan::of(self, scheme, seed).map(drop)
+        Plan::new(self, scheme, seed).map(drop)
     }
 
     /// Checks whether every row of the comparison can run with each seed.
@@ -88,7 +88,7 @@ impl Scenario {
 
     /// Builds the world of one run.
     pub fn build(&self, scheme: &SchemeChoice, seed: u64) -> Result<Built, BuildError> {
-        let Plan { places, agents } = Plan::of(self, scheme, seed)?;
+        let Plan { places, agents } = Plan::new(self, scheme, seed)?;
         let mut world = World::new(seed);
         let nodes: Vec<NodeId> = self
             .nodes

@@ -42,7 +42,8 @@ impl Scenario {
     pub fn planned_intervals(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedInterval> {
         let mut planned = Vec::new();
         for LinkInterval { link, within, properties, first, length, period } in &self.intervals {
-            let Some((outside, within)) = View::of(&self.links[*link]).zip(View::of(within)) else {
+            let Some((outside, within)) = View::from_model(&self.links[*link]).zip(View::from_model(within))
+            else {
                 continue;
             };
             for (way, property) in
@@ -99,7 +100,7 @@ impl LinkModel {
 
 fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (LinkDirection, Change)> {
     // Links of a cell cannot change.
-    let views = View::of(old).zip(View::of(new));
+    let views = View::from_model(old).zip(View::from_model(new));
     let differing = views.into_iter().flat_map(|(old, new)| {
         PROPERTIES.into_iter().filter_map(move |(way, property)| {
             let change = new.change(way, property)?;
@@ -160,7 +161,7 @@ impl<'a> View<'a> {
         })
     }
 
-    fn of(model: &'a LinkModel) -> Option<Self> {
+    fn from_model(model: &'a LinkModel) -> Option<Self> {
         let (forward, backward, channel) = match &model.link {
             Link::Radio { .. } => return None,
             Link::Wired(config) => (&config.forward, &config.backward, None),

@@ -30,7 +30,7 @@ pub struct MemoryExceeded {
 
 impl MemoryExceeded {
     /// The error of a run during which the limit was exceeded.
-    pub(crate) fn of(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built, limit: u64) -> Self {
+    pub(crate) fn new(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built, limit: u64) -> Self {
         let largest = built.world.largest_holding();
         let at_s = built.world.now().as_secs_f64() as u64;
         // A holding that is small compared with the limit is not the cause.

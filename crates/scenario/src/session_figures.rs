@@ -75,7 +75,7 @@ pub struct Packets {
 
 impl Transactions {
     /// Those of one dialogue or several, as if they were one's.
-    pub fn of<'a>(dialogues: impl IntoIterator<Item = &'a DialogueOutcome>) -> Self {
+    pub fn from_dialogues<'a>(dialogues: impl IntoIterator<Item = &'a DialogueOutcome>) -> Self {
         let mut times = Durations::default();
         let mut all = Self::default();
         for dialogue in dialogues {
@@ -98,12 +98,12 @@ impl Transactions {
 
 impl StreamFigures {
     /// Those of a stream between these nodes.
-    pub fn of(from: &str, to: &str, stream: &StreamOutcome) -> Self {
+    pub fn new(from: &str, to: &str, stream: &StreamOutcome) -> Self {
         let quality = stream.quality;
         Self {
             from: from.to_owned(),
             to: to.to_owned(),
-            packets: Packets::of([stream]),
+            packets: Packets::from_streams([stream]),
             mouth_to_ear_s: quality.and_then(|quality| quality.mouth_to_ear_s),
             rating: quality.map(|quality| quality.rating),
             mos: quality.map(|quality| quality.mos),
@@ -113,7 +113,7 @@ impl StreamFigures {
 
 impl Packets {
     /// Those of one stream or several, as if they were one's.
-    pub fn of<'a>(streams: impl IntoIterator<Item = &'a StreamOutcome>) -> Self {
+    pub fn from_streams<'a>(streams: impl IntoIterator<Item = &'a StreamOutcome>) -> Self {
         let mut delays = Durations::default();
         let mut all = Self::default();
         let (mut jitter, mut heard) = (0.0, 0.0);

@@ -90,7 +90,7 @@ impl<'a> SteppedRun<'a> {
         (self.watch)(built.world.now().since(Instant::ZERO)).map_err(|stop| match stop {
             Stop::Canceled => Stopped::Canceled,
             Stop::Memory { limit } => {
-                MemoryExceeded::of(self.scenario, &self.scheme.label, self.seed, built, limit).into()
+                MemoryExceeded::new(self.scenario, &self.scheme.label, self.seed, built, limit).into()
             }
         })
     }

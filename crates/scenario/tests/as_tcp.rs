@@ -18,10 +18,10 @@ fn uploads(settings: &[&str]) -> Scenario {
 }
 
 fn run(scenario: &Scenario, settings: &str) -> Run {
-    let run = Run::of(scenario, "as-tcp", settings);
+    let run = Run::new(scenario, "as-tcp", settings);
     run.assert_everything_arrived();
     assert_eq!(
-        (run.reported.of(&ACKNOWLEDGED_AND_LOST), run.reported.of(&AT_BOUND)),
+        (run.reported.get(&ACKNOWLEDGED_AND_LOST), run.reported.get(&AT_BOUND)),
         (0, 0),
         "{:?}",
         run.reported
@@ -32,13 +32,13 @@ fn run(scenario: &Scenario, settings: &str) -> Run {
 #[test]
 fn mac_acks_become_tcp_acks_and_the_access_point_hardly_sends_any() {
     let scenario = uploads(&[]);
-    let plain = Run::of(&scenario, "none", "");
+    let plain = Run::new(&scenario, "none", "");
     plain.assert_everything_arrived();
     for settings in ["", "preset = \"published\""] {
         let run = run(&scenario, settings);
         assert!(run.air[ACCESS_POINT] * 8 < plain.air[ACCESS_POINT], "{:?} {:?}", run.air, plain.air);
         assert!(run.seconds() < plain.seconds(), "{} {}", run.seconds(), plain.seconds());
-        assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
+        assert!(run.reported.get(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
     }
 }
 
@@ -64,18 +64,18 @@ fn as_published_no_ack_of_data_crosses_the_air() {
 #[test]
 fn with_acks_on_the_air_a_host_still_makes_its_own() {
     let scenario = uploads(&[]);
-    let plain = Run::of(&scenario, "none", "");
+    let plain = Run::new(&scenario, "none", "");
     let run = run(&scenario, "acks-on-air = true");
     // The split acknowledges every second segment, and none of these ACKs is suppressed.
     assert!(run.air[ACCESS_POINT] * 3 > plain.air[ACCESS_POINT], "{:?} {:?}", run.air, plain.air);
-    assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
+    assert!(run.reported.get(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
 }
 
 #[test]
 fn in_a_full_cell_late_acks_of_the_split_cause_few_retransmissions() {
     let scenario = uploads(&["nodes.station.count=40", "flows.up.size=200 kB"]);
     let run = run(&scenario, "");
-    let (copies, made) = (run.reported.of(&LOCAL_RETRANSMITS), run.reported.of(&ACKS_GENERATED));
+    let (copies, made) = (run.reported.get(&LOCAL_RETRANSMITS), run.reported.get(&ACKS_GENERATED));
     assert!(copies * 20 < made, "{copies} copies, {made} ACKs made");
 }
 
@@ -83,7 +83,7 @@ fn in_a_full_cell_late_acks_of_the_split_cause_few_retransmissions() {
 fn a_split_at_the_router_repairs_losses_before_it() {
     let scenario = uploads(&["links.near.loss=1%"]);
     let run = run(&scenario, "split-at = \"router\"");
-    assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
+    assert!(run.reported.get(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn without_a_half_at_the_station_it_is_a_split_and_at_the_access_point_plain_tcp
     let mut scenario = uploads(&[]);
     scenario.nodes[STATION..].iter_mut().for_each(|node| node.role = Some(Role::FixedHost));
     let split = run(&scenario, "");
-    assert_eq!(split.reported.of(&ACKS_GENERATED), 0);
+    assert_eq!(split.reported.get(&ACKS_GENERATED), 0);
     let mut scenario = uploads(&[]);
     scenario.nodes[ACCESS_POINT].role = Some(Role::FixedHost);
     let plain = run(&scenario, "");
-    assert_eq!(plain.reported.of(&ACKS_GENERATED), 0);
+    assert_eq!(plain.reported.get(&ACKS_GENERATED), 0);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_download_to_a_dozing_host_never_waits_for_minutes() {
         "duration=400 s",
         "wlans.cell.power-save={ beacon-interval = \"100 ms\", buffer = \"5 packets\" }",
     ]);
-    let run = Run::of(&scenario, "as-tcp", "");
+    let run = Run::new(&scenario, "as-tcp", "");
     run.assert_everything_arrived();
     assert!(run.seconds() < 150.0, "{}", run.seconds());
 }
@@ -151,10 +151,10 @@ fn a_long_download_to_a_dozing_host_is_faster_than_plain_tcp_and_repeats_little(
         "tcp={ preset = \"linux\" }",
         "wlans.cell.power-save={ beacon-interval = \"100 ms\" }",
     ]);
-    let plain = Run::of(&scenario, "none", "");
+    let plain = Run::new(&scenario, "none", "");
     let [run, without] = ["", "selective-acks = false"].map(|settings| run(&scenario, settings));
     assert!(run.seconds() < plain.seconds(), "{} {}", run.seconds(), plain.seconds());
-    let copies = [&run, &without].map(|run| run.reported.of(&LOCAL_RETRANSMITS));
+    let copies = [&run, &without].map(|run| run.reported.get(&LOCAL_RETRANSMITS));
     let segments = 5_000_000 / 1448;
     assert!(copies[0] > 0 && copies[0] * 20 < segments && copies[0] * 5 < copies[1], "{copies:?}");
 }

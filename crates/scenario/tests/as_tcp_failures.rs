@@ -221,6 +221,6 @@ fn assert_all_arrived(built: &Built) {
         let outcome = built.world.outcome(*flow);
         assert!(outcome.intact && outcome.octets == FILE, "{outcome:?} {:?}", built.world.counters());
     }
-    assert_eq!(built.world.reported().of(&ACKNOWLEDGED_AND_LOST), 0);
+    assert_eq!(built.world.reported().get(&ACKNOWLEDGED_AND_LOST), 0);
     assert_eq!(built.flows.len(), STATIONS);
 }

@@ -79,14 +79,14 @@ fn late_of(run: &Run) -> u64 {
 }
 
 fn late(more: &str, settings: &str) -> u64 {
-    late_of(&Run::of(&scenario(more), "cicada", settings))
+    late_of(&Run::new(&scenario(more), "cicada", settings))
 }
 
 #[test]
 fn a_call_on_a_constant_path_loses_nothing() {
-    let run = Run::of(&scenario(DOWNLOAD), "cicada", "");
-    assert_eq!((late_of(&run), run.reported.of(&MISSED)), (0, 0));
-    assert!(run.reported.of(&SAMPLES) > 100);
+    let run = Run::new(&scenario(DOWNLOAD), "cicada", "");
+    assert_eq!((late_of(&run), run.reported.get(&MISSED)), (0, 0));
+    assert!(run.reported.get(&SAMPLES) > 100);
 }
 
 #[test]

@@ -19,14 +19,14 @@ const ACCESS_POINT: usize = 1;
 #[test]
 fn a_download_arrives_sooner_and_the_phone_sends_far_less() {
     let scenario = scenario(&[]);
-    let plain = Run::of(&scenario, "none", "");
+    let plain = Run::new(&scenario, "none", "");
     plain.assert_everything_arrived();
     for (settings, at_most) in [("", 10), ("preset = \"published\"", 50)] {
-        let lle = Run::of(&scenario, "lle-tcp", settings);
+        let lle = Run::new(&scenario, "lle-tcp", settings);
         lle.assert_everything_arrived();
         assert!(lle.air[PHONE] * at_most.min(5) < plain.air[PHONE], "{:?} {:?}", lle.air, plain.air);
         assert!(lle.seconds() < plain.seconds(), "{} {}", lle.seconds(), plain.seconds());
-        assert!(lle.reported.of(&ACKS_GENERATED) > 1000 && lle.reported.of(&ACKNOWLEDGED_AND_LOST) == 0);
+        assert!(lle.reported.get(&ACKS_GENERATED) > 1000 && lle.reported.get(&ACKNOWLEDGED_AND_LOST) == 0);
     }
 }
 
@@ -39,8 +39,8 @@ fn an_upload_to_the_other_end_of_the_hop_is_acknowledged_at_the_sender() {
     let air = scenario.links.remove(1);
     scenario.links[0] = air;
     scenario.links[0].ends = (server, PHONE);
-    let plain = Run::of(&scenario, "none", "");
-    let lle = Run::of(&scenario, "lle-tcp", "");
+    let plain = Run::new(&scenario, "none", "");
+    let lle = Run::new(&scenario, "lle-tcp", "");
     plain.assert_everything_arrived();
     lle.assert_everything_arrived();
     assert!(lle.air[server] * 5 < plain.air[server], "{:?} {:?}", lle.air, plain.air);
@@ -50,11 +50,11 @@ fn an_upload_to_the_other_end_of_the_hop_is_acknowledged_at_the_sender() {
 #[test]
 fn an_upload_through_an_access_point_is_plain_tcp() {
     let scenario = scenario(&["flows.download.from=phone", "flows.download.to=server"]);
-    let plain = Run::of(&scenario, "none", "");
-    let lle = Run::of(&scenario, "lle-tcp", "");
+    let plain = Run::new(&scenario, "none", "");
+    let lle = Run::new(&scenario, "lle-tcp", "");
     lle.assert_everything_arrived();
     // Agents acknowledge no data, but may generate an ACK such as the third of the handshake.
-    assert!(lle.reported.of(&ACKS_GENERATED) <= 2, "{:?}", lle.reported);
+    assert!(lle.reported.get(&ACKS_GENERATED) <= 2, "{:?}", lle.reported);
     assert_eq!(plain.flows[0].octets, lle.flows[0].octets);
     assert!(lle.air[ACCESS_POINT] + 2 >= plain.air[ACCESS_POINT]);
 }
@@ -62,10 +62,10 @@ fn an_upload_through_an_access_point_is_plain_tcp() {
 #[test]
 fn an_upload_under_lle_tcp_cc_arrives_though_the_wire_loses_packets() {
     let settings = ["flows.download.from=phone", "flows.download.to=server", "links.internet.loss=1%"];
-    let run = Run::of(&scenario(&settings), "lle-tcp", "sender-buffer = \"64 KiB\"");
+    let run = Run::new(&scenario(&settings), "lle-tcp", "sender-buffer = \"64 KiB\"");
     run.assert_everything_arrived();
     assert!(
-        run.reported.of(&ACKS_GENERATED) > 1000 && run.reported.of(&LOCAL_RETRANSMITS) > 10,
+        run.reported.get(&ACKS_GENERATED) > 1000 && run.reported.get(&LOCAL_RETRANSMITS) > 10,
         "{:?}",
         run.reported
     );
@@ -78,7 +78,7 @@ fn data_in_both_directions_arrives() {
     (upload.name, upload.from, upload.to) = ("upload".to_owned(), upload.to, upload.from);
     scenario.flows.push(upload);
     for settings in ["", "preset = \"published\"", "sender-buffer = \"64 KiB\""] {
-        Run::of(&scenario, "lle-tcp", settings).assert_everything_arrived();
+        Run::new(&scenario, "lle-tcp", settings).assert_everything_arrived();
     }
 }
 
@@ -86,20 +86,20 @@ fn data_in_both_directions_arrives() {
 fn without_an_agent_at_the_phone_it_is_plain_tcp() {
     let mut scenario = scenario(&[]);
     scenario.nodes[PHONE].role = Some(lasthop_schemes::Role::FixedHost);
-    let (plain, lle) = (Run::of(&scenario, "none", ""), Run::of(&scenario, "lle-tcp", ""));
+    let (plain, lle) = (Run::new(&scenario, "none", ""), Run::new(&scenario, "lle-tcp", ""));
     lle.assert_everything_arrived();
     assert_eq!((plain.air, plain.counters.frames_lost), (lle.air, lle.counters.frames_lost));
-    assert_eq!((lle.reported.of(&ACKS_GENERATED), lle.reported.of(&ACKS_SUPPRESSED)), (0, 0));
+    assert_eq!((lle.reported.get(&ACKS_GENERATED), lle.reported.get(&ACKS_SUPPRESSED)), (0, 0));
 }
 
 #[test]
 fn without_an_agent_at_the_access_point_it_is_plain_tcp() {
     let mut scenario = scenario(&[]);
     scenario.nodes[ACCESS_POINT].role = Some(lasthop_schemes::Role::FixedHost);
-    let (plain, lle) = (Run::of(&scenario, "none", ""), Run::of(&scenario, "lle-tcp", ""));
+    let (plain, lle) = (Run::new(&scenario, "none", ""), Run::new(&scenario, "lle-tcp", ""));
     lle.assert_everything_arrived();
     assert_eq!(plain.air, lle.air);
-    assert_eq!((lle.reported.of(&ACKS_GENERATED), lle.reported.of(&ACKS_SUPPRESSED)), (0, 0));
+    assert_eq!((lle.reported.get(&ACKS_GENERATED), lle.reported.get(&ACKS_SUPPRESSED)), (0, 0));
 }
 
 /// A string of three wireless hops (figure 3.6), from a host at one end to a host at the other.
@@ -149,7 +149,7 @@ fn in_a_string_of_hops_the_last_hop_router_and_optionally_the_sender_acknowledge
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let [plain, lle, controlled] = [("none", ""), ("lle-tcp", ""), ("lle-tcp", "sender-buffer = \"32 KiB\"")]
         .map(|(name, settings)| {
-            let run = Run::of(&scenario, name, settings);
+            let run = Run::new(&scenario, name, settings);
             run.assert_everything_arrived();
             run
         });
@@ -157,12 +157,12 @@ fn in_a_string_of_hops_the_last_hop_router_and_optionally_the_sender_acknowledge
     // The last-hop router sends the ACKs instead of the sink, which saves one hop.
     assert!(lle.air[sink] * 5 < plain.air[sink], "{:?} {:?}", lle.air, plain.air);
     assert!(
-        lle.air[last] + lle.air[sink] < plain.air[last] + plain.air[sink] + lle.reported.of(&ACKS_GENERATED)
+        lle.air[last] + lle.air[sink] < plain.air[last] + plain.air[sink] + lle.reported.get(&ACKS_GENERATED)
     );
-    assert!(lle.reported.of(&ACKS_GENERATED) > 1000);
+    assert!(lle.reported.get(&ACKS_GENERATED) > 1000);
     // The sender's own agent also acknowledges every segment.
     assert!(
-        controlled.reported.of(&ACKS_GENERATED) > 2 * lle.reported.of(&ACKS_GENERATED) - 500,
+        controlled.reported.get(&ACKS_GENERATED) > 2 * lle.reported.get(&ACKS_GENERATED) - 500,
         "{:?}",
         controlled.counters
     );

@@ -67,7 +67,7 @@ fn agent_state_can_be_transferred_at_any_time_and_every_transfer_completes() {
                 }
                 assert!(world.accounts().balance(), "{which}: {:?}", world.accounts());
             }
-            let lost = world.reported().of(&ACKNOWLEDGED_AND_LOST);
+            let lost = world.reported().get(&ACKNOWLEDGED_AND_LOST);
             assert_eq!(lost, 0, "{which}: nothing that was acknowledged is lost by it");
             run_by_the_laws(world, &which);
         }
@@ -169,6 +169,6 @@ fn run_by_the_laws(mut world: World, which: &str) {
     // All acknowledged data have arrived: the agents learn this before they remove idle
     // connections.
     world.run(world.now() + IDLE, false);
-    let lost = world.reported().of(&ACKNOWLEDGED_AND_LOST);
+    let lost = world.reported().get(&ACKNOWLEDGED_AND_LOST);
     assert_eq!((world.owed_by_agents(), lost), (Owed::default(), 0), "{which}");
 }

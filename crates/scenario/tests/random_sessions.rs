@@ -100,6 +100,6 @@ fn run_by_the_laws(mut world: World, which: &str) {
     world.run(world.now() + Duration::from_secs(200), false);
     assert!(world.accounts().balance(), "{which}: {:?}", world.accounts());
     assert_eq!(world.open_connections(), 0, "{which}");
-    let lost = world.reported().of(&ACKNOWLEDGED_AND_LOST);
+    let lost = world.reported().get(&ACKNOWLEDGED_AND_LOST);
     assert_eq!((world.owed_by_agents(), lost), (Owed::default(), 0), "{which}");
 }

@@ -87,7 +87,7 @@ fn simulated_stations_have_agents_as_in_a_simulation() {
         let mut world = build(&scenario, scheme).world;
         world.advance_to(Instant::from_secs(5));
         let reported = world.reported();
-        assert_eq!([&ACKS_GENERATED, &ACKS_SUPPRESSED].map(|counter| reported.of(counter) > 500), [acts; 2]);
+        assert_eq!([&ACKS_GENERATED, &ACKS_SUPPRESSED].map(|counter| reported.get(counter) > 500), [acts; 2]);
         assert!(world.accounts().balance());
     }
 }
@@ -194,9 +194,9 @@ fn the_clients_agent_keeps_its_acks_off_the_air_and_leaves_no_marks() {
     assert_eq!(sent, [vec![(ack, 1500, 0)], vec![(ack, 100, 0)]], "made by the gateway's agent");
     // The client's own ACK crosses the air only as evidence, which the gateway does not forward.
     assert_eq!(hosts.send(true, ack, (100, 1500), 0, 50), [vec![], vec![]]);
-    assert_eq!(hosts.built.world.reported().of(&ACKS_SUPPRESSED), 1);
+    assert_eq!(hosts.built.world.reported().get(&ACKS_SUPPRESSED), 1);
     assert_eq!(hosts.send(false, ack, (1500, 100), 1000, 200)[0], [(ack, 2500, 0)]);
-    assert_eq!(hosts.built.world.reported().of(&ACKS_SUPPRESSED), 2, "the evidence, at the gateway");
+    assert_eq!(hosts.built.world.reported().get(&ACKS_SUPPRESSED), 2, "the evidence, at the gateway");
     let accounts = hosts.built.world.accounts();
     assert!(accounts.balance() && !accounts.dropped.contains_key(&lasthop_sim::DropCause::NoRoute));
 }

@@ -39,7 +39,9 @@ impl SchemeStack {
     }
 
     /// A stack of these schemes, of the catalogue or not, with these settings.
-    pub fn of(layers: impl IntoIterator<Item = (&'static Scheme, toml::Table)>) -> Result<Self, StackError> {
+    pub fn from_schemes(
+        layers: impl IntoIterator<Item = (&'static Scheme, toml::Table)>,
+    ) -> Result<Self, StackError> {
         Self::of_found(layers.into_iter().map(|(scheme, settings)| (Ok(scheme), settings)))
     }
 
@@ -105,7 +107,7 @@ impl Placement for SchemeStack {
         let layers = self.0.iter().enumerate();
         let agents: Vec<_> =
             layers.filter_map(|(index, layer)| Some((index as u8, layer.placement.agent(seat)?))).collect();
-        (!agents.is_empty()).then(|| Box::new(Stack::of_layers(agents)) as Box<dyn Agent>)
+        (!agents.is_empty()).then(|| Box::new(Stack::from_layers(agents)) as Box<dyn Agent>)
     }
 
     fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {

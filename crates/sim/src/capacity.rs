@@ -146,7 +146,7 @@ pub(crate) enum Pace {
 
 /// The part of a packet's transmission that is still to come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rest {
+pub(crate) struct Remaining {
     left: u64,
     of: u64,
 }
@@ -188,18 +188,23 @@ impl Pace {
 
     /// What is to come at `now` of the transmission of `len` octets that ends at `end`. A packet that
     /// waits for an opportunity of a trace is whole.
-    pub(crate) fn rest(&self, len: usize, end: Instant, now: Instant) -> Rest {
+    pub(crate) fn rest(&self, len: usize, end: Instant, now: Instant) -> Remaining {
         match self {
             Self::Fixed { rate, clock, .. } => {
                 let of = nanos(time_at_fixed_rate(*rate, *clock, len)).max(1);
-                Rest { left: nanos(end.since(now)).min(of), of }
+                Remaining { left: nanos(end.since(now)).min(of), of }
             }
-            Self::Trace { .. } | Self::Stalled { .. } => Rest { left: 1, of: 1 },
+            Self::Trace { .. } | Self::Stalled { .. } => Remaining { left: 1, of: 1 },
         }
     }
 
     /// When the rest of a transmission of `len` octets, which is resumed at `now`, ends.
-    pub(crate) fn finish_rest(&mut self, now: Instant, len: usize, Rest { left, of }: Rest) -> Instant {
+    pub(crate) fn finish_remaining(
+        &mut self,
+        now: Instant,
+        len: usize,
+        Remaining { left, of }: Remaining,
+    ) -> Instant {
         // A part of a number is never above it.
         let part = |whole: u64| (u128::from(whole) * u128::from(left)).div_ceil(u128::from(of)) as u64;
         match self {

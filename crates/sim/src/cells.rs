@@ -56,7 +56,7 @@ struct Place {
 
 impl Cells {
     pub(crate) fn add(&mut self, wlan: Wlan, interests: Interest) -> WlanId {
-        let id = WlanId::of(self.all.len());
+        let id = WlanId::from_index(self.all.len());
         self.all.push(Cell::new(id, wlan, self.reports_fates, interests));
         id
     }
@@ -69,7 +69,7 @@ impl Cells {
         (from, to): (StationId, StationId),
         interface: usize,
     ) -> PortId {
-        let port = PortId::of(self.ports.len());
+        let port = PortId::from_index(self.ports.len());
         let cell = self.cell_mut(id);
         let at = (cell.node(from), interface);
         cell.stations_mut().of_mut(from).add_port(to, Port { id: port, link, at, is_watched: false, delay });

@@ -79,10 +79,10 @@ impl Connections {
     /// Adds the sender and the receiver. Returns the sender.
     fn add(&mut self, ends: Ends, endpoints: [AnyEndpoint; 2]) -> ConnectionId {
         let Ends { flow, nodes, sockets: [local, remote] } = ends;
-        let sender = ConnectionId::of(self.list.len());
+        let sender = ConnectionId::from_index(self.list.len());
         let sides = [(End::Sender, (local, remote)), (End::Receiver, (remote, local))];
         for ((endpoint, node), (end, sockets)) in endpoints.into_iter().zip(nodes).zip(sides) {
-            let id = ConnectionId::of(self.list.len());
+            let id = ConnectionId::from_index(self.list.len());
             match endpoint {
                 AnyEndpoint::Tcp(_) => self.over_tcp.add(node, sockets, id),
                 AnyEndpoint::Other(_) => self.over_udp.add(node, sockets, id),
@@ -183,7 +183,7 @@ impl Connections {
     #[inline]
     pub(crate) fn follow(&mut self, id: ConnectionId, flows: &mut Flows, transit: &mut Transit) {
         let hosted = &mut self.list[id.index()];
-        if transit.wants(Interest::WINDOW)
+        if transit.is_interested(Interest::WINDOW)
             && hosted.end == End::Sender
             && let Some(sender) = hosted.endpoint.tcp()
         {

@@ -103,7 +103,7 @@ impl Passing {
     }
 
     /// The end `from` sends a segment into the link, which goes to `destination`.
-    pub(crate) fn note_sent(&mut self, from: usize, packet: &Packet, tcp: &Tcp, destination: NodeId) {
+    pub(crate) fn record_sent(&mut self, from: usize, packet: &Packet, tcp: &Tcp, destination: NodeId) {
         let end = tcp.seq + packet.segment_len();
         self.ends[1 - from].node = Some(destination);
         let of_other = self.ends[1 - from].sent;
@@ -122,7 +122,7 @@ impl Passing {
     }
 
     /// The link delivers a segment to the end `to`. Returns whether it ends the connection.
-    pub(crate) fn note_delivered(&mut self, to: usize, packet: &Packet, tcp: &Tcp) -> bool {
+    pub(crate) fn record_delivered(&mut self, to: usize, packet: &Packet, tcp: &Tcp) -> bool {
         let of = &mut self.ends[to];
         if tcp.flags.has(TcpFlags::RST) {
             // RFC 5961, section 3.2: no other number resets an end.

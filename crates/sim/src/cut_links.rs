@@ -130,7 +130,7 @@ impl CutLinks {
             of.begin(key, Passing::new(transit.now(), side, from, tcp), transit.now());
         }
         if let Some(passing) = of.standing.peek_mut(key) {
-            passing.note_sent(from, packet, tcp, transit.packets().destination(sent));
+            passing.record_sent(from, packet, tcp, transit.packets().destination(sent));
         }
         if is_new {
             of.follow_timer(link, transit);
@@ -143,7 +143,7 @@ impl CutLinks {
         let of = self.links.get_mut(&link)?;
         let (key, from, tcp) = connection_of(packet)?;
         let passing = of.standing.peek_mut(key)?;
-        if passing.note_delivered(1 - from, packet, tcp) {
+        if passing.record_delivered(1 - from, packet, tcp) {
             of.end(key, now);
             return None;
         }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn the_connection_that_was_silent_for_longest_is_forgotten_for_another_one() {
         let (mut links, mut transit) = (CutLinks::default(), Transit::new());
-        links.add(LINK, [(NEAR, PipeId::of(0)), ((NodeId(1), 0), PipeId::of(1))]);
+        links.add(LINK, [(NEAR, PipeId::from_index(0)), ((NodeId(1), 0), PipeId::from_index(1))]);
         for number in 0..MAX_CONNECTIONS {
             transit.skip_to(Instant::from_millis(number as u64), 0);
             assert_eq!(open(&mut links, number, &mut transit), Entering::Passes);

@@ -121,7 +121,7 @@ impl<T: Copy> OfNode<T> {
 fn key_of(packet: &Packet) -> Option<Key> {
     match packet.transport() {
         Transport::Tcp(tcp) => Some((tcp.destination_port, tcp.source_port, packet.ip().source)),
-        Transport::Icmp(_) => Quotation::of(packet).map(|Quotation { flow, .. }| {
+        Transport::Icmp(_) => Quotation::from_message(packet).map(|Quotation { flow, .. }| {
             let (local, remote) = (flow.source, flow.destination);
             (local.1, remote.1, remote.0)
         }),

@@ -252,7 +252,7 @@ impl Flow {
     /// Records the time if nothing more is to be expected of it. Whether the flow is done with that: its
     /// connection may have failed before.
     #[inline]
-    pub(crate) fn note_if_done(&mut self, now: Instant) -> bool {
+    pub(crate) fn record_if_done(&mut self, now: Instant) -> bool {
         let is_over = match &self.carrier {
             Carrier::Connection(transfer) => {
                 transfer.expected.is_some_and(|expected| transfer.received >= expected)

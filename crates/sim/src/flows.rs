@@ -38,7 +38,7 @@ pub(crate) struct Flows {
 impl Flows {
     /// The flow that is added next.
     pub(crate) fn next_id(&self) -> FlowId {
-        FlowId::of(self.list.len())
+        FlowId::from_index(self.list.len())
     }
 
     /// The addresses and ports of a flow's sender and receiver, which have these addresses.
@@ -121,7 +121,7 @@ impl Flows {
         if endpoint.peer_has_closed() {
             endpoint.close();
         }
-        if has_read && flow.note_if_done(transit.now()) {
+        if has_read && flow.record_if_done(transit.now()) {
             self.on_done(id, transit);
         }
     }
@@ -129,7 +129,7 @@ impl Flows {
     /// Records that a flow is done if nothing more of it is to arrive.
     pub(crate) fn check_if_done(&mut self, id: FlowId, transit: &mut Transit) {
         let flow = &mut self.list[id.index()];
-        if !flow.is_done() && flow.note_if_done(transit.now()) {
+        if !flow.is_done() && flow.record_if_done(transit.now()) {
             self.on_done(id, transit);
         }
     }
@@ -229,7 +229,7 @@ impl Flows {
     pub(crate) fn packet_gone(&mut self, packet: &Packet, transit: &mut Transit) {
         let Some(id) = self.of_datagram(packet) else { return };
         if let Some(datagrams) = self.list[id.index()].datagrams_mut() {
-            datagrams.note_gone();
+            datagrams.record_gone();
         }
         self.check_if_done(id, transit);
     }
@@ -238,7 +238,7 @@ impl Flows {
     pub(crate) fn packet_added(&mut self, packet: &Packet) {
         let Some(id) = self.of_datagram(packet) else { return };
         if let Some(datagrams) = self.list[id.index()].datagrams_mut() {
-            datagrams.note_added();
+            datagrams.record_added();
         }
     }
 
@@ -249,6 +249,6 @@ impl Flows {
         let wraps = usize::from(udp.destination_port.checked_sub(FIRST_RECEIVER_PORT)?);
         let index = (number < PORTS).then_some(wraps * PORTS + number)?;
         let datagrams = self.list.get(index)?.datagrams()?;
-        datagrams.is_of(packet.ip(), udp).then(|| FlowId::of(index))
+        datagrams.is_of(packet.ip(), udp).then(|| FlowId::from_index(index))
     }
 }

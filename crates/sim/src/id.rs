@@ -13,7 +13,7 @@ macro_rules! id {
                 self.0 as usize
             }
 
-            pub(crate) fn of(index: usize) -> Self {
+            pub(crate) fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).unwrap_or(u32::MAX))
             }
         }

@@ -66,7 +66,7 @@ impl GilbertElliott {
 
     /// A share of losses that come in bursts of this mean length in packets, geometrically distributed.
     /// `None` if there is no such chain: a burst has at least one packet, and so has a gap.
-    pub fn of_bursts(share: Probability, mean_length: f64) -> Option<Self> {
+    pub fn from_bursts(share: Probability, mean_length: f64) -> Option<Self> {
         let to_good = Probability::new(1.0 / mean_length)?;
         let to_bad = Probability::new(share.value() / (1.0 - share.value()) * to_good.value())?;
         (!to_good.is_zero()).then_some(Self::simple(to_bad, to_good))
@@ -143,12 +143,12 @@ enum Process {
 
 impl Losses {
     pub(crate) fn new(loss: &Loss, rng: Rng) -> Self {
-        Self { process: Process::of(loss), rng }
+        Self { process: Process::new(loss), rng }
     }
 
     /// From now on it loses what `loss` says.
     pub(crate) fn set(&mut self, loss: &Loss) {
-        self.process = Process::of(loss);
+        self.process = Process::new(loss);
     }
 
     /// Whether the next packet is lost.
@@ -162,7 +162,7 @@ impl Losses {
 }
 
 impl Process {
-    fn of(loss: &Loss) -> Self {
+    fn new(loss: &Loss) -> Self {
         match loss {
             Loss::Independent(loss) => Self::Independent(*loss),
             Loss::Bursts(chain) => Self::Bursts { chain: *chain, is_bad: None },
@@ -254,14 +254,14 @@ mod tests {
     #[test]
     fn bursts_have_their_mean_length_and_share() {
         for (share, length) in [(0.01, 1.0), (0.01, 4.0), (0.2, 10.0), (0.5, 1.0)] {
-            let chain = GilbertElliott::of_bursts(percent(share * 100.0), length).expect("a chain");
+            let chain = GilbertElliott::from_bursts(percent(share * 100.0), length).expect("a chain");
             let (measured, burst, _) = statistics(chain);
             assert_near(measured, share, "the share");
             assert_near(burst, length, "the mean burst");
         }
         for (share, length) in [(1.0, 0.5), (90.0, 4.0), (100.0, 4.0), (1.0, f64::NAN), (1.0, f64::INFINITY)]
         {
-            assert_eq!(GilbertElliott::of_bursts(percent(share), length), None, "{share} {length}");
+            assert_eq!(GilbertElliott::from_bursts(percent(share), length), None, "{share} {length}");
         }
     }
 
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_expected_loss_is_that_of_the_chain_from_the_first_packet_on() {
-        let chain = GilbertElliott::of_bursts(percent(30.0), 50.0).expect("a chain");
+        let chain = GilbertElliott::from_bursts(percent(30.0), 50.0).expect("a chain");
         let first = |seed| Losses::new(&Loss::Bursts(chain), Rng::named(seed, "losses")).next();
         let lost = (0..10_000).filter(|seed| first(*seed)).count();
         assert!((2_800..3_200).contains(&lost), "{lost}");

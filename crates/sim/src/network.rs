@@ -58,7 +58,7 @@ struct Link {
 
 impl Network {
     pub(crate) fn add_node(&mut self, config: NodeConfig) -> NodeId {
-        let id = NodeId::of(self.nodes.len());
+        let id = NodeId::from_index(self.nodes.len());
         let address = config.address.unwrap_or_else(|| NodeConfig::default_address(id.index()));
         self.addresses.entry(address).or_insert(id);
         self.nodes.push(Node {
@@ -78,7 +78,7 @@ impl Network {
         let addresses = (self.node(ends.0).address, self.node(ends.1).address);
         self.links.push(Link { name: name.to_owned(), ends, addresses, senses });
         self.routes = None;
-        LinkId::of(self.links.len() - 1)
+        LinkId::from_index(self.links.len() - 1)
     }
 
     pub(crate) fn add_interface(&mut self, node: NodeId, link: LinkId, egress: Egress) {
@@ -109,7 +109,7 @@ impl Network {
     /// All interfaces, each with its node.
     pub(crate) fn all_interfaces(&self) -> impl Iterator<Item = (NodeId, &Interface)> {
         let nodes = self.nodes.iter().enumerate();
-        nodes.flat_map(|(index, node)| node.interfaces.iter().map(move |it| (NodeId::of(index), it)))
+        nodes.flat_map(|(index, node)| node.interfaces.iter().map(move |it| (NodeId::from_index(index), it)))
     }
 
     /// An agent watches an interface from now on.
@@ -234,7 +234,7 @@ impl Network {
         let Self { nodes, links, on_demand, given_routes, routes, .. } = self;
         routes.get_or_insert_with(|| {
             // Interfaces are added link by link, first that of a link's first node.
-            let mut topology = Topology::of(nodes.len());
+            let mut topology = Topology::new(nodes.len());
             for Link { ends: (first, second), .. } in links {
                 topology.join(first.index(), second.index());
             }

@@ -41,7 +41,7 @@ impl Slot {
     }
 
     #[inline]
-    fn note_new(&mut self) {
+    fn record_new(&mut self) {
         self.len = self.packet().len() as u32;
         (self.is_message, self.is_damaged) = (false, false);
     }
@@ -56,7 +56,7 @@ impl Packets {
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketKey {
         let (key, slot) = self.next_slot();
         slot.packet = Some(packet);
-        slot.note_new();
+        slot.record_new();
         self.vacant.pop();
         key
     }
@@ -72,7 +72,7 @@ impl Packets {
         if !make(&mut slot.packet) {
             return None;
         }
-        slot.note_new();
+        slot.record_new();
         self.vacant.pop();
         Some(key)
     }

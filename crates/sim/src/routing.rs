@@ -26,7 +26,7 @@ pub struct Hop {
 
 impl Topology {
     /// This many nodes, and no links yet.
-    pub fn of(nodes: usize) -> Self {
+    pub fn new(nodes: usize) -> Self {
         Self { hops: vec![Vec::new(); nodes], links: 0, on_demand: vec![None; nodes] }
     }
 
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn topology(nodes: usize, links: &[(usize, usize)]) -> Topology {
-        let mut topology = Topology::of(nodes);
+        let mut topology = Topology::new(nodes);
         for (first, second) in links {
             topology.join(*first, *second);
         }

@@ -68,7 +68,7 @@ impl Seats {
             refuses_frames: false,
             ends: BTreeMap::new(),
         });
-        AgentId::of(self.agents.len() - 1)
+        AgentId::from_index(self.agents.len() - 1)
     }
 
     /// Puts another agent of the same scheme in an agent's place.
@@ -86,7 +86,7 @@ impl Seats {
     /// The agents at a node.
     pub(crate) fn at(&self, node: NodeId) -> impl Iterator<Item = AgentId> {
         let here = self.agents.iter().enumerate().filter(move |(_, placed)| placed.node == node);
-        here.map(|(index, _)| AgentId::of(index))
+        here.map(|(index, _)| AgentId::from_index(index))
     }
 
     pub(crate) fn node(&self, id: AgentId) -> NodeId {
@@ -181,7 +181,7 @@ impl Seats {
         let Some(deadline) = placed.progress.hold_back(placed.agent.deadline(), now) else { return };
         placed.not_before = deadline.at;
         if placed.progress.is_newly_stuck() {
-            self.outbox.reports.push(Report::of(&DEADLINES_STUCK).which(deadline.reason));
+            self.outbox.reports.push(Report::new(&DEADLINES_STUCK).which(deadline.reason));
         }
     }
 

@@ -63,7 +63,7 @@ impl Selection {
     /// Whether a packet is impaired, as far as it says itself: a fragment other than the first says
     /// nothing of its ports. An ICMP error message belongs to the packet that it is about, too.
     pub fn selects(&self, packet: &Packet) -> bool {
-        let (ends, quoted) = (Ends::of(packet), Ends::quoted(packet));
+        let (ends, quoted) = (Ends::from_packet(packet), Ends::quoted(packet));
         let has = |traffic: &Traffic| traffic.has(&ends) || quoted.is_some_and(|quoted| traffic.has(&quoted));
         has(&self.only) && !has(&self.except)
     }
@@ -92,7 +92,7 @@ impl Traffic {
     }
 
     /// Packets that match one of these.
-    pub const fn of(matches: Vec<Match>) -> Self {
+    pub const fn new(matches: Vec<Match>) -> Self {
         Self(matches)
     }
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn only(matched: Match) -> Selection {
-        Selection { only: Traffic::of(vec![matched]), except: Traffic::none() }
+        Selection { only: Traffic::new(vec![matched]), except: Traffic::none() }
     }
 
     fn reversed([one, other]: [&'static str; 2]) -> [&'static str; 2] {
@@ -191,13 +191,13 @@ mod tests {
         let dns = Match { ports: Some(53..=53), ..Match::default() };
         let ping = Match { protocol: Some(MatchedProtocol::Icmp), ..Match::default() };
         let selection =
-            Selection { only: Traffic::all(), except: Traffic::of(vec![dns.clone(), ping.clone()]) };
+            Selection { only: Traffic::all(), except: Traffic::new(vec![dns.clone(), ping.clone()]) };
         let echo = Transport::Icmp(Icmp { kind: 8, code: 0, rest_of_header: [0; 4] });
         for (transport, is_selected) in [(udp(4000, 53), false), (echo.clone(), false), (tcp(4000, 80), true)]
         {
             assert_eq!(selection.selects(&packet(V4, transport)), is_selected);
         }
-        let union = Selection { only: Traffic::of(vec![dns, ping]), except: Traffic::none() };
+        let union = Selection { only: Traffic::new(vec![dns, ping]), except: Traffic::none() };
         for (transport, is_selected) in [(udp(4000, 53), true), (echo, true), (tcp(4000, 80), false)] {
             assert_eq!(union.selects(&packet(V4, transport)), is_selected);
         }
@@ -215,7 +215,7 @@ mod tests {
             let selection = only(service.clone());
             assert!(selection.selects(&about(udp(40_000, 9999))));
             assert!(!selection.selects(&about(udp(40_000, 53))));
-            let others = Selection { only: Traffic::all(), except: Traffic::of(vec![service]) };
+            let others = Selection { only: Traffic::all(), except: Traffic::new(vec![service]) };
             assert!(!others.selects(&about(tcp(40_000, 9999))));
             assert!(others.selects(&about(tcp(40_000, 80))));
         }

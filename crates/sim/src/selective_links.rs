@@ -76,7 +76,7 @@ impl SelectiveLinks {
 
     /// Whether a link impairs the segments of a TCP connection.
     pub(crate) fn selects_connection(&self, link: LinkId, key: FlowKey) -> bool {
-        self.links.get(&link).is_none_or(|link| link.selection.selects_between(&Ends::of_connection(key)))
+        self.links.get(&link).is_none_or(|link| link.selection.selects_between(&Ends::from_connection(key)))
     }
 }
 
@@ -84,7 +84,7 @@ impl SelectiveLink {
     /// Fragments are treated as the first of their packet; before that has come, as packets without ports.
     fn selects(&mut self, packet: &Packet) -> bool {
         let is_selected = self.selection.selects(packet);
-        let Ends { source, destination, protocol, fragment } = Ends::of(packet);
+        let Ends { source, destination, protocol, fragment } = Ends::from_packet(packet);
         let Some(Fragment { identification, is_first }) = fragment else { return is_selected };
         let whole = (source.0, destination.0, protocol, identification);
         let known = self.fragmented.iter_mut().find(|fragmented| fragmented.whole == whole);

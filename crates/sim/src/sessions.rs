@@ -70,7 +70,7 @@ struct Session {
 impl Sessions {
     /// The session that is added next.
     pub(crate) fn next_id(&self) -> SessionId {
-        SessionId::of(self.list.len())
+        SessionId::from_index(self.list.len())
     }
 
     /// Adds a session that starts, and stops, at these times.

@@ -30,7 +30,7 @@ impl Telemetry {
             drops: Vec::new(),
             accounts: Accounts::default(),
             events: 0,
-            reported: Tally::of_any(REPORTS),
+            reported: Tally::with_counters(REPORTS),
         }
     }
 
@@ -51,18 +51,18 @@ impl Telemetry {
 
     /// Whether an observer wants events of one of these kinds.
     #[inline]
-    pub(crate) const fn wants(&self, kinds: Interest) -> bool {
+    pub(crate) const fn is_interested(&self, kinds: Interest) -> bool {
         self.interest.intersects(kinds)
     }
 
     #[inline]
     pub(crate) fn emit(&mut self, now: Instant, event: &TraceEvent<'_>) {
         if self.interest.intersects(event.kind()) {
-            self.tell(now, event);
+            self.report(now, event);
         }
     }
 
-    fn tell(&mut self, now: Instant, event: &TraceEvent<'_>) {
+    fn report(&mut self, now: Instant, event: &TraceEvent<'_>) {
         for observer in &mut self.observers {
             if observer.interest().intersects(event.kind()) {
                 observer.on_event(now, event);

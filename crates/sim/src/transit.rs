@@ -137,8 +137,8 @@ impl Transit {
 
     /// Whether an observer wants events of one of these kinds.
     #[inline]
-    pub(crate) const fn wants(&self, kinds: Interest) -> bool {
-        self.telemetry.wants(kinds)
+    pub(crate) const fn is_interested(&self, kinds: Interest) -> bool {
+        self.telemetry.is_interested(kinds)
     }
 
     /// Reports an event to observers.
@@ -155,7 +155,7 @@ impl Transit {
         key: PacketKey,
         event: impl FnOnce(&Packet) -> TraceEvent<'_>,
     ) {
-        if self.telemetry.wants(kind) {
+        if self.telemetry.is_interested(kind) {
             self.telemetry.emit(self.now, &event(self.packets.packet(key)));
         }
     }

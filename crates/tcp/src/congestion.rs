@@ -21,7 +21,7 @@ pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use hystart::Hystart;
 pub use hystart_plus_plus::HystartPlusPlus;
-pub use outside::Outside;
+pub use outside::External;
 pub use pacing::Pacing;
 pub use reno::Reno;
 pub use vegas::Vegas;
@@ -108,7 +108,7 @@ impl Congestion {
             Self::Cubic => Box::new(Cubic::new(slow_start_limit)),
             Self::Bbr => Box::<Bbr>::default(),
             Self::Bbr3 => Box::<Bbr3>::default(),
-            Self::Outside => Box::new(Outside),
+            Self::Outside => Box::new(External),
         }
     }
 }

@@ -256,8 +256,8 @@ impl Connection {
 
     /// Discards the data above a gap, which may have been reported, but never was acknowledged (RFC 2018,
     /// section 8).
-    pub fn discard_behind_gap(&mut self) {
-        self.receive.discard_behind_gap();
+    pub fn discard_after_gap(&mut self) {
+        self.receive.discard_after_gap();
     }
 
     /// Another endpoint in this one's place has acknowledged the peer's octets before `ack`. Segments sent
@@ -290,8 +290,8 @@ impl Connection {
     }
 
     /// Whether its congestion control is [`Outside`](crate::Congestion::Outside).
-    pub fn is_ruled_from_outside(&self) -> bool {
-        self.send.is_ruled_from_outside()
+    pub fn has_external_window(&self) -> bool {
+        self.send.has_external_window()
     }
 
     /// Sets the window so that `octets` more may be in the network than now, and at least a segment if the
@@ -324,7 +324,7 @@ impl Connection {
     pub fn learn_timestamp(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
-            self.receive.note_later_timestamp(timestamps.value, now);
+            self.receive.record_later_timestamp(timestamps.value, now);
         }
     }
 

@@ -29,7 +29,7 @@ impl Reassembly {
             return;
         }
         let (mut seq, mut payload) = (seq, payload);
-        self.note_block(seq, seq + payload.len() as u32);
+        self.record_block(seq, seq + payload.len() as u32);
         let at = self.segments.partition_point(|(start, _)| start.before(seq));
         if let Some((start, before)) = at.checked_sub(1).and_then(|at| self.segments.get(at)) {
             let end = *start + before.len() as u32;
@@ -122,7 +122,7 @@ impl Reassembly {
 
     /// Whether there are at least `count` blocks, and none of the latest `count` touches the range from
     /// `left` to `right`.
-    pub fn would_be_new_behind(&self, left: Seq, right: Seq, count: usize) -> bool {
+    pub fn would_be_new_after(&self, left: Seq, right: Seq, count: usize) -> bool {
         let is_apart = |block: &(Seq, Seq)| block.1.before(left) || block.0.after(right);
         self.blocks.len() >= count && self.blocks.iter().take(count).all(is_apart)
     }
@@ -143,7 +143,7 @@ impl Reassembly {
     }
 
     /// Merges the new piece with the blocks it touches, and moves the result to the front.
-    fn note_block(&mut self, left: Seq, right: Seq) {
+    fn record_block(&mut self, left: Seq, right: Seq) {
         let mut merged = (left, right);
         // Blocks do not touch each other, so it is enough to compare with the bounds of the piece.
         self.blocks.retain(|block| {

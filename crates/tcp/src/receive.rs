@@ -175,11 +175,11 @@ impl ReceiveSide {
                 // A FIN that was held is acknowledged with it.
                 self.fin = self.fin.filter(|fin| !ack.after(*fin));
             }
-            self.discard_behind_gap();
+            self.discard_after_gap();
         }
     }
 
-    pub(crate) fn discard_behind_gap(&mut self) {
+    pub(crate) fn discard_after_gap(&mut self) {
         self.reassembly = Reassembly::default();
     }
 
@@ -218,7 +218,7 @@ impl ReceiveSide {
 
     /// Records an end of urgent data. One before the known end is ignored (RFC 9293, section 3.10.7.4).
     #[cold]
-    pub(crate) fn note_urgent(&mut self, end: Seq) {
+    pub(crate) fn record_urgent(&mut self, end: Seq) {
         if self.urgent_ahead().is_none_or(|known| end.after(self.first_unread() + known)) {
             self.urgent = Some(end);
         }
@@ -248,15 +248,16 @@ impl ReceiveSide {
     }
 
     /// Whether a segment at `seq` lies above the window.
-    pub(crate) const fn is_beyond(&self, seq: Seq) -> bool {
+    pub(crate) const fn is_above_window(&self, seq: Seq) -> bool {
         seq.after(self.advertised)
     }
 
     /// Whether `seq` lies in the window, or less than a window below RCV.NXT. Without the bound, an attacker
     /// who does not see the connection could use half of all numbers.
-    pub(crate) const fn is_just_behind(&self, seq: Seq) -> bool {
+    pub(crate) const fn is_near_window(&self, seq: Seq) -> bool {
         let most = if self.buffer > 65_535 { self.buffer } else { 65_535 };
-        !self.is_beyond(seq) && (!seq.before(self.next) || seq.offset_from(self.next).unsigned_abs() <= most)
+        !self.is_above_window(seq)
+            && (!seq.before(self.next) || seq.offset_from(self.next).unsigned_abs() <= most)
     }
 
     /// Whether any octet of a segment, or an empty one itself, lies in the window (RFC 9293,
@@ -367,7 +368,7 @@ impl ReceiveSide {
         // Cut to the window on both sides.
         let start = seq.later(self.next);
         let end = fin_at.earlier(self.advertised);
-        self.note_duplicate(seq, fin_at);
+        self.record_duplicate(seq, fin_at);
         let is_urgent = self.would_hide_report(start, end);
         if end.after(start) {
             self.reassembly.insert(start, cut(arrival.payload, (start - seq) as usize, (end - seq) as usize));
@@ -386,7 +387,7 @@ impl ReceiveSide {
             }
         }
         if self.fin.is_none() {
-            self.note_loss();
+            self.record_loss();
         }
         if self.is_adaptive {
             return self.owe_ack_for_gap(arrival, self.next != before, is_urgent);
@@ -402,7 +403,7 @@ impl ReceiveSide {
     }
 
     /// The peer's FIN was received before.
-    pub(crate) const fn note_end(&mut self) {
+    pub(crate) const fn record_fin(&mut self) {
         self.fin_received = true;
     }
 

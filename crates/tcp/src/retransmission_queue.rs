@@ -148,7 +148,7 @@ impl RetransmissionQueue {
     }
 
     /// Records the octets in the network with each segment sent.
-    pub(crate) const fn note_in_network(&mut self) {
+    pub(crate) const fn record_in_network(&mut self) {
         self.notes_in_network = true;
     }
 
@@ -164,8 +164,8 @@ impl RetransmissionQueue {
 
     /// Records that the application has nothing more to send: the delivery rate of the data in the
     /// network may be below the bandwidth of the path (draft-ietf-ccwg-bbr, section 4.1.2.4).
-    pub fn note_application_limited(&mut self) {
-        self.meter.note_application_limited(u64::from(self.in_network()));
+    pub fn record_application_limited(&mut self) {
+        self.meter.record_application_limited(u64::from(self.in_network()));
     }
 
     /// The octets from `seq` to `end` are sent; those after the last segment for the first time.
@@ -241,7 +241,7 @@ impl RetransmissionQueue {
             if from >= to || to > max - una {
                 continue;
             }
-            reported.note(place, left, right);
+            reported.record(place, left, right);
             let (from, to) = self.reported.news(left, right);
             if from.before(to) {
                 self.mark_sacked(from, to, now);
@@ -260,8 +260,8 @@ impl RetransmissionQueue {
             && !segment.end.after(right)
         {
             if !segment.is_sacked {
-                self.note_reordering(&segment);
-                self.note_delivery(&segment, true, now);
+                self.record_reordering(&segment);
+                self.record_delivery(&segment, true, now);
                 self.delivery.sacked += segment.octets();
                 self.sacked += segment.octets();
                 self.forget_fate(&segment);
@@ -297,9 +297,9 @@ impl RetransmissionQueue {
                 self.sacked -= segment.octets();
             } else {
                 if self.highest_sacked.is_some() {
-                    self.note_reordering(&segment);
+                    self.record_reordering(&segment);
                 }
-                self.note_delivery(&segment, false, now);
+                self.record_delivery(&segment, false, now);
                 self.delivery.acked += segment.octets();
                 self.forget_fate(&segment);
             }
@@ -330,9 +330,9 @@ impl RetransmissionQueue {
 
     /// The segment was delivered now; `is_report` if by a SACK block.
     #[inline]
-    fn note_delivery(&mut self, segment: &Outstanding, is_report: bool, now: Instant) {
+    fn record_delivery(&mut self, segment: &Outstanding, is_report: bool, now: Instant) {
         let rtt = now.since(segment.sent);
-        self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
+        self.meter.record(segment.stamp, segment.sent, segment.octets(), now);
         if segment.was_sent_again {
             //= RFC 8985, section 6.2, step 2: it echoes a timestamp from before the retransmission, or comes sooner than min_RTT after it.
             // Without timestamps, D-SACKs show it (RFC 2883). Otherwise the time from each retransmission to the ACK of its
@@ -362,7 +362,7 @@ impl RetransmissionQueue {
     }
 
     //= RFC 8985, section 6.2, step 3: a segment that was sent once is delivered below what was delivered before: reordering.
-    fn note_reordering(&mut self, segment: &Outstanding) {
+    fn record_reordering(&mut self, segment: &Outstanding) {
         let overtaken = self.highest_sacked.filter(|highest| segment.end.before(*highest));
         if !segment.was_sent_again && overtaken.is_some() {
             self.delivery.is_reordered = true;
@@ -404,7 +404,7 @@ impl RetransmissionQueue {
             }
             (segment.is_lost, segment.is_again) = (true, false);
             self.due += len;
-            on_lost(&self.meter.note_lost(segment.seq, segment.end, &segment.stamp));
+            on_lost(&self.meter.record_lost(segment.seq, segment.end, &segment.stamp));
         }
         if let Some((due_from, first)) = self.due_from.zip(first_newly) {
             self.due_from = Some(due_from.earlier(first));

@@ -205,7 +205,7 @@ impl SendSide {
     /// Appends data to the stream, unless it has ended.
     pub(crate) fn write(&mut self, payload: Payload) {
         if self.stream.end() == End::Open {
-            self.note_application_limit();
+            self.record_application_limit();
             self.stream.push(payload);
         }
     }
@@ -213,7 +213,7 @@ impl SendSide {
     /// Appends `len` octets of simulated stream `stream` from `offset` on.
     pub(crate) fn write_stream(&mut self, stream: u32, offset: u64, len: u64) {
         if self.stream.end() == End::Open {
-            self.note_application_limit();
+            self.record_application_limit();
             self.stream.push_stream(stream, offset, len);
         }
     }
@@ -306,8 +306,8 @@ impl SendSide {
         self.silence.expiries() > 0
     }
 
-    pub(crate) const fn is_ruled_from_outside(&self) -> bool {
-        self.control.is_ruled_from_outside()
+    pub(crate) const fn has_external_window(&self) -> bool {
+        self.control.has_external_window()
     }
 
     /// Whether an acknowledgment number can be the peer's.
@@ -317,7 +317,7 @@ impl SendSide {
     pub(crate) fn accepts_ack(&self, ack: Seq) -> bool {
         let flight = &self.flight;
         !ack.after(flight.max)
-            && (!ack.before(flight.una) || self.peer_window.may_be_behind_by(flight.una - ack))
+            && (!ack.before(flight.una) || self.peer_window.may_be_below_by(flight.una - ack))
     }
 
     /// The counters of the sender.
@@ -341,10 +341,10 @@ impl SendSide {
     /// To be called before the application writes, and before an ACK or a timer is processed: a model of the
     /// path needs to know whether the application limits the sender.
     #[inline]
-    fn note_application_limit(&mut self) {
+    fn record_application_limit(&mut self) {
         if self.control.has_model() {
             let unsent = self.stream.unsent(self.flight.outstanding());
-            self.control.note_application_limit(unsent, &self.flight);
+            self.control.record_application_limit(unsent, &self.flight);
         }
     }
 
@@ -355,13 +355,13 @@ impl SendSide {
     }
 
     /// Calls loss recovery.
-    fn ask_recovery<R>(
+    fn call_recovery<R>(
         &mut self,
         now: Instant,
         call: impl FnOnce(&mut dyn LossRecovery, &mut Sender<'_>) -> R,
     ) -> R {
         let (control, view) = self.control(now);
-        control.ask(view, call)
+        control.call_recovery(view, call)
     }
 
     /// Calls a scheme's part of the sender, if any.

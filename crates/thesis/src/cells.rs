@@ -27,7 +27,7 @@ enum Mac {
 }
 
 impl Mac {
-    fn of(block: &Block<'_>) -> Result<Self, Problem> {
+    fn from_block(block: &Block<'_>) -> Result<Self, Problem> {
         match block.get("mac") {
             None => Ok(Self::Dcf),
             Some(mac) if mac.value == "802.11" => Ok(Self::Dcf),
@@ -44,7 +44,7 @@ impl Draft {
             block.attributes.iter().partition(|attribute| attribute.key == "link_id");
         let rest = Block { attributes: others, ..*block };
         rest.has_only(&["link_id", "mac"])?;
-        let mac = Mac::of(&rest)?;
+        let mac = Mac::from_block(&rest)?;
         if ids.is_empty() {
             return Err(block.problem_at(
                 block.line,

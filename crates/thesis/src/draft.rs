@@ -83,7 +83,7 @@ impl Draft {
 
     /// Adds a node, if the block is one.
     pub(super) fn add_node(&mut self, block: &Block<'_>) -> Result<(), Problem> {
-        let Some(node_type) = NodeType::of(block.component) else { return Ok(()) };
+        let Some(node_type) = NodeType::from_component(block.component) else { return Ok(()) };
         if node_type.is_source() {
             block.has_only(&[
                 "node_id",

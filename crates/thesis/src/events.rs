@@ -41,7 +41,7 @@ impl EventTrace {
         print_interval: Duration,
         sink: Box<dyn Write + Send>,
     ) -> Self {
-        let names = Names::of(built);
+        let names = Names::new(built);
         Self {
             periodic: Periodic::new(&names, print_interval),
             names,
@@ -76,12 +76,13 @@ impl EventTrace {
     }
 
     fn icmp_received(&mut self, now: Instant, node: NodeId, packet: &Packet) {
-        let (Some(quotation), Transport::Icmp(icmp)) = (Quotation::of(packet), packet.transport()) else {
+        let (Some(quotation), Transport::Icmp(icmp)) = (Quotation::from_message(packet), packet.transport())
+        else {
             return;
         };
         let is_v6 = packet.ip().source.is_ipv6();
         let notice = IcmpNotice { kind: icmp.kind, code: icmp.code, is_v6, seq: quotation.seq };
-        let name = Message::of(&notice).map_or("ICMP", Message::name);
+        let name = Message::from_notice(&notice).map_or("ICMP", Message::name);
         let about = self.names.quoted_seq(&quotation).unwrap_or_default();
         let (node, packet) = (self.names.node(node), self.names.describe(packet));
         self.out.write(

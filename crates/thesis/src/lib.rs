@@ -136,7 +136,7 @@ pub fn read(path: &Path) -> Result<DataFile, FileError> {
 pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, FileError> {
     let name = path.display().to_string();
     let octets = syntax::read_octets(files, path)
-        .map_err(|problem| FileError::of_file(&name, format!("{problem}; expected a data file")))?;
+        .map_err(|problem| FileError::in_file(&name, format!("{problem}; expected a data file")))?;
     let text = syntax::as_text(&octets, &name)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let mut data = parse_with(files, text, &name, directory)?;

@@ -30,7 +30,7 @@ pub(super) struct NamedFlow {
 }
 
 impl Names {
-    pub(super) fn of(built: &Built) -> Self {
+    pub(super) fn new(built: &Built) -> Self {
         let world = &built.world;
         let mut names = Self {
             nodes: built.nodes.iter().map(|node| world.node_name(*node).to_owned()).collect(),

@@ -57,7 +57,7 @@ pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Pro
 
 impl Draft {
     fn add_flow(&mut self, block: &Block<'_>, parts: &[usize]) -> Result<(), Problem> {
-        if !NodeType::of(block.component).is_some_and(NodeType::is_source) {
+        if !NodeType::from_component(block.component).is_some_and(NodeType::is_source) {
             return Ok(());
         }
         let from = self.end(block, "node_id")?;
@@ -97,8 +97,9 @@ impl Draft {
         if scenario.wlans.is_empty() {
             return Ok(());
         }
-        let sources =
-            blocks.iter().filter(|block| NodeType::of(block.component).is_some_and(NodeType::is_source));
+        let sources = blocks
+            .iter()
+            .filter(|block| NodeType::from_component(block.component).is_some_and(NodeType::is_source));
         let network = Network::new(scenario);
         for (flow, block) in scenario.flows.iter().zip(sources) {
             let size = block.whole("pkt_size", PACKET_SIZES, " octets")?;

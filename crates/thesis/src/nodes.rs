@@ -15,7 +15,7 @@ pub(super) enum NodeType {
 
 impl NodeType {
     /// The type of a component's node; `None` if the component is not a node.
-    pub(super) fn of(component: &str) -> Option<Self> {
+    pub(super) fn from_component(component: &str) -> Option<Self> {
         Some(match component {
             "wired_source_node" => Self::WiredSource,
             "wireless_source_node" => Self::WirelessSource,

@@ -65,7 +65,7 @@ struct StateFile {
 impl ParameterTraces {
     /// Traces of a scenario that has just been built, as files in `directory`, which exists.
     pub fn new(scenario: &Scenario, built: &Built, directory: &Path, earlier: Earlier) -> io::Result<Self> {
-        let names = Names::of(built);
+        let names = Names::new(built);
         let file = |name: String| TraceFile::new(&directory.join(name), &scenario.files, earlier);
         let source = |id: &str| {
             let series = |name: &str| -> io::Result<Series> {

@@ -142,7 +142,7 @@ fn beside(
     let path = directory.join(file);
     let name = path.display().to_string();
     let octets = read_octets(files, &path).map_err(|problem| {
-        FileError::of_file(&name, format!("{problem}; {why}, in the directory of the data file"))
+        FileError::in_file(&name, format!("{problem}; {why}, in the directory of the data file"))
     })?;
     Ok((name, octets))
 }

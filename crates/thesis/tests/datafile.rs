@@ -218,7 +218,7 @@ fn octets_that_are_no_data_file_are_refused_with_a_short_message() {
 fn link_states_are_read_or_refused_with_the_line() {
     let produced = {
         let directory = TempDir::new().with("datafile.dat", MANUAL);
-        let run = Run::of(&directory.path().join("datafile.dat"), "none");
+        let run = Run::from_path(&directory.path().join("datafile.dat"), "none");
         std::fs::read_to_string(run.out.path().join("trace.dat")).expect("it is produced")
     };
     let uses = with("read_from_trace = 1", "read_from_trace = 0");
@@ -270,7 +270,7 @@ fn an_unreliable_node_has_no_link_layer_and_no_part_in_a_scheme() {
     let file = parse(&text).expect("both ends are unreliable");
     let Link::Wireless { config, .. } = &file.scenario.links[1].link else { panic!("it is wireless") };
     assert_eq!(config.link_layer, LinkLayer::UNRELIABLE);
-    let run = Run::of_file(&file, "refined-icmp");
+    let run = Run::from_file(&file, "refined-icmp");
     assert!(run.events("icmp").is_empty());
 }
 
@@ -304,7 +304,7 @@ fn shared_links_share_a_medium_with_an_ideal_mac() {
     let cells: Vec<_> = cells.collect();
     assert!(cells.len() == 2 && cells[0] == cells[1], "{cells:?}");
     assert_eq!(file.notes.len(), 1, "no trace.dat for two links");
-    let run = Run::of_file(&file, "none");
+    let run = Run::from_file(&file, "none");
     let files = run.out.files();
     assert!(!files.contains(&"trace.dat".to_owned()));
     for name in ["wless_state-212-213", "wless_state-212-223", "211-seqno", "221-seqno"] {
@@ -323,7 +323,7 @@ fn shared_links_share_a_medium_with_an_ideal_mac() {
 #[test]
 fn traces_have_the_thesiss_names_and_exist_only_with_events() {
     let file = parse(&with("num_of_pkts_to_send = 100", "num_of_pkts_to_send = 1")).expect("a good file");
-    let run = Run::of_file(&file, "none");
+    let run = Run::from_file(&file, "none");
     let expected = [
         "211-ackno",
         "211-congestion",
@@ -396,7 +396,7 @@ fn each_kind_of_event_can_be_switched_and_has_a_name() {
 
 #[test]
 fn the_periodic_trace_has_the_state_of_every_node_once_per_interval() {
-    let run = Run::of_file(&parse(MANUAL).expect("a good file"), "none");
+    let run = Run::from_file(&parse(MANUAL).expect("a good file"), "none");
     let periodic = run.events("periodic");
     assert_eq!(
         periodic[..3],
@@ -411,7 +411,7 @@ fn the_periodic_trace_has_the_state_of_every_node_once_per_interval() {
 #[test]
 fn a_link_has_its_own_seed() {
     let states = |text: &str| {
-        let run = Run::of_file(&parse(text).expect("a good file"), "none");
+        let run = Run::from_file(&parse(text).expect("a good file"), "none");
         std::fs::read_to_string(run.out.path().join("trace.dat")).expect("it is produced")
     };
     let other = with("random_seed = 2;", "random_seed = 9");

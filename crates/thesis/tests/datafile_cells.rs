@@ -35,7 +35,7 @@ struct Cell {
 }
 
 impl Cell {
-    fn of(hosts: &[Direction]) -> Self {
+    fn new(hosts: &[Direction]) -> Self {
         Self {
             hosts: hosts.to_vec(),
             packets: 1_000_000,
@@ -93,7 +93,7 @@ impl Cell {
     }
 
     fn run(&self, scheme: &str) -> Run {
-        Run::of_file(&self.file(), scheme)
+        Run::from_file(&self.file(), scheme)
     }
 
     /// The goodput of each connection in kbit/s.
@@ -120,7 +120,7 @@ const UP: Direction = Direction::Up;
 
 #[test]
 fn shared_links_are_a_cell_with_the_thesiss_parameters() {
-    let scenario = Cell::of(&[DOWN, UP]).file().scenario;
+    let scenario = Cell::new(&[DOWN, UP]).file().scenario;
     let [cell] = &scenario.wlans[..] else { panic!("one cell") };
     let (phy, mac) = (&cell.config.phy, &cell.config.mac);
     let us = Duration::from_micros;
@@ -150,7 +150,7 @@ fn shared_links_are_a_cell_with_the_thesiss_parameters() {
 
 #[test]
 fn between_unreliable_nodes_a_frame_is_sent_once() {
-    let text = Cell::of(&[DOWN]).text();
+    let text = Cell::new(&[DOWN]).text();
     let text =
         text.replace("base_station", "normal_router_node").replace("wireless_sink_node", "wired_sink_node");
     let scenario = parse(&text).scenario;
@@ -168,7 +168,7 @@ fn a_frame_without_back_off_takes_the_time_of_the_mac() {
     for (bandwidth, data, ack) in
         [(1_000_000, 8_800, 608), (2_000_000, 4_400, 304), (800_000, 11_000, 760), (11_000_000, 800, 56)]
     {
-        let run = Cell { packets: 1, bandwidth, ..Cell::of(&[DOWN]) }.run("none");
+        let run = Cell { packets: 1, bandwidth, ..Cell::new(&[DOWN]) }.run("none");
         let there = 11_000 + 192 + data + 1_000;
         let back = there + 192 + ack + 1_000;
         let received = [there, back + 10_000].map(|us| f64::from(us) / 1000.0);
@@ -190,7 +190,7 @@ fn a_single_station_sends_at_the_rate_of_its_exchanges() {
     let exchange = |octets: f64| 50.0 + 192.0 + octets * 8.0 + 10.0 + 192.0 + 112.0;
     let both = exchange(1_100.0) + exchange(76.0);
     let [most, least] = [10.2, 15.5].map(|slots| 1024.0 * 8.0 / (both + 2.0 * slots * 20.0) * 1000.0);
-    let found = Cell::of(&[DOWN]).goodputs()[0] as f64;
+    let found = Cell::new(&[DOWN]).goodputs()[0] as f64;
     // A collision in 32 pairs costs a data frame.
     assert!(found < most && found > least * 0.95, "{least:.0} to {most:.0} kbit/s: {found}");
 }
@@ -198,7 +198,7 @@ fn a_single_station_sends_at_the_rate_of_its_exchanges() {
 #[test]
 fn stations_of_a_cell_share_it_equally() {
     for hosts in [&[DOWN, DOWN, DOWN][..], &[UP, UP, UP], &[UP, UP, UP, UP, UP]] {
-        let cell = Cell { seconds: 120, window: 8, ..Cell::of(hosts) };
+        let cell = Cell { seconds: 120, window: 8, ..Cell::new(hosts) };
         let goodputs = cell.goodputs();
         let (least, most) = (goodputs.iter().min().expect("some"), goodputs.iter().max().expect("some"));
         assert!(*least * 100 >= *most * 90, "{goodputs:?}");
@@ -209,7 +209,7 @@ fn stations_of_a_cell_share_it_equally() {
 
 #[test]
 fn contention_costs_goodput_compared_with_an_ideal_medium() {
-    let cell = Cell { window: 4, ..Cell::of(&[UP, UP, UP, UP]) };
+    let cell = Cell { window: 4, ..Cell::new(&[UP, UP, UP, UP]) };
     let run = cell.run("none");
     assert!(run.events("corrupted").len() > 100, "stations collide");
     let ideal = Cell { mac: "mac = ideal", ..cell }.run("none");
@@ -220,13 +220,13 @@ fn contention_costs_goodput_compared_with_an_ideal_medium() {
 fn a_host_with_a_bad_channel_does_not_block_the_others() {
     // The second host has its turns between retransmissions to the first: the thesis has queues per
     // host to avoid head-of-line blocking (section 4.2, item 8).
-    let cell = Cell { bad: vec![2.0, 0.0], window: 8, ..Cell::of(&[DOWN, DOWN]) };
+    let cell = Cell { bad: vec![2.0, 0.0], window: 8, ..Cell::new(&[DOWN, DOWN]) };
     let goodput_of_second = |scheduler: Scheduler| {
         let mut file = cell.file();
         for station in &mut file.scenario.wlans[0].stations {
             station.config.scheduler = scheduler;
         }
-        Run::of_file(&file, "none").delivered[1]
+        Run::from_file(&file, "none").delivered[1]
     };
     let (in_turn, fifo) = (goodput_of_second(Scheduler::PerReceiver), goodput_of_second(Scheduler::Fifo));
     assert!(in_turn > fifo, "{in_turn} and {fifo} octets");
@@ -236,7 +236,7 @@ fn a_host_with_a_bad_channel_does_not_block_the_others() {
 
 #[test]
 fn the_states_of_a_link_depend_on_its_seed_and_not_on_the_mac() {
-    let cell = Cell { bad: vec![0.5, 0.1], ..Cell::of(&[DOWN, UP]) };
+    let cell = Cell { bad: vec![0.5, 0.1], ..Cell::new(&[DOWN, UP]) };
     let ideal = Cell { mac: "mac = ideal", ..cell.clone() }.run("none");
     let run = cell.run("none");
     for name in ["wless_state-1-200", "wless_state-1-201"] {
@@ -248,7 +248,7 @@ fn the_states_of_a_link_depend_on_its_seed_and_not_on_the_mac() {
 
 #[test]
 fn frames_and_acknowledgments_are_lost_in_the_bad_state() {
-    let run = Cell { bad: vec![1.0], ..Cell::of(&[DOWN]) }.run("none");
+    let run = Cell { bad: vec![1.0], ..Cell::new(&[DOWN]) }.run("none");
     assert!(run.events("corrupted").len() > 20 && !run.events("given-up").is_empty());
     assert!(run.sender().timeouts > 0);
     // A frame has nine transmissions, each with its own number.
@@ -263,21 +263,21 @@ fn frames_and_acknowledgments_are_lost_in_the_bad_state() {
 
 #[test]
 fn a_recorded_trace_of_states_reproduces_the_run() {
-    let record = Cell { bad: vec![0.5], ..Cell::of(&[DOWN]) };
+    let record = Cell { bad: vec![0.5], ..Cell::new(&[DOWN]) };
     let first = record.run("refined-icmp");
     let trace = file(&first, "trace.dat");
     let replay = Cell { read_from_trace: 0, ..record }.text();
     let directory = TempDir::new().with("datafile.dat", replay).with("trace.dat", trace);
-    let second = Run::of(&directory.path().join("datafile.dat"), "refined-icmp");
+    let second = Run::from_path(&directory.path().join("datafile.dat"), "refined-icmp");
     assert!(first.events(KINDS).len() > 1000);
     assert_eq!(first.events(KINDS), second.events(KINDS));
 }
 
 #[test]
 fn chosen_packets_are_lost_in_all_transmissions_and_the_trace_reproduces_it() {
-    let cell = Cell { read_from_trace: 2, ..Cell::of(&[DOWN]) };
+    let cell = Cell { read_from_trace: 2, ..Cell::new(&[DOWN]) };
     let directory = TempDir::new().with("datafile.dat", cell.text()).with("drops.dat", "51200\n102400 1\n");
-    let run = Run::of(&directory.path().join("datafile.dat"), "none");
+    let run = Run::from_path(&directory.path().join("datafile.dat"), "none");
     // ACKs of the host at the same time are lost with them.
     let is_data = |line: &String| line.contains("given-up frame <1, 200,");
     let given_up: Vec<_> = run.events("given-up").into_iter().filter(is_data).collect();
@@ -290,13 +290,13 @@ fn chosen_packets_are_lost_in_all_transmissions_and_the_trace_reproduces_it() {
     assert_eq!(trace.lines().filter(|line| line.ends_with(" 1")).count(), 2, "{trace}");
     let replay = Cell { read_from_trace: 0, ..cell }.text();
     let directory = TempDir::new().with("datafile.dat", replay).with("trace.dat", trace);
-    let again = Run::of(&directory.path().join("datafile.dat"), "none");
+    let again = Run::from_path(&directory.path().join("datafile.dat"), "none");
     assert_eq!(run.events(KINDS), again.events(KINDS));
 }
 
 #[test]
 fn the_base_station_informs_the_source_of_failed_frames() {
-    let cell = Cell { bad: vec![0.3], packets: 2_000, window: 32, seconds: 300, ..Cell::of(&[DOWN]) };
+    let cell = Cell { bad: vec![0.3], packets: 2_000, window: 32, seconds: 300, ..Cell::new(&[DOWN]) };
     let plain = cell.run("none");
     assert!(plain.events("icmp").is_empty());
     for scheme in ["simple-icmp", "refined-icmp"] {
@@ -308,21 +308,21 @@ fn the_base_station_informs_the_source_of_failed_frames() {
 
 #[test]
 fn without_loss_no_channel_of_a_cell_loses_anything() {
-    let run = Cell { bad: vec![1.0], ..Cell::of(&[DOWN]) }.run("no-loss");
+    let run = Cell { bad: vec![1.0], ..Cell::new(&[DOWN]) }.run("no-loss");
     assert!(run.events("link-state").is_empty());
 }
 
 #[test]
 fn a_base_station_drops_packets_when_its_buffer_is_full() {
-    let text = Cell::of(&[DOWN, DOWN]).text().replace("buffer_size = 512000", "buffer_size = 5000");
-    let dropped = Run::of_file(&parse(&text), "none").events("dropped");
+    let text = Cell::new(&[DOWN, DOWN]).text().replace("buffer_size = 512000", "buffer_size = 5000");
+    let dropped = Run::from_file(&parse(&text), "none").events("dropped");
     assert!(!dropped.is_empty() && dropped.iter().all(|line| line.contains("at 1 ")), "{dropped:?}");
 }
 
 #[test]
 fn the_example_shows_a_cell_in_which_the_bad_channel_costs_only_its_own_host() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/goel/shared-links/datafile.dat");
-    let run = Run::of(&path, "refined-icmp");
+    let run = Run::from_path(&path, "refined-icmp");
     let completed: Vec<_> =
         run.events("transfer").into_iter().filter(|line| line.ends_with("complete")).collect();
     let order: Vec<&str> = completed.iter().filter_map(|line| line.split(' ').nth(3)).collect();

@@ -16,7 +16,7 @@ fn scenario(folder: &str) -> std::path::PathBuf {
 /// Appendix B.4.
 #[test]
 fn nine_transmissions_of_the_16th_segment_fail_and_the_third_duplicate_ack_brings_it_back() {
-    let run = Run::of(&scenario("appendix-b4"), "none");
+    let run = Run::from_path(&scenario("appendix-b4"), "none");
     let frame = |number| format!("frame <212, 213, {number}, -1, DATA>");
     let segment = "packet <211, 213> segment <15360, -1, 1024, DATA>";
     let mut expected: Vec<String> = (0..9)
@@ -57,7 +57,7 @@ fn at_the_source(run: &Run, until: u64) -> Vec<String> {
 /// Figure 5.3.
 #[test]
 fn simple_icmp_takes_a_spared_time_out_for_each_of_two_consecutive_losses() {
-    let run = Run::of(&scenario("figure-5.3"), "simple-icmp");
+    let run = Run::from_path(&scenario("figure-5.3"), "simple-icmp");
     assert_eq!(
         at_the_source(&run, 99_705)[..],
         [
@@ -98,7 +98,7 @@ fn simple_icmp_takes_a_spared_time_out_for_each_of_two_consecutive_losses() {
 /// Figures 5.4 and 5.5.
 #[test]
 fn unmodified_tcp_takes_one_time_out_for_two_consecutive_losses() {
-    let run = Run::of(&scenario("figure-5.3"), "none");
+    let run = Run::from_path(&scenario("figure-5.3"), "none");
     assert_eq!(
         at_the_source(&run, 98_405)[8..],
         [
@@ -123,7 +123,7 @@ fn unmodified_tcp_takes_one_time_out_for_two_consecutive_losses() {
 /// Section 5.5.2 against the problem of section 5.5.1.
 #[test]
 fn refined_icmp_recovers_from_the_same_two_losses_without_a_time_out() {
-    let run = Run::of(&scenario("figure-5.3"), "refined-icmp");
+    let run = Run::from_path(&scenario("figure-5.3"), "refined-icmp");
     let retransmitted = run.events("retransmitted").len();
     let sender = run.sender();
     assert_eq!((sender.timeouts, sender.scheme_retransmits, retransmitted), (0, 2, 2));
@@ -144,7 +144,7 @@ fn network(window_kb: u32, read_from_trace: u32, bad_mean: &str) -> String {
 }
 
 fn run_in(directory: &TempDir, scheme: &str) -> Run {
-    Run::of(&directory.path().join("datafile.dat"), scheme)
+    Run::from_path(&directory.path().join("datafile.dat"), scheme)
 }
 
 /// Section 2.3.1: 1 KB segments, a window of 4 KB, the first two of four are lost.
@@ -216,7 +216,7 @@ fn a_produced_trace_of_link_states_reproduces_the_run() {
 /// Figure 5.1 and table 5.1: two runs under different schemes with the same link states.
 #[test]
 fn schemes_can_be_compared_over_the_link_states_of_one_run() {
-    let run = Run::of(&scenario("figure-5.1"), "none");
+    let run = Run::from_path(&scenario("figure-5.1"), "none");
     assert!(run.outcome.completion.is_some());
     let states = std::fs::read(run.out.path().join("trace.dat")).expect("it is produced");
     let text = std::fs::read_to_string(scenario("figure-5.1")).expect("a committed file");

@@ -47,7 +47,7 @@ fn runs(network: &[String]) -> [Run; 3] {
         .with("datafile.dat", format!("{SIMULATOR}{}", network.concat()))
         .with("drops.dat", format!("{lost}\n{}\n", lost + 1024));
     ["none", "simple-icmp", "refined-icmp"]
-        .map(|scheme| Run::of(&directory.path().join("datafile.dat"), scheme))
+        .map(|scheme| Run::from_path(&directory.path().join("datafile.dat"), scheme))
 }
 
 fn assert_refined_recovers_without_time_outs([unmodified, simple, refined]: &[Run; 3], notifier: &str) {

@@ -213,10 +213,10 @@ impl RunningDialogue<'_> {
         let read = connection.read(end, buffer);
         let lane = connection.lane;
         self.is_wrong |= read.is_wrong;
-        self.conversation.dialogue.note_received(read.octets);
+        self.conversation.dialogue.record_received(read.octets);
         if let Some(lane) = lane {
             for _ in 0..read.messages {
-                self.on_event(DialogueEvent::Arrived(lane, Party::of(end)))?;
+                self.on_event(DialogueEvent::Arrived(lane, Party::from_index(end)))?;
             }
         }
         Ok(())

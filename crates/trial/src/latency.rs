@@ -57,7 +57,7 @@ impl RoundTrips {
     }
 
     /// From round-trip times and the part of each that is due to the hosts.
-    pub(super) fn of(mut times: Vec<(Duration, Duration)>) -> Self {
+    pub(super) fn from_times(mut times: Vec<(Duration, Duration)>) -> Self {
         let mut without_hosts: Vec<Duration> =
             times.iter().map(|(took, late)| took.saturating_sub(*late)).collect();
         times.sort_unstable();
@@ -141,7 +141,7 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
             Err(error) => return Err(error),
         }
     }
-    Ok(RoundTrips::of(times))
+    Ok(RoundTrips::from_times(times))
 }
 
 fn duration(octets: &[u8]) -> Duration {
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn the_lateness_of_the_hosts_is_known_for_each_quantile() {
         let ms = Duration::from_millis;
-        let trips = RoundTrips::of((1..=100).map(|number| (ms(50 + number % 2), ms(0))).collect());
+        let trips = RoundTrips::from_times((1..=100).map(|number| (ms(50 + number % 2), ms(0))).collect());
         assert_eq!((trips.quantile(0.95), trips.lateness(0.95)), (Some(ms(51)), ms(0)));
         let late = (1..=100).map(|number| if number > 90 { (ms(555), ms(500)) } else { (ms(50), ms(0)) });
-        let trips = RoundTrips::of(late.collect());
+        let trips = RoundTrips::from_times(late.collect());
         assert_eq!((trips.lateness(0.5), trips.lateness(0.95)), (ms(0), ms(500)));
         assert_eq!(RoundTrips::default().lateness(0.95), ms(0));
     }

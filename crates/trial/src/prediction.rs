@@ -79,7 +79,7 @@ pub fn predict(
             size: reduced.flows[*place].size(),
         })
         .collect();
-    let established = EstablishedTimes::of(&mut built.world, &flows);
+    let established = EstablishedTimes::new(&mut built.world, &flows);
     let times = case.times(scenario);
     let [settled, end] = [times.settled, times.end].map(|time| Instant::ZERO + time);
     // If all flows have a size and there are no sessions, the run can end with the last flow.
@@ -96,7 +96,7 @@ pub fn predict(
     }
     let sessions = case.sessions.iter().map(|session| {
         let outcome = built.world.session_outcome(built.sessions[session.index]);
-        SessionFigures::of(&reduced, &reduced.sessions[session.index], &outcome)
+        SessionFigures::new(&reduced, &reduced.sessions[session.index], &outcome)
     });
     Ok(Some(Prediction { flows, sessions: sessions.collect() }))
 }
@@ -165,7 +165,7 @@ struct EstablishedTimes(Arc<Mutex<Vec<(FlowId, Instant)>>>);
 
 impl EstablishedTimes {
     /// Observes these flows in a world that has not run yet.
-    fn of(world: &mut World, flows: &[SimulatedFlow]) -> Self {
+    fn new(world: &mut World, flows: &[SimulatedFlow]) -> Self {
         let times = Self::default();
         if flows.iter().any(|flow| flow.size.is_some()) {
             world.observe(Box::new(times.clone()));
@@ -249,7 +249,7 @@ fn run(
 fn sample(world: &World, flows: &[SimulatedFlow], now: Instant, series: &mut [Vec<Sample>]) {
     for (flow, series) in flows.iter().zip(series) {
         if let Some(sender) = world.sender(flow.id).filter(|_| now >= flow.start) {
-            series.push(Sample::of_simulated(sender, now.since(flow.start)));
+            series.push(Sample::from_connection(sender, now.since(flow.start)));
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Sample {
 
 impl Sample {
     /// A sample of a sender in the simulator.
-    pub(super) fn of_simulated(sender: &Connection, at: Duration) -> Self {
+    pub(super) fn from_connection(sender: &Connection, at: Duration) -> Self {
         let (flight, rtt) = (sender.flight(), sender.rtt());
         Self {
             at,
@@ -45,7 +45,7 @@ impl Sample {
     }
 
     /// A sample of a socket (`TCP_INFO`, whose windows count segments).
-    pub(super) fn of_real(stream: &TcpStream, at: Duration) -> io::Result<Self> {
+    pub(super) fn from_stream(stream: &TcpStream, at: Duration) -> io::Result<Self> {
         let info = tcp_info(stream)?;
         let octets = |segments: u32| u64::from(segments) * u64::from(info.tcpi_snd_mss);
         let micros = |time: u32| Duration::from_micros(time.into());

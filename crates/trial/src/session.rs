@@ -66,16 +66,16 @@ pub struct SessionFigures {
 
 impl SessionFigures {
     /// The figures of a session, real or simulated.
-    pub(super) fn of(scenario: &Scenario, session: &SessionModel, outcome: &SessionOutcome) -> Self {
+    pub(super) fn new(scenario: &Scenario, session: &SessionModel, outcome: &SessionOutcome) -> Self {
         let ends = [session.client, session.server].map(|node| &scenario.nodes[node].name);
         let (transactions, call) = match &outcome.result {
-            SessionResult::Dialogue(dialogue) => (Some(Transactions::of([dialogue])), None),
+            SessionResult::Dialogue(dialogue) => (Some(Transactions::from_dialogues([dialogue])), None),
             SessionResult::Call(call) => (None, Some(call)),
         };
         let streams = call
             .iter()
             .flat_map(|call| &call.streams)
-            .map(|(side, stream)| StreamFigures::of(ends[*side], ends[1 - *side], stream));
+            .map(|(side, stream)| StreamFigures::new(ends[*side], ends[1 - *side], stream));
         Self {
             goodput_bps: outcome.goodput_bps(),
             bytes: outcome.octets,

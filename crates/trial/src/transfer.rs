@@ -251,7 +251,7 @@ fn samples(stream: &TcpStream, begin: Instant, every: Duration, over: impl Fn() 
     let mut series = Vec::new();
     let mut next = now();
     while !over() {
-        let Ok(sample) = Sample::of_real(stream, now().since(begin)) else { break };
+        let Ok(sample) = Sample::from_stream(stream, now().since(begin)) else { break };
         series.push(sample);
         next += every;
         pause(next.since(now()));

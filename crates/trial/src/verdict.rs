@@ -152,7 +152,7 @@ mod tests {
         let of = |took: u64, late: u64, waited_s: f64| {
             let trip = (Duration::from_micros(took), Duration::from_micros(late));
             let hosts = KeptWaiting { total_s: waited_s, times: 1000 };
-            reasons(&Summary::default(), None, &RoundTrips::of(vec![trip; 20]), Some(hosts))
+            reasons(&Summary::default(), None, &RoundTrips::from_times(vec![trip; 20]), Some(hosts))
         };
         assert!(of(56_000, 900, 0.5).is_empty(), "less than a millisecond");
         assert!(of(100_000, 4_000, 0.9).is_empty(), "4% of it");

@@ -174,7 +174,7 @@ fn without_an_agent_that_needs_fates_none_is_reported() {
 fn a_scheme_that_needs_fates_runs_on_a_link_layer_that_reports_them() {
     let outcome = run(&scenario("refined-icmp"), None).expect("it runs");
     let gateway = outcome.gateway.expect("there is one");
-    let messages = gateway.engine.agents.reported.of(&CONTROL_MESSAGES);
+    let messages = gateway.engine.agents.reported.get(&CONTROL_MESSAGES);
     assert!(outcome.intact && messages > 100, "{messages} messages");
     assert_eq!(gateway.engine.counters.counts.unaddressed, 0);
 }
@@ -207,7 +207,7 @@ fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
             .engine
             .agents
             .reported
-            .of(&ACKNOWLEDGED_AND_LOST)),
+            .get(&ACKNOWLEDGED_AND_LOST)),
         0
     );
     outcome
@@ -230,7 +230,7 @@ fn a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air() {
         frames_of_client(&plain)
     );
     assert!(
-        agents.reported.of(&ACKS_GENERATED) > 1500 && lle.acks_suppressed > 500,
+        agents.reported.get(&ACKS_GENERATED) > 1500 && lle.acks_suppressed > 500,
         "{agents:?} {}",
         lle.acks_suppressed
     );
@@ -295,7 +295,7 @@ fn without_its_failed_agent_the_gateway_loses_nothing_and_acks_return() {
     let outcome = over_a_cell("\"lle-tcp\"", "download", Some(agent));
     let agents = &outcome.gateway.as_ref().expect("there is one").engine.agents;
     let frames = frames_of_client(&outcome);
-    assert!((100..1000).contains(&agents.reported.of(&ACKS_GENERATED)), "until it failed: {agents:?}");
+    assert!((100..1000).contains(&agents.reported.get(&ACKS_GENERATED)), "until it failed: {agents:?}");
     assert!(frames > 500, "the client's own ACKs since: {frames}");
 }
 

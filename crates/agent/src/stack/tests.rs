@@ -149,10 +149,10 @@ fn both(messengers: Vec<Messenger>) -> Box<dyn Agent> {
 
 #[test]
 fn a_message_reaches_the_same_layer_where_other_layers_have_no_agent() {
-    let mut second = Stack::of_layers(vec![(1, messenger(b"second"))]);
+    let mut second = Stack::from_layers(vec![(1, messenger(b"second"))]);
     assert_eq!(received_from(&mut second, both), [vec![], vec![b"second".to_vec()]]);
     let second = |mut messengers: Vec<Messenger>| -> Box<dyn Agent> {
-        Box::new(Stack::of_layers(vec![(1, Box::new(messengers.remove(1)))]))
+        Box::new(Stack::from_layers(vec![(1, Box::new(messengers.remove(1)))]))
     };
     let mut stack = Stack::new(vec![messenger(b"first"), messenger(b"second")]);
     assert_eq!(received_from(&mut stack, second), [vec![], vec![b"second".to_vec()]]);
@@ -188,7 +188,7 @@ fn agents_that_answer_each_other_are_stopped_and_no_packet_is_lost() {
     let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
     let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
     assert_eq!(stack.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
-    let at_bound = Report::of(&AT_BOUND).which("answers within a stack");
+    let at_bound = Report::new(&AT_BOUND).which("answers within a stack");
     assert!(outbox.reports.contains(&at_bound));
     // The first agent sends two packets that leave at once. The second is called with the packet
     // itself, and sends two; each answer leads to two more.
@@ -226,7 +226,7 @@ fn a_packet_that_one_agent_sends_and_another_drops_is_reported() {
     let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
     assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Absorb);
     stack.drain(&mut cx);
-    let dropped = Report::of(&DROPPED_HELD).at(Seq(7)).which(FULL.about);
+    let dropped = Report::new(&DROPPED_HELD).at(Seq(7)).which(FULL.about);
     let octets = Report { counter: &DROPPED_HELD_OCTETS, amount: 100, ..dropped };
     assert_eq!((outbox.packets.len(), outbox.reports), (0, vec![dropped, octets]));
 }

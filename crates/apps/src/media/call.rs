@@ -98,13 +98,13 @@ impl Call {
     }
 
     /// Records that a copy of a packet of a side's stream was dropped, or taken over by an agent.
-    pub fn note_gone(&mut self, side: usize) {
-        self.streams[side].iter_mut().for_each(Stream::note_gone);
+    pub fn record_gone(&mut self, side: usize) {
+        self.streams[side].iter_mut().for_each(Stream::record_gone);
     }
 
     /// Records that an agent sent a copy of a packet of a side's stream.
-    pub fn note_added(&mut self, side: usize) {
-        self.streams[side].iter_mut().for_each(Stream::note_added);
+    pub fn record_added(&mut self, side: usize) {
+        self.streams[side].iter_mut().for_each(Stream::record_added);
     }
 
     /// Counts all packets in the network as lost.

@@ -21,7 +21,7 @@ impl CallQuality {
     /// Computes the quality. `lost_percent` is the percentage of packets that were not played, of
     /// those that are not in transit; `network_s` is the shortest network delay in seconds. If no
     /// packet arrived, only the loss counts.
-    pub(super) fn of(voice: &Voice, network_s: Option<f64>, buffer: Duration, lost_percent: f64) -> Self {
+    pub(super) fn new(voice: &Voice, network_s: Option<f64>, buffer: Duration, lost_percent: f64) -> Self {
         let at_the_ends_s = (voice.coding_delay() + buffer).as_secs_f64();
         let mouth_to_ear_s = network_s.map(|network_s| at_the_ends_s + network_s);
         let rating = rating(voice.codec.robustness(), mouth_to_ear_s.unwrap_or(0.0), lost_percent);

@@ -154,12 +154,12 @@ impl Stream {
     }
 
     /// Records that a copy was dropped, or taken over by an agent.
-    pub(super) const fn note_gone(&mut self) {
+    pub(super) const fn record_gone(&mut self) {
         self.gone += 1;
     }
 
     /// Records that an agent sent a copy.
-    pub(super) const fn note_added(&mut self) {
+    pub(super) const fn record_added(&mut self) {
         self.added += 1;
     }
 
@@ -205,7 +205,7 @@ impl Stream {
             let lost = packets.percent(packets.lost + late);
             let network_s = packets.delay.map(|delay| delay.min_s);
             let is_decided = packets.received + packets.lost > 0;
-            is_decided.then(|| CallQuality::of(voice, network_s, buffer.length(), lost))
+            is_decided.then(|| CallQuality::new(voice, network_s, buffer.length(), lost))
         };
         StreamOutcome {
             quality: quality(),

@@ -124,7 +124,7 @@ impl Dialogue {
     }
 
     /// Records octets that have arrived at either end.
-    pub const fn note_received(&mut self, octets: u64) {
+    pub const fn record_received(&mut self, octets: u64) {
         self.received += octets;
     }
 

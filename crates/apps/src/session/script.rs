@@ -22,7 +22,7 @@ impl Party {
     }
 
     /// The party with this index.
-    pub const fn of(index: usize) -> Self {
+    pub const fn from_index(index: usize) -> Self {
         if index == 0 { Self::Client } else { Self::Server }
     }
 }

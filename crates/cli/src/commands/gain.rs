@@ -104,7 +104,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     arguments.memory.apply();
     let schemes = schemes(&arguments.schemes)?;
     let lists = if arguments.from.is_empty() { arguments.ask()? } else { arguments.read()? };
-    let hop = Hop::of(&lists, arguments.direction, arguments.wire_rtt);
+    let hop = Hop::from_lists(&lists, arguments.direction, arguments.wire_rtt);
     let hop = hop.map_err(|why| Failure::Run(anyhow!(why)))?;
     let rates = if arguments.rate.is_empty() { rates_beyond(&hop)? } else { arguments.rate.clone() };
     let text = |rate| {
@@ -126,7 +126,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let compared = compared.collect::<Result<Vec<_>, _>>();
         bar.finish();
         let with_rates = rates.iter().zip(compared?);
-        predictions.extend(with_rates.map(|(rate, comparison)| Prediction::of(&hop, *rate, &comparison)));
+        predictions.extend(with_rates.map(|(rate, comparison)| Prediction::new(&hop, *rate, &comparison)));
     }
     let Arguments { seeds, congestion, rate, .. } = arguments;
     let report = Report::new(hop, *seeds, congestion, !rate.is_empty(), predictions);
@@ -193,7 +193,7 @@ impl Arguments {
     }
 
     fn selection<R: Row>(&self) -> Result<Selection<R>, Failure> {
-        Selection::of(&self.query()).map_err(|why| Failure::usage(anyhow!(why)))
+        Selection::from_query(&self.query()).map_err(|why| Failure::usage(anyhow!(why)))
     }
 }
 

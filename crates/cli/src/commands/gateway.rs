@@ -175,7 +175,7 @@ fn run(config: Config, file: &Path) -> Result<(), Failure> {
     }
     let start = Start { config, file: Some(file.to_owned()), owns_process: true };
     let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;
-    let ports = PortStatus::of_interfaces(gateway.ports());
+    let ports = PortStatus::from_ports(gateway.ports());
     tracing::info!(backend = gateway.backend().name(), ports = report::interfaces(&ports), "running");
     gateway.wait().map(drop).map_err(|error| Failure::Run(error.into()))
 }

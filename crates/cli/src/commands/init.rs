@@ -96,7 +96,7 @@ fn in_a_shell(file: &Path) -> Option<String> {
 }
 
 fn list() -> Result<(), Failure> {
-    let mut table = Table::of_texts(&["template", "what it is"]);
+    let mut table = Table::with_texts(&["template", "what it is"]);
     for template in Template::value_variants() {
         let Some(value) = template.to_possible_value() else { continue };
         let about = value.get_help().map(ToString::to_string).unwrap_or_default();

@@ -79,7 +79,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let explanations = Explanations::ours();
     let mut rows = explanations.explain(rows.map_err(|error| Failure::Run(error.into()))?);
     let verdict = if arguments.check { check(&explanations, &rows) } else { Ok(()) };
-    let tally = Tally::of(rows.iter().map(|row| &row.row));
+    let tally = Tally::from_rows(rows.iter().map(|row| &row.row));
     if arguments.disagreements {
         rows.retain(|row| !row.row.agrees);
     }

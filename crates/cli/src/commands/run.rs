@@ -95,10 +95,10 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         output::complain(&format!("note: {note}"));
     }
     load::note_idle_schemes(scenario, [&scheme])?;
-    let before = arguments.out.as_deref().map(Files::of);
+    let before = arguments.out.as_deref().map(Files::new);
     let summary = run(scenario, &scheme, seed, data, events, arguments)?;
     if let (Some(out), Some(before)) = (&arguments.out, before) {
-        let after = Files::of(out);
+        let after = Files::new(out);
         let left = after.left_from(&before);
         if !left.is_empty() {
             output::complain(&format!(

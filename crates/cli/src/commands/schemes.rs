@@ -50,7 +50,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return output::print(&details(scheme));
     }
     let mut table =
-        Table::of_texts(&["scheme", "what it does", "what it adds", "needs from the link layer", "source"]);
+        Table::with_texts(&["scheme", "what it does", "what it adds", "needs from the link layer", "source"]);
     for scheme in schemes {
         table.add_row([
             scheme.name,

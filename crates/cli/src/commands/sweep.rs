@@ -347,7 +347,7 @@ fn convert(
     let mut out = BufWriter::new(place.open()?);
     let written = match format {
         Format::Csv => io::copy(&mut rows, &mut out).map(drop),
-        Format::Json => JsonArray::of(columns, rows, &mut out),
+        Format::Json => JsonArray::write(columns, rows, &mut out),
         Format::Parquet => write_parquet(columns, rows, &mut out),
     };
     written.and_then(|()| out.flush()).map_err(|error| place.error(&error))

@@ -13,7 +13,7 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn from_scenario(scenario: &Scenario) -> Self {
         let distances = distances(scenario);
         let links = scenario.links.iter().map(|link| {
             let (first, second) = (distances[link.ends.0], distances[link.ends.1]);
@@ -88,7 +88,7 @@ links.wire = { between = ["far", "router"], rate = "1 Mbit/s" }
     fn down_is_toward_the_command_whatever_order_the_file_has() {
         let scenario =
             file::parse(FILE, "link.toml", Path::new(""), &Overrides::default()).expect("a scenario");
-        let ways = Ways::of(&scenario);
+        let ways = Ways::from_scenario(&scenario);
         for (key, meant) in [
             ("air.down.rate", "air.backward.rate"),
             ("air.up.rate", "air.forward.rate"),

@@ -37,14 +37,14 @@ pub fn dropping_the_client_side_removes_all_its_traces() {
     let machine = machine();
     let before = traces(&machine);
     let (hop, near, far) = machine
-        .enter(|| ClientSide::new(Directory::of_root(), &Machine::Here))
+        .enter(|| ClientSide::new(Directory::for_root(), &Machine::Here))
         .expect("enter")
         .expect("root");
     // Without nft and iptables there is nothing to undo.
     let masquerade = Masquerade::start(&hop);
     assert_eq!(masquerade.is_ok(), traces(&machine)[2] == "0\n1\n", "{masquerade:?}");
     let (_, second, _) = machine
-        .enter(|| ClientSide::new(Directory::of_root(), &Machine::Here))
+        .enter(|| ClientSide::new(Directory::for_root(), &Machine::Here))
         .expect("enter")
         .expect("a second one has its own subnet");
     drop(second);
@@ -75,7 +75,7 @@ pub fn the_next_start_removes_iptables_rules_of_killed_emulations() {
         assert!(done.expect("it has just been there").success());
     };
     let (hop, _near, _far) = machine
-        .enter(|| ClientSide::new(Directory::of_root(), &Machine::Here))
+        .enter(|| ClientSide::new(Directory::for_root(), &Machine::Here))
         .expect("enter")
         .expect("root");
     machine.ip(&["tuntap add lasthop77 mode tap"]).expect("an ordinary device");

@@ -34,7 +34,7 @@ pub(super) fn check(config: &Config, interfaces: &[String], found: &mut Findings
     for (interface, holder) in claims {
         gateways.entry(holder.pid()).or_insert((holder, Vec::new())).1.push(interface);
     }
-    let peer = config.control.as_deref().map(|path| UnixStream::connect(path).and_then(Peer::of));
+    let peer = config.control.as_deref().map(|path| UnixStream::connect(path).and_then(Peer::from_socket));
     let may_be_ours = peer.as_ref().is_some_and(|peer| is_hidden(peer.as_ref()));
     let at_our_socket = peer.and_then(|peer| peer.ok()?.pid);
     let ours = at_our_socket.and_then(|pid| gateways.remove(&Some(pid)));

@@ -32,7 +32,7 @@ fn check_control(rights: Rights, path: &Path, running: Option<Running>, found: &
     let key = "[control] socket";
     match UnixStream::connect(path) {
         Ok(stream) => {
-            let peer = Peer::of(stream);
+            let peer = Peer::from_socket(stream);
             let pid = peer.as_ref().ok().and_then(|peer| peer.pid);
             if running.is_some_and(|Running(ours)| pid == Some(ours)) {
                 found.add(name, Grade::Ok, format!("{shown}, of the gateway that is running"));

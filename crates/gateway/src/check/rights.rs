@@ -15,7 +15,7 @@ pub(super) struct Rights {
 }
 
 impl Rights {
-    pub(super) fn of_this_process() -> Self {
+    pub(super) fn current() -> Self {
         let capabilities = capabilities(None).map_or_else(|_| CapabilitySet::empty(), |sets| sets.effective);
         Self { capabilities, is_root: lasthop_linux::is_root() }
     }

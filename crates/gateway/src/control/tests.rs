@@ -59,7 +59,7 @@ fn a_client_reads_the_complete_status_of_a_gateway_of_its_version() {
 fn each_interface_appears_once_with_its_side() {
     let port = |name: &str, side| Port { name: name.to_owned(), side, ethernet: true, copies_of: None };
     let sides = |ports: &[Port]| -> Vec<(String, String)> {
-        PortStatus::of_interfaces(ports).into_iter().map(|port| (port.name, port.side)).collect()
+        PortStatus::from_ports(ports).into_iter().map(|port| (port.name, port.side)).collect()
     };
     let by_bpf = [Side::Core, Side::Radio, Side::Core].map(|side| port("wlan0", side));
     assert_eq!(sides(&by_bpf), [("wlan0".to_owned(), "radio".to_owned())]);

@@ -20,7 +20,7 @@ pub struct Selected {
 
 impl Selected {
     /// The sum over the packet loops of a gateway.
-    pub fn of_all(parts: Vec<Self>) -> Self {
+    pub fn from_parts(parts: Vec<Self>) -> Self {
         parts.into_iter().fold(Self::default(), |sum, part| Self {
             connections: sum.connections + part.connections,
             by_a_rule: sum.by_a_rule + part.by_a_rule,

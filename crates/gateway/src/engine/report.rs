@@ -203,7 +203,7 @@ impl Engine {
         };
         let hop = *connection.hop.counters();
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
-        let lost = Lost::of(&hop);
+        let lost = Lost::from_counters(&hop);
         FlowReport {
             protocol: protocol.to_owned(),
             core: key.source.into(),

@@ -60,7 +60,7 @@ fn a_packet_after_vlan_tags_is_found_and_sent_verbatim_with_its_padding() {
             let (link, packet) = frame.parse(true).expect("a segment");
             assert_eq!(link.len(), 14 + tags.len());
             assert_eq!(packet.payload().len(), 3);
-            let again = Frame::of(&packet, &link, Some(&frame)).expect("small");
+            let again = Frame::from_packet(&packet, &link, Some(&frame)).expect("small");
             assert_eq!(again, frame);
             assert_eq!(again.octets.as_ptr(), frame.octets.as_ptr(), "nothing is copied");
         }
@@ -77,7 +77,7 @@ fn an_edited_segment_has_right_checksums_after_completion() {
             let frame = Frame::plain(framed(tags, v6, &segment(v6, 301)));
             let (link, mut packet) = frame.parse(true).expect("a segment");
             packet.tcp_mut().expect("TCP").options.sack = SackBlocks::NONE;
-            let edited = Frame::of(&packet, &link, Some(&frame)).expect("small");
+            let edited = Frame::from_packet(&packet, &link, Some(&frame)).expect("small");
             assert_eq!(edited.octets[..link.len()], frame.octets[..link.len()]);
             let start = (link.len() + packet.ip().len()) as u16;
             assert_eq!(edited.checksum, Checksum::Partial { start, offset: 16 });
@@ -97,9 +97,9 @@ fn a_super_packet_stays_one_unless_it_is_shortened_to_one_segment() {
     assert_eq!(packet.segments(), 3);
 
     packet.set_payload(packet.payload().slice(0, 1500));
-    assert_eq!(Frame::of(&packet, &link, Some(&frame)).expect("small").segment_size, size);
+    assert_eq!(Frame::from_packet(&packet, &link, Some(&frame)).expect("small").segment_size, size);
     packet.set_payload(packet.payload().slice(0, 1000));
-    assert_eq!(Frame::of(&packet, &link, Some(&frame)).expect("small").segment_size, None);
+    assert_eq!(Frame::from_packet(&packet, &link, Some(&frame)).expect("small").segment_size, None);
 }
 
 #[test]
@@ -111,10 +111,14 @@ fn a_packet_that_an_agent_kept_is_sent_without_its_original_frame() {
     let checksum = Checksum::Partial { start: 34, offset: 16 };
     let frame = Frame { octets: octets.into(), checksum, segment_size: None, first_segment_cwr: false };
     let (link, packet) = frame.parse(true).expect("a segment");
-    let copy = Frame::of(&packet, &link, None).expect("small");
+    let copy = Frame::from_packet(&packet, &link, None).expect("small");
     assert_eq!(completed(&copy, &link), emit(&whole));
     let other = Frame::plain(framed(&[], false, &segment(false, 9)));
-    assert_eq!(Frame::of(&packet, &link, Some(&other)).expect("small"), copy, "a frame of another packet");
+    assert_eq!(
+        Frame::from_packet(&packet, &link, Some(&other)).expect("small"),
+        copy,
+        "a frame of another packet"
+    );
 }
 
 #[test]
@@ -152,7 +156,7 @@ fn an_icmp_message_has_complete_checksums_and_the_type_of_its_ip_version() {
     let icmp = Icmp { kind: 3, code: 0, rest_of_header: [0; 4] };
     let link = LinkHeader::ethernet(&framed(&[], true, &segment(true, 0))).expect("IP");
     let message = Packet::new(addresses(false), Transport::Icmp(icmp), Payload::EMPTY);
-    let frame = Frame::of(&message, &link, None).expect("small");
+    let frame = Frame::from_packet(&message, &link, None).expect("small");
     assert_eq!(frame.octets[12..14], [8, 0]);
     assert_eq!(frame.checksum, Checksum::Unchecked);
     assert!(checksums_are_right(&frame.octets[14..]));
@@ -161,7 +165,10 @@ fn an_icmp_message_has_complete_checksums_and_the_type_of_its_ip_version() {
 #[test]
 fn a_packet_that_is_too_large_is_refused() {
     let packet = segment(true, 65_500);
-    assert_eq!(Frame::of(&packet, &LinkHeader::NONE, None), Err(Unsendable::TooLarge { len: packet.len() }));
+    assert_eq!(
+        Frame::from_packet(&packet, &LinkHeader::NONE, None),
+        Err(Unsendable::TooLarge { len: packet.len() })
+    );
 }
 
 #[test]
@@ -169,7 +176,7 @@ fn a_packet_of_which_only_headers_were_seen_cannot_be_sent() {
     let mut packet = segment(false, 3000);
     packet.set_segment_size(NonZeroU16::new(1000));
     let link = LinkHeader::ethernet(&framed(&[], false, &packet)).expect("IP");
-    let whole = Frame::of(&packet, &link, None).expect("it fits");
+    let whole = Frame::from_packet(&packet, &link, None).expect("it fits");
     let (link, seen) = whole.parse(true).expect("it is TCP");
     let len = whole.octets.len();
     let octets = &whole.octets[..len - seen.payload().len()];
@@ -177,5 +184,5 @@ fn a_packet_of_which_only_headers_were_seen_cannot_be_sent() {
     let (same_link, packet) = headers.parse(true).expect("it is TCP");
     assert_eq!((same_link, packet.transport(), packet.len()), (link, seen.transport(), seen.len()));
     assert_eq!((packet.segments(), packet.segment_payload()), (seen.segments(), seen.segment_payload()));
-    assert_eq!(Frame::of(&packet, &link, None), Err(Unsendable::Unseen));
+    assert_eq!(Frame::from_packet(&packet, &link, None), Err(Unsendable::Unseen));
 }

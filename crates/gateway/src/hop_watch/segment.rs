@@ -18,7 +18,7 @@ pub(super) struct Segment {
 impl Segment {
     /// `None` without sequence space.
     #[inline]
-    pub(super) fn of(packet: &Packet) -> Option<Self> {
+    pub(super) fn from_packet(packet: &Packet) -> Option<Self> {
         let (tcp, len) = (packet.tcp()?, packet.segment_len());
         if len == 0 {
             return None;

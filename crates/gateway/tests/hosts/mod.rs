@@ -564,7 +564,7 @@ impl Seen {
         if edit.is_some_and(|edit| edit(&mut packet)) {
             self.edited.fetch_add(1, Relaxed);
         }
-        Frame::of(&packet, &link, Some(&frame)).expect("it is not larger than it came")
+        Frame::from_packet(&packet, &link, Some(&frame)).expect("it is not larger than it came")
     }
 }
 

@@ -44,19 +44,19 @@ struct Model {
 impl Model {
     /// 20 Mbit/s, 20 ms.
     fn new() -> Self {
-        Self::of(LastHop::new(Instant::ZERO), Targets::default())
+        Self::with_targets(LastHop::new(Instant::ZERO), Targets::default())
     }
 
     /// A hop that all hosts share.
     fn shared() -> Self {
         let longest_delay = Duration::from_millis(15);
-        Self::of(
+        Self::with_targets(
             LastHop::shared(Instant::ZERO),
             Targets { longest_delay, min_window: 2, ..Targets::default() },
         )
     }
 
-    fn of(mut hop: LastHop, targets: Targets) -> Self {
+    fn with_targets(mut hop: LastHop, targets: Targets) -> Self {
         hop.record_segment(SEGMENT, &targets);
         let host = (IpAddr::from([10, 0, 0, 1]), 80);
         hop.turns.wait(FlowKey::tcp(host, host));

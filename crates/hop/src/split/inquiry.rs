@@ -52,7 +52,7 @@ impl Inquiry {
             return false;
         }
         if self.unanswered.iter().any(|unanswered| *unanswered >= MAX_UNANSWERED) {
-            cx.report(Report::of(&ENDS_GONE));
+            cx.report(Report::new(&ENDS_GONE));
             return true;
         }
         for (side, leg) in [Side::Core, Side::Radio].into_iter().zip(legs) {

@@ -64,7 +64,7 @@ impl Splits {
         let hop = self.windows.of(key).map(LastHop::estimate);
         let Some(entry) = self.pairs.peek_mut(key) else { return };
         let Some(pair) = entry.awake_mut() else { return };
-        let saved = SavedPair::of(pair, hop, cx.now());
+        let saved = SavedPair::new(pair, hop, cx.now());
         let mut awake = std::mem::replace(entry, Entry::Asleep(Box::new(saved)));
         self.account.change(Counted::default(), entry.counted());
         self.leave(key, &mut awake, cx);
@@ -75,7 +75,7 @@ impl Splits {
         let Some(Entry::Asleep(saved)) = self.pairs.peek(key) else { return };
         let octets = self.min_pair + Windows::octets_of_one();
         if let Some(bound) = cx.budget().room(0, self.taken() - saved.footprint()).lacks_in_all(octets) {
-            cx.report(Report::of(&AT_BOUND).which(bound));
+            cx.report(Report::new(&AT_BOUND).which(bound));
             return;
         }
         let Some(saved) = self.save(key, cx) else { return };

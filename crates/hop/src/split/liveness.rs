@@ -33,7 +33,7 @@ pub(super) struct Liveness {
 
 impl Liveness {
     /// Packets from both ends have just come.
-    pub(super) const fn of_both(now: Instant) -> Self {
+    pub(super) const fn new(now: Instant) -> Self {
         Self { received: [Some(now); 2], probed: [None; 2] }
     }
 

@@ -79,7 +79,7 @@ impl Openings {
 
     /// Removes the handshakes of connections that other agents continue.
     pub(super) fn leave(&mut self, scope: Scope) {
-        for key in scope.of(&self.table) {
+        for key in scope.connections(&self.table) {
             self.table.remove(key);
         }
     }

@@ -63,7 +63,7 @@ impl Splits {
             pair.make_room_for(packet, from);
         }
         if let Some(bound) = lacks(pair) {
-            cx.report(Report::of(&AT_BOUND).which(bound));
+            cx.report(Report::new(&AT_BOUND).which(bound));
             if pair.is_free() {
                 self.forget(key, cx);
                 return Verdict::Forward;
@@ -100,7 +100,7 @@ impl Splits {
     /// forwarded to the end in whose name the packet was sent, because both share the path (RFC
     /// 1191, section 3).
     pub fn on_error(&mut self, message: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        if let Some(quotation) = Quotation::of(message) {
+        if let Some(quotation) = Quotation::from_message(message) {
             let key = from.opposite().connection(quotation.flow);
             if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
                 pair.leg_mut(from).on_icmp(message, cx.now());

@@ -47,7 +47,7 @@ impl Pair {
 
     /// Two legs, each with sequence numbers of its own: they are two connections.
     pub fn in_own_numbers(core: Connection, radio: Connection) -> Self {
-        let share = radio.is_ruled_from_outside().then(Share::default);
+        let share = radio.has_external_window().then(Share::default);
         Self {
             core,
             radio,
@@ -155,7 +155,7 @@ impl Pair {
     pub(super) fn make_room_for(&mut self, packet: &Packet, from: Side) {
         let leg = self.leg_mut(from);
         if packet.tcp().is_some_and(|tcp| tcp.seq == leg.next_expected()) {
-            leg.discard_behind_gap();
+            leg.discard_after_gap();
         }
     }
 

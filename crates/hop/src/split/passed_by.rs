@@ -83,8 +83,8 @@ impl Pair {
             self.knowledge = Knowledge::Incomplete;
             // The data may have been reported in SACK blocks, but was never acknowledged: the end
             // sends it again.
-            self.core.discard_behind_gap();
-            self.radio.discard_behind_gap();
+            self.core.discard_after_gap();
+            self.radio.discard_after_gap();
         } else if self.is_free()
             && (tcp.seq, tcp.ack, packet.segment_len()) == (next, max, 0)
             && now.since(since) >= SETTLING_TIME

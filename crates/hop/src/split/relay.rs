@@ -26,7 +26,7 @@ impl Splits {
         let (mut demand, mut from_hop) = (u64::MAX, u64::MAX);
         let is_held_back = self.windows.all_share();
         if let (Some(share), Some(hop)) = (&mut pair.share, self.windows.of_mut(key)) {
-            let progress = share.settle(&pair.radio, hop, now);
+            let progress = share.update(&pair.radio, hop, now);
             if progress.delivered + progress.lost > 0 {
                 hop.on_progress(progress, key.destination.0, now, &targets);
             }
@@ -45,7 +45,7 @@ impl Splits {
                 }
             }
             self.transmit(slot, cx);
-            self.settle(slot, cx);
+            self.update_accounts(slot, cx);
             return;
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
@@ -70,11 +70,11 @@ impl Splits {
             pair.probe_waited_for(Side::Core, cx);
             pair.probe_waited_for(Side::Radio, cx);
         }
-        self.settle(slot, cx);
+        self.update_accounts(slot, cx);
     }
 
     /// Updates the accounts, and removes a pair that is over.
-    fn settle(&mut self, slot: Slot, cx: &mut Context<'_>) {
+    fn update_accounts(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let counted = pair.count();
         self.account.change(std::mem::replace(&mut pair.counted, counted), counted);

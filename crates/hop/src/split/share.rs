@@ -33,7 +33,7 @@ impl Share {
 
     /// Updates the hop's account with what a leg has there now. Returns what was delivered and lost
     /// since the last call.
-    pub(super) fn settle(&mut self, leg: &Connection, hop: &mut LastHop, now: Instant) -> Progress {
+    pub(super) fn update(&mut self, leg: &Connection, hop: &mut LastHop, now: Instant) -> Progress {
         self.count(leg, hop);
         let queue = leg.queue();
         let (delivered, lost) = (queue.delivered(), queue.lost_in_all());

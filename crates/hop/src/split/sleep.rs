@@ -82,7 +82,7 @@ impl SavedPair {
     }
 
     /// A pair as a value.
-    pub(super) fn of(pair: &mut Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
+    pub(super) fn new(pair: &mut Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
         pair.empty_closed_leg();
         Self {
             has_ended_well: [&pair.core, &pair.radio].into_iter().any(super::pair::has_ended_well),

@@ -167,12 +167,12 @@ impl Splits {
 
     /// The connections in this scope that have pairs.
     pub(super) fn keys(&self, scope: Scope) -> Vec<FlowKey> {
-        scope.of(&self.pairs)
+        scope.connections(&self.pairs)
     }
 
     /// Adds a pair whose ends have just sent packets; `false` if there is no room for it.
     pub fn begin(&mut self, key: FlowKey, mut pair: Pair, cx: &mut Context<'_>) -> bool {
-        pair.liveness = Liveness::of_both(cx.now());
+        pair.liveness = Liveness::new(cx.now());
         self.admit(key, pair, cx)
     }
 
@@ -181,7 +181,7 @@ impl Splits {
         let limit = self.make_room(pair.footprint(), cx);
         let is_there = self.insert(key, pair, limit, cx);
         if !is_there {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(limit)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(limit)));
         }
         is_there
     }
@@ -191,7 +191,7 @@ impl Splits {
         let limit = self.make_room(self.min_pair, cx);
         let has_room = self.pairs.len() < limit;
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(limit)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(limit)));
         }
         has_room
     }
@@ -266,7 +266,7 @@ impl Splits {
         let at_risk = self.obligation(key).octets();
         self.take(key, cx);
         if at_risk > 0 {
-            cx.report(Report { amount: at_risk, ..Report::of(&ACKNOWLEDGED_AND_LOST) });
+            cx.report(Report { amount: at_risk, ..Report::new(&ACKNOWLEDGED_AND_LOST) });
         }
     }
 
@@ -274,7 +274,7 @@ impl Splits {
     pub(super) fn save(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<SavedPair> {
         let hop = self.windows.of(key).map(LastHop::estimate);
         match self.take(key, cx)? {
-            Entry::Awake(mut pair) => Some(SavedPair::of(&mut pair, hop, cx.now())),
+            Entry::Awake(mut pair) => Some(SavedPair::new(&mut pair, hop, cx.now())),
             Entry::Asleep(saved) => Some(*saved),
         }
     }

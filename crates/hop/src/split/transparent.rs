@@ -102,7 +102,7 @@ impl Transparent {
         }
         let taken = self.splits.octets() + self.others;
         if let Err(bound) = self.openings.insert(key, opening, cx.budget(), taken, cx.now()) {
-            cx.report(Report::of(&AT_BOUND).which(bound));
+            cx.report(Report::new(&AT_BOUND).which(bound));
         }
     }
 

@@ -160,7 +160,7 @@ impl Pair {
     fn report_retransmits(&self, before: u64, cx: &mut Context<'_>) {
         let again = self.radio.stats().retransmits - before;
         if again > 0 {
-            cx.report(Report { amount: again, ..Report::of(&LOCAL_RETRANSMITS) });
+            cx.report(Report { amount: again, ..Report::new(&LOCAL_RETRANSMITS) });
         }
     }
 }

@@ -77,7 +77,7 @@ impl Holes {
     }
 
     /// Whether the list has every hole that is not acknowledged.
-    pub const fn is_whole(&self) -> bool {
+    pub const fn is_complete(&self) -> bool {
         self.blind.is_none()
     }
 
@@ -212,7 +212,7 @@ mod tests {
         holes.on_ack(START + 320);
         assert_eq!(shape(&holes), [(320, 350, true), (350, 400, false)]);
         holes.on_ack(START + 500);
-        assert!(holes.is_empty() && holes.is_whole());
+        assert!(holes.is_empty() && holes.is_complete());
     }
 
     #[test]
@@ -221,9 +221,9 @@ mod tests {
         for n in 1..=40 {
             holes.on_data(START + 200 * n, START + 200 * n + 100, signs(n));
         }
-        assert!(!holes.is_whole() && holes.as_slice().len() == MAX_HOLES);
+        assert!(!holes.is_complete() && holes.as_slice().len() == MAX_HOLES);
         holes.on_ack(holes.next());
-        assert!(holes.is_whole());
+        assert!(holes.is_complete());
     }
 
     proptest! {
@@ -254,7 +254,7 @@ mod tests {
                     known[next as usize..seq as usize].fill(1);
                 }
                 next = next.max(end);
-                if holes.is_whole() {
+                if holes.is_complete() {
                     let expected = match (is_new, all_missing) {
                         (true, _) => Arrival::New,
                         (false, true) => Arrival::Repair,

@@ -45,7 +45,7 @@ const BLUR: i32 = 5_000;
 const MAX_QUEUEING: u32 = 200_000;
 /// How long a clock has to look like one of milliseconds before it is treated as one again. By
 /// chance, a clock of microseconds does for some tenths of every 4.3 s.
-const TRUST: Duration = Duration::from_secs(10);
+const PROBATION: Duration = Duration::from_secs(10);
 
 /// The delay of one mobile host's hop, as one connection shows it. The state is constant; times are
 /// in microseconds, modulo 2^32.
@@ -165,7 +165,7 @@ impl HopDelay {
     /// Whether a loss that the latest data reveals may be due to congestion. Without measurements
     /// it may.
     pub fn is_congested(&self, now: Instant) -> bool {
-        self.looked_other.is_some_and(|at| now.since(at) < TRUST)
+        self.looked_other.is_some_and(|at| now.since(at) < PROBATION)
             || self.min_round_trip.is_none()
             || self.stands()
             || (self.is_long() && self.losses.are_of_waiting())

@@ -76,9 +76,9 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
 }
 
 fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, samples: &[f64]) -> Row {
-    let model = Saturation::of(config, stations, DATAGRAM);
+    let model = Saturation::new(config, stations, DATAGRAM);
     let published = model.throughput(Freezing::Stops) / 1e6;
-    let measured = Estimate::of(samples);
+    let measured = Estimate::from_samples(samples);
     let tolerance = Reference::Range(published * (1.0 - TOLERANCE), published * (1.0 + TOLERANCE));
     let eifs = config.phy.eifs_rate.kbps() as f64 / 1000.0;
     let parameters: Map<String, Value> = [

@@ -111,7 +111,7 @@ fn claims(item: &'static str, schemes: (&'static str, &'static str)) -> [Claim; 
 
 fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs) -> Row {
     let samples = runs.samples(scheme, column.of);
-    let measured = Estimate::of(&samples);
+    let measured = Estimate::from_samples(&samples);
     let tolerance = Reference::Range(published * column.factors.0, published * column.factors.1);
     let row = Row {
         paper: "cicada".to_owned(),
@@ -130,7 +130,9 @@ fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs
         no_effect_agrees: None,
         alternative: false,
     };
-    row.without_effect(Estimate::of(&runs.samples(NO_AGENT, column.of)).map(|estimate| estimate.mean))
+    row.without_effect(
+        Estimate::from_samples(&runs.samples(NO_AGENT, column.of)).map(|estimate| estimate.mean),
+    )
 }
 
 /// The goodput of connections and calls together, in both directions.

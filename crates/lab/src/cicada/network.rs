@@ -20,7 +20,7 @@ pub fn run(calls: usize, load_kbps: u32, effort: Effort, progress: &dyn Progress
     let parameters =
         Map::from_iter([("calls".to_owned(), json!(calls)), ("load_kbps".to_owned(), json!(load_kbps))]);
     let setting = Setting { settings: settings(calls, load_kbps), parameters, schemes: &[] };
-    Runs::under("cicada", ONE_WLAN, setting, effort, progress)
+    Runs::run_with("cicada", ONE_WLAN, setting, effort, progress)
 }
 
 /// The settings; the calls of the first ten are in the file itself.

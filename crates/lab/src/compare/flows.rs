@@ -47,7 +47,7 @@ pub struct WorstFlow {
 
 impl SingleFlow {
     /// The flows of a scheme's runs, in the scenario's order.
-    pub(super) fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Vec<Self> {
+    pub(super) fn from_runs(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Vec<Self> {
         let flows = runs.first().map_or(0, |run| run.flows.len());
         (0..flows).filter_map(|place| Self::at(place, runs, baseline)).collect()
     }
@@ -59,7 +59,7 @@ impl SingleFlow {
         let goodputs = |flows: &[FlowSummary]| flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>();
         let flows_here = flows(runs)?;
         let estimate = |of: fn(&FlowSummary) -> Option<f64>| {
-            Estimate::of(&flows_here.iter().map(of).collect::<Option<Vec<_>>>()?)
+            Estimate::from_samples(&flows_here.iter().map(of).collect::<Option<Vec<_>>>()?)
         };
         let change_percent = baseline
             .and_then(flows)
@@ -78,7 +78,7 @@ impl SingleFlow {
             rtt_mean_s: estimate(|flow| flow.rtt_mean_s),
             datagrams: datagrams
                 .collect::<Option<Vec<_>>>()
-                .and_then(|datagrams| DatagramEstimates::of(&datagrams)),
+                .and_then(|datagrams| DatagramEstimates::from_runs(&datagrams)),
         })
     }
 }
@@ -86,7 +86,7 @@ impl SingleFlow {
 impl WorstFlow {
     /// The flow with the lowest change of goodput; `None` for a single flow, and if no flow can be
     /// compared.
-    pub(super) fn of(flows: &[SingleFlow]) -> Option<Self> {
+    pub(super) fn from_flows(flows: &[SingleFlow]) -> Option<Self> {
         let changes = flows.iter().filter_map(|flow| Some((flow, flow.change_percent?)));
         let (flow, change_percent) = changes
             .min_by(|(_, one), (_, other)| one.mean.total_cmp(&other.mean))
@@ -120,12 +120,16 @@ pub struct DatagramEstimates {
 
 impl DatagramEstimates {
     /// The estimates from the goodput and the datagrams of each run; `None` without runs.
-    pub(super) fn of(runs: &[(f64, Datagrams)]) -> Option<Self> {
+    pub(super) fn from_runs(runs: &[(f64, Datagrams)]) -> Option<Self> {
         let estimate = |of: fn(&Datagrams) -> Option<f64>| {
-            Estimate::of(&runs.iter().map(|(_, datagrams)| of(datagrams)).collect::<Option<Vec<_>>>()?)
+            Estimate::from_samples(
+                &runs.iter().map(|(_, datagrams)| of(datagrams)).collect::<Option<Vec<_>>>()?,
+            )
         };
         Some(Self {
-            goodput_bps: Estimate::of(&runs.iter().map(|(goodput, _)| *goodput).collect::<Vec<_>>())?,
+            goodput_bps: Estimate::from_samples(
+                &runs.iter().map(|(goodput, _)| *goodput).collect::<Vec<_>>(),
+            )?,
             lost_percent: estimate(Datagrams::lost_percent),
             delay_mean_s: estimate(|all| all.delay_mean_s),
             delay_p95_s: estimate(|all| all.delay_p95_s),
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn the_worst_flow_is_the_one_that_lost_most_or_gained_least() {
         let worst = |flows: &[SingleFlow]| {
-            WorstFlow::of(flows).map(|worst| (worst.name.clone(), worst.is_significant_loss()))
+            WorstFlow::from_flows(flows).map(|worst| (worst.name.clone(), worst.is_significant_loss()))
         };
         let flows = [flow("a", Some(80.0)), flow("b", Some(-30.0)), flow("c", None)];
         assert_eq!(worst(&flows), Some(("b".to_owned(), true)));

@@ -73,8 +73,9 @@ fn mean_deviation(cells: &[Cell]) -> Row {
         .iter()
         .map(|cell| cell.improvement(&cell.refined).map(|ours| (ours.mean - cell.setting.refined).abs()))
         .collect();
-    let mean =
-        deviations.and_then(|deviations| Estimate::of(&deviations)).map(|e| Estimate { ci95: None, ..e });
+    let mean = deviations
+        .and_then(|deviations| Estimate::from_samples(&deviations))
+        .map(|e| Estimate { ci95: None, ..e });
     number_row(
         "tables 5.4 to 5.12",
         ("refined-icmp", "mean distance of improvement from the published one", "percentage points"),
@@ -83,7 +84,7 @@ fn mean_deviation(cells: &[Cell]) -> Row {
         cells.iter().map(|cell| cell.refined.len()).sum(),
         Reference::Range(0.0, 4.0),
     )
-    .without_effect(Estimate::of(&published).map(|mean| mean.mean))
+    .without_effect(Estimate::from_samples(&published).map(|mean| mean.mean))
 }
 
 /// Section 5.5.4: 19 to 552 messages per transfer. The thesis has one run per setting, so its
@@ -98,7 +99,7 @@ fn messages(cells: &[Cell]) -> Vec<Row> {
                 counts.map(|count| count as f64).fold(start, better)
             })
             .collect();
-        Estimate::of(&of_each_seed)
+        Estimate::from_samples(&of_each_seed)
     };
     let row = |metric, published: f64, measured| {
         let metric = ("refined-icmp", metric, "messages");
@@ -127,8 +128,9 @@ fn one_transfer(seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, RunE
         ("simple-icmp", "simple-icmp", 945.579, 67.0, 23.0, 42.0),
     ] {
         let runs = runs(&scenario, scheme, seeds, progress)?;
-        let estimate =
-            |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
+        let estimate = |of: &dyn Fn(&RunSummary) -> f64| {
+            Estimate::from_samples(&runs.iter().map(of).collect::<Vec<_>>())
+        };
         let completion = estimate(&|run| run.aggregate.completion_s.unwrap_or(f64::NAN));
         let given_up = estimate(&|run| run.count(&FRAMES_GIVEN_UP) as f64);
         let fast_retransmits = estimate(&|run| run.aggregate.fast_retransmits as f64);
@@ -149,7 +151,7 @@ fn one_transfer(seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, RunE
             );
             let row = Row { parameters: parameters(setting), ..row };
             let without = rows.iter().find(|row| row.metric == metric).and_then(|row| row.measured);
-            rows.push(if scheme == "none" { row.of_no_agent() } else { row.without_effect(without) });
+            rows.push(if scheme == "none" { row.without_agent() } else { row.without_effect(without) });
         }
     }
     Ok(rows)

@@ -130,7 +130,7 @@ impl Cell {
         let ideal = self.no_loss.aggregate.completion_s?;
         let percent: Vec<f64> =
             completions(scheme)?.iter().map(|completion| (completion / ideal - 1.0) * 100.0).collect();
-        Estimate::of(&percent)
+        Estimate::from_samples(&percent)
     }
 }
 

@@ -98,7 +98,7 @@ fn mean_improvement(measured: &[Measured]) -> Option<Estimate> {
 
 /// The mean of several estimates, as if they were independent.
 fn mean(of: &[Estimate]) -> Option<Estimate> {
-    let mean = Estimate::of(&of.iter().map(|estimate| estimate.mean).collect::<Vec<_>>())?.mean;
+    let mean = Estimate::from_samples(&of.iter().map(|estimate| estimate.mean).collect::<Vec<_>>())?.mean;
     let halves: Option<Vec<f64>> = of.iter().map(|estimate| estimate.ci95).collect();
     let squares = halves.map(|halves| halves.iter().map(|half| half * half).sum::<f64>());
     Some(Estimate { mean, ci95: squares.map(|sum| libm::sqrt(sum) / of.len() as f64) })

@@ -137,7 +137,7 @@ fn fairness_of_nine(
             Ok(index.map(|index| index * 100.0))
         })
         .collect();
-    Ok(indices?.and_then(|indices| Estimate::of(&indices)))
+    Ok(indices?.and_then(|indices| Estimate::from_samples(&indices)))
 }
 
 fn scaled(estimate: Estimate, factor: f64) -> Estimate {

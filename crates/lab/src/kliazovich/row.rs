@@ -53,7 +53,7 @@ impl Head<'_> {
             // Such as "figure 3.9, half as many ACKs".
             alternative: self.item.contains(", "),
         };
-        if is_of_no_agent { row.of_no_agent() } else { row }
+        if is_of_no_agent { row.without_agent() } else { row }
     }
 
     /// The row of a throughput, a time or an amount.

@@ -52,7 +52,7 @@ pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErro
         [("", &CLAIMS), (SLOW, &ON_A_SLOW_HOP), (SHORT_QUEUE, &WITH_A_SHORT_QUEUE), (LINUX, &BEFORE_LINUX)];
     let mut rows = Vec::new();
     for (setting, claims) in parts {
-        let runs = Runs::of("relatives", SCENARIO, setting, effort, progress)?;
+        let runs = Runs::run("relatives", SCENARIO, setting, effort, progress)?;
         let claims = claims.iter().map(|claim| runs.row(claim));
         // The papers' senders are of their time.
         rows.extend(claims.map(|row| if setting == LINUX { row.as_alternative() } else { row }));

@@ -19,6 +19,6 @@ const CLAIMS: [Claim; 5] = [
 
 /// The rows of EBSN.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
-    let runs = Runs::of("relatives", SCENARIO, "", effort, progress)?;
+    let runs = Runs::run("relatives", SCENARIO, "", effort, progress)?;
     Ok(CLAIMS.iter().map(|claim| runs.row(claim)).collect())
 }

@@ -36,8 +36,8 @@ const BEFORE_LINUX: [Claim; 2] = [
 
 /// The rows of ELN.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
-    let linux = Runs::of("relatives", SCENARIO, "", effort, progress)?;
-    let of_its_time = Runs::of("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;
+    let linux = Runs::run("relatives", SCENARIO, "", effort, progress)?;
+    let of_its_time = Runs::run("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;
     let mut rows: Vec<Row> = CLAIMS.iter().map(|claim| linux.row(claim).as_alternative()).collect();
     rows.extend(BEFORE_LINUX.iter().map(|claim| linux.row(claim)));
     rows.extend(CLAIMS.iter().map(|claim| of_its_time.row(claim)));

@@ -22,7 +22,7 @@ const CLAIMS: [Claim; 3] = [
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = Vec::new();
     for setting in ["", OF_ITS_TIME] {
-        let runs = Runs::of("relatives", SCENARIO, setting, effort, progress)?;
+        let runs = Runs::run("relatives", SCENARIO, setting, effort, progress)?;
         let claims = CLAIMS.iter().map(|claim| runs.row(claim));
         rows.extend(claims.map(|row| if setting.is_empty() { row.as_alternative() } else { row }));
     }

@@ -35,8 +35,8 @@ const ROUND_TRIP: [Claim; 2] = [
 
 /// The rows of WTCP.
 pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
-    let linux = Runs::of("relatives", SCENARIO, "", effort, progress)?;
-    let of_its_time = Runs::of("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;
+    let linux = Runs::run("relatives", SCENARIO, "", effort, progress)?;
+    let of_its_time = Runs::run("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;
     let mut rows: Vec<Row> = GOODPUT.iter().map(|claim| linux.row(claim).as_alternative()).collect();
     rows.extend(GOODPUT.iter().chain(&ROUND_TRIP).map(|claim| of_its_time.row(claim)));
     Ok(rows)

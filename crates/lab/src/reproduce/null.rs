@@ -23,7 +23,7 @@ impl Row {
 
     /// The row of a scheme without an agent: its verdict says nothing about an agent.
     #[must_use]
-    pub fn of_no_agent(self) -> Self {
+    pub fn without_agent(self) -> Self {
         Self { no_effect: self.measured, no_effect_agrees: Some(self.agrees), ..self }
     }
 

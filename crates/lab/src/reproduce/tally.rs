@@ -21,7 +21,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts rows.
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+    pub fn from_rows<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let mut tally = Self::default();
         for row in rows {
             if row.alternative {

@@ -50,7 +50,7 @@ pub(super) fn summarize(
                 fast_retransmits: tcp.map(|tcp| tcp.sender.fast_retransmits),
                 duplicate_acks: tcp.map(|tcp| tcp.sender.duplicate_acks),
                 rtt_mean_s: tcp.and_then(|tcp| tcp.rtt_mean_s),
-                datagrams: outcome.udp().map(Datagrams::of),
+                datagrams: outcome.udp().map(Datagrams::from_outcome),
             }
         })
         .collect();

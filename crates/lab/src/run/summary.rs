@@ -104,7 +104,7 @@ pub struct Datagrams {
 
 impl Datagrams {
     /// The datagrams of one flow.
-    pub(super) fn of(outcome: &UdpOutcome) -> Self {
+    pub(super) fn from_outcome(outcome: &UdpOutcome) -> Self {
         let UdpOutcome { sent, received, lost, in_transit, duplicated, out_of_order, delay } = *outcome;
         Self {
             sent,

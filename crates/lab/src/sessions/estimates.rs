@@ -65,24 +65,27 @@ pub struct StreamEstimates {
 
 impl SessionEstimates {
     /// Those of runs; `None` if they have no sessions.
-    pub(crate) fn of(runs: &[SessionTotals]) -> Option<Self> {
+    pub(crate) fn from_runs(runs: &[SessionTotals]) -> Option<Self> {
         (!runs.is_empty()).then(|| Self {
-            web: DialogueEstimates::of(runs, |run| run.web),
-            mail: DialogueEstimates::of(runs, |run| run.mail),
-            ftp: DialogueEstimates::of(runs, |run| run.ftp),
-            voice: StreamEstimates::of(runs, |run| run.voice),
-            video: StreamEstimates::of(runs, |run| run.video),
+            web: DialogueEstimates::from_runs(runs, |run| run.web),
+            mail: DialogueEstimates::from_runs(runs, |run| run.mail),
+            ftp: DialogueEstimates::from_runs(runs, |run| run.ftp),
+            voice: StreamEstimates::from_runs(runs, |run| run.voice),
+            video: StreamEstimates::from_runs(runs, |run| run.video),
         })
     }
 }
 
 /// An estimate of what every run has; `None` if one has it not.
 fn estimate<T>(runs: &[T], of: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
-    Estimate::of(&runs.iter().map(of).collect::<Option<Vec<f64>>>()?)
+    Estimate::from_samples(&runs.iter().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
 impl DialogueEstimates {
-    fn of(runs: &[SessionTotals], kind: impl Fn(&SessionTotals) -> Option<DialogueTotals>) -> Option<Self> {
+    fn from_runs(
+        runs: &[SessionTotals],
+        kind: impl Fn(&SessionTotals) -> Option<DialogueTotals>,
+    ) -> Option<Self> {
         let runs: Vec<DialogueTotals> = runs.iter().map(kind).collect::<Option<_>>()?;
         let of = |of: fn(&Transactions) -> Option<f64>| estimate(&runs, |run| of(&run.summary.transactions));
         Some(Self {
@@ -97,7 +100,10 @@ impl DialogueEstimates {
 }
 
 impl StreamEstimates {
-    fn of(runs: &[SessionTotals], kind: impl Fn(&SessionTotals) -> Option<StreamTotals>) -> Option<Self> {
+    fn from_runs(
+        runs: &[SessionTotals],
+        kind: impl Fn(&SessionTotals) -> Option<StreamTotals>,
+    ) -> Option<Self> {
         let runs: Vec<StreamTotals> = runs.iter().map(kind).collect::<Option<_>>()?;
         let of = |of: fn(&Packets) -> Option<f64>| estimate(&runs, |run| of(&run.packets));
         Some(Self {

@@ -104,7 +104,7 @@ pub static COLUMNS: [(&str, Kind); 61] = [
 
 impl Column {
     /// The column of a varied key with this value.
-    pub(super) fn of(name: &str, value: &Value) -> Self {
+    pub(super) fn new(name: &str, value: &Value) -> Self {
         let known = COLUMNS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
         let kind = known.unwrap_or(if value.is_string() { Text } else { Number });
         Self { name: name.to_owned(), kind }
@@ -128,7 +128,7 @@ pub fn header(columns: &[Column]) -> Vec<u8> {
 
 /// The lines of CSV of a run at the point with these values of the varied keys.
 pub(super) fn lines(values: &[&str], run: &RunSummary) -> Vec<u8> {
-    let lines: Vec<Line> = results(run).iter().map(Line::of).collect();
+    let lines: Vec<Line> = results(run).iter().map(Line::from_result).collect();
     csv(lines.iter().map(|line| {
         let of_run = COLUMNS.iter().map(|(name, _)| line.cell(name));
         values.iter().copied().chain(of_run).collect()
@@ -139,12 +139,12 @@ pub(super) fn lines(values: &[&str], run: &RunSummary) -> Vec<u8> {
 pub(super) type Names = [String; 3];
 
 /// The names of a flow's line.
-pub(super) fn of_flow(flow: &str) -> Names {
+pub(super) fn flow_names(flow: &str) -> Names {
     ["flow", flow, ""].map(str::to_owned)
 }
 
 /// The names of a session's line and of the lines of its directions.
-pub(super) fn of_session(session: &str, directions: usize) -> Vec<Names> {
+pub(super) fn session_names(session: &str, directions: usize) -> Vec<Names> {
     let scopes = std::iter::once("session").chain(std::iter::repeat_n("direction", directions));
     scopes.map(|scope| [scope, "", session].map(str::to_owned)).collect()
 }
@@ -233,7 +233,7 @@ sessions.pages = { kind = "web", client = "phone", server = "server", load = "50
             file::parse(ALL_KINDS, "all.toml", Path::new(""), &Overrides::default()).expect("a scenario");
         let run = run(&scenario, &scenario.schemes[0], 1, &Silent).expect("it runs");
         let results = results(&run);
-        let lines: Vec<Line> = results.iter().map(Line::of).collect();
+        let lines: Vec<Line> = results.iter().map(Line::from_result).collect();
         assert_eq!(lines.len(), 2 + 1 + 2 + 1);
         let names: BTreeSet<&str> = lines.iter().flat_map(Line::names).collect();
         // Where they are null, they are in one cell.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lasthop_scenario::{ActivityModel, Scenario, Sweep};
 use rayon::prelude::*;
 
-use super::columns::{Column, Names, columns, lines, of_flow, of_session};
+use super::columns::{Column, Names, columns, flow_names, lines, session_names};
 use crate::progress::{Progress, check};
 use crate::run::{RunError, run};
 
@@ -139,13 +139,13 @@ impl<E> Grid<'_, E> {
 
 /// The names of the lines of a run: of its flows, and of its sessions with their directions.
 fn lines_of(scenario: &Scenario) -> Vec<Names> {
-    let flows = scenario.flows.iter().map(|flow| of_flow(&flow.name));
+    let flows = scenario.flows.iter().map(|flow| flow_names(&flow.name));
     let sessions = scenario.sessions.iter().flat_map(|session| {
         let directions = match &session.activity {
             ActivityModel::Call(media) => media.iter().flatten().count(),
             ActivityModel::Dialogue { .. } => 0,
         };
-        of_session(&session.name, directions)
+        session_names(&session.name, directions)
     });
     flows.chain(sessions).collect()
 }

@@ -20,7 +20,7 @@ pub struct JsonArray<'a, W> {
 
 impl<'a, W: Write> JsonArray<'a, W> {
     /// Writes results, CSV with its header, as a complete array.
-    pub fn of(columns: &'a [Column], lines: impl Read, out: W) -> io::Result<()> {
+    pub fn write(columns: &'a [Column], lines: impl Read, out: W) -> io::Result<()> {
         let mut array = Self::begin(columns, out)?;
         array.add(csv::Reader::from_reader(lines))?;
         array.end().map(drop)
@@ -60,7 +60,7 @@ impl<'a, W: Write> JsonArray<'a, W> {
 pub fn read_array(text: &str) -> serde_json::Result<(Vec<Column>, Table)> {
     let objects: Vec<Object> = serde_json::from_str(text)?;
     let first = objects.first().map_or(&[][..], |Object(cells)| cells);
-    let columns: Vec<Column> = first.iter().map(|(name, value)| Column::of(name, value)).collect();
+    let columns: Vec<Column> = first.iter().map(|(name, value)| Column::new(name, value)).collect();
     let names = columns.iter().map(|column| column.name.as_str()).collect();
     let lines = objects.iter().map(|Object(cells)| {
         let cells = cells.iter().map(|(_, value)| match value {

@@ -155,7 +155,7 @@ pub fn comparison(comparison: &Comparison, shown: FlowsShown) -> String {
         .chain(flow_names)
         .chain(details.iter().map(name))
         .collect();
-    let mut table = Table::of_numbers(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = Table::with_numbers(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for row in rows {
         let flows = row.single_flows.iter().filter(|_| in_columns);
         let flows = flows.map(|flow| number(flow.goodput_bps.mean * 1e-6, 3));
@@ -171,7 +171,7 @@ pub fn comparison(comparison: &Comparison, shown: FlowsShown) -> String {
         .into_iter()
         .chain(of_flows)
         .chain(of_datagrams)
-        .chain(sessions::of_comparison(rows))
+        .chain(sessions::comparison_rows(rows))
         .chain(legend)
         .collect::<Vec<_>>()
         .join("\n")

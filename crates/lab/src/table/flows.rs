@@ -24,7 +24,7 @@ const MAX_GROUPS: usize = 4;
 pub(super) fn goodputs(comparison: &Comparison, shown: FlowsShown) -> String {
     let rows = &comparison.rows;
     let header: Vec<&str> = ["flow"].into_iter().chain(rows.iter().map(|row| row.scheme.as_str())).collect();
-    let mut table = Table::of_numbers(&header);
+    let mut table = Table::with_numbers(&header);
     for (place, group) in groups(rows) {
         let label = format!("{}, mean of {}", group.name, group.flows);
         let means = rows
@@ -92,7 +92,7 @@ pub(super) fn datagrams(rows: &[ComparisonRow], shown: FlowsShown) -> Option<Str
     if order.len() < 2 {
         return None;
     }
-    let mut table = Table::of_numbers(&[
+    let mut table = Table::with_numbers(&[
         "UDP flow",
         "scheme",
         "goodput Mbit/s",

@@ -30,12 +30,12 @@ const BESIDE: usize = 3;
 
 impl Table {
     /// A table of numbers, which are aligned to the right except in the first column.
-    pub fn of_numbers(header: &[&str]) -> Self {
+    pub fn with_numbers(header: &[&str]) -> Self {
         Self::new(header, CellAlignment::Right)
     }
 
     /// A table of texts.
-    pub fn of_texts(header: &[&str]) -> Self {
+    pub fn with_texts(header: &[&str]) -> Self {
         Self::new(header, CellAlignment::Left)
     }
 
@@ -145,14 +145,14 @@ mod tests {
     use super::*;
 
     fn numbers() -> Table {
-        let mut table = Table::of_numbers(&["scheme", "goodput Mbit/s", "local retransmits", "files"]);
+        let mut table = Table::with_numbers(&["scheme", "goodput Mbit/s", "local retransmits", "files"]);
         table.add_row(["packet-control", "6.340 ± 1.004", "1733.4", "98.4"]);
         table.add_row(["cubic + snoop", "12.001 ± 0.012", "-", "-"]);
         table
     }
 
     fn texts() -> Table {
-        let mut table = Table::of_texts(&["scheme", "what it does", "source"]);
+        let mut table = Table::with_texts(&["scheme", "what it does", "source"]);
         table.add_row(["no-loss", "acknowledges and retransmits at the access point", "MobiCom 1995"]);
         table
     }

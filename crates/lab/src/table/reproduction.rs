@@ -56,7 +56,7 @@ fn of_item(name: &str, rows: &[&ExplainedRow], width: Option<u16>) -> String {
         COLUMNS.iter().filter(|(_, show)| rows.iter().any(|row| show(&row.row).is_some())).collect();
     let names = shown.iter().map(|(name, _)| *name);
     let mut table =
-        Table::of_numbers(&["scheme"].into_iter().chain(names).chain(["agrees"]).collect::<Vec<_>>());
+        Table::with_numbers(&["scheme"].into_iter().chain(names).chain(["agrees"]).collect::<Vec<_>>());
     let mut reasons: Vec<&str> = Vec::new();
     for (row, details) in rows.iter().zip(&said) {
         let own = details.iter().filter(|detail| !shared.contains(detail)).map(String::as_str);

@@ -26,29 +26,29 @@ const DIALOGUES: [Column; 10] = [
 
 /// Calls and videos: delays, losses, and opinion scores.
 const STREAMS: [Column; 9] = [
-    ("voice delay ms", |row| of_voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
+    ("voice delay ms", |row| voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
     (
         "delay variance ms²",
-        |row| of_voice(row, |all| Some(millis_squared(all.delay_variance_s2?.mean))),
+        |row| voice(row, |all| Some(millis_squared(all.delay_variance_s2?.mean))),
         has_voice,
     ),
-    ("jitter ms", |row| of_voice(row, |all| millis(all.jitter_s?, 2)), has_voice),
-    ("voice lost %", |row| of_voice(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_voice),
-    ("voice late %", |row| of_voice(row, |all| Some(plus_minus(&all.late_percent?, 2))), has_voice),
-    ("MOS", |row| of_voice(row, |all| Some(plus_minus(&all.mos?, 2))), has_voice),
-    (MOS_WORST, |row| of_voice(row, |all| Some(number(all.mos_worst?.mean, 2))), has_a_worse_mos),
-    ("video lost %", |row| of_video(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_video),
-    ("video p95 delay ms", |row| of_video(row, |all| millis(all.delay_p95_s?, 1)), has_video),
+    ("jitter ms", |row| voice(row, |all| millis(all.jitter_s?, 2)), has_voice),
+    ("voice lost %", |row| voice(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_voice),
+    ("voice late %", |row| voice(row, |all| Some(plus_minus(&all.late_percent?, 2))), has_voice),
+    ("MOS", |row| voice(row, |all| Some(plus_minus(&all.mos?, 2))), has_voice),
+    (MOS_WORST, |row| voice(row, |all| Some(number(all.mos_worst?.mean, 2))), has_a_worse_mos),
+    ("video lost %", |row| video(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_video),
+    ("video p95 delay ms", |row| video(row, |all| millis(all.delay_p95_s?, 1)), has_video),
 ];
 
 const MOS_WORST: &str = "MOS worst";
 
 /// The tables of a comparison's sessions, without empty ones, and explanations of their columns.
-pub(super) fn of_comparison(rows: &[ComparisonRow]) -> impl Iterator<Item = String> {
+pub(super) fn comparison_rows(rows: &[ComparisonRow]) -> impl Iterator<Item = String> {
     let tables = [&DIALOGUES[..], &STREAMS[..]].map(|columns| {
         let shown: Vec<&Column> = columns.iter().filter(|(_, _, matters)| rows.iter().any(matters)).collect();
         let header: Vec<&str> = ["scheme"].into_iter().chain(shown.iter().map(|(name, ..)| *name)).collect();
-        let mut table = Table::of_numbers(&header);
+        let mut table = Table::with_numbers(&header);
         for row in rows {
             let cells = shown.iter().map(|(_, show, _)| show(row));
             table.add_row([row.scheme.clone()].into_iter().chain(cells));
@@ -104,11 +104,11 @@ fn time(row: &ComparisonRow, of: fn(&SessionEstimates) -> Option<Estimate>) -> S
     or_dash(row.sessions.as_ref().and_then(of).map(|time| plus_minus(&time, 3)))
 }
 
-fn of_voice(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
+fn voice(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
     or_dash(row.sessions.as_ref().and_then(|all| all.voice).as_ref().and_then(show))
 }
 
-fn of_video(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
+fn video(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
     or_dash(row.sessions.as_ref().and_then(|all| all.video).as_ref().and_then(show))
 }
 
@@ -119,7 +119,7 @@ fn millis(seconds: Estimate, decimals: usize) -> Option<String> {
 
 /// The tables of a run's sessions: one of sessions with pages, messages or files, and one of the
 /// directions of calls and videos.
-pub(super) fn of_run(sessions: &[SessionSummary]) -> impl Iterator<Item = String> {
+pub(super) fn run_rows(sessions: &[SessionSummary]) -> impl Iterator<Item = String> {
     let dialogues = sessions.iter().any(|session| session.transactions.is_some());
     let streams = sessions.iter().any(|session| !session.streams.is_empty());
     let tables = [dialogues.then(|| self::dialogues(sessions)), streams.then(|| self::streams(sessions))];
@@ -127,7 +127,7 @@ pub(super) fn of_run(sessions: &[SessionSummary]) -> impl Iterator<Item = String
 }
 
 fn dialogues(sessions: &[SessionSummary]) -> String {
-    let mut table = Table::of_numbers(&[
+    let mut table = Table::with_numbers(&[
         "session",
         "kind",
         "goodput Mbit/s",
@@ -162,7 +162,7 @@ fn dialogues(sessions: &[SessionSummary]) -> String {
 }
 
 fn streams(sessions: &[SessionSummary]) -> String {
-    let mut table = Table::of_numbers(&[
+    let mut table = Table::with_numbers(&[
         "stream",
         "from",
         "to",

@@ -63,7 +63,7 @@ impl ControlListener {
     pub fn accept<R>(&self, now: Instant) -> io::Result<Option<(Client<R>, u32)>> {
         let (stream, _) = self.listener.accept()?;
         stream.set_nonblocking(true)?;
-        let uid = Peer::of(&stream)?.uid;
+        let uid = Peer::from_socket(&stream)?.uid;
         let may = uid == 0 || uid == geteuid().as_raw() || self.others.contains(&uid);
         Ok(may.then(|| (Client::new(stream, now), uid)))
     }
@@ -148,7 +148,7 @@ impl Drop for ControlListener {
 fn clear_away_dead(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path) {
         Ok(stream) => {
-            let holder = Peer::of(&stream)?;
+            let holder = Peer::from_socket(&stream)?;
             let message = format!("already in use by {holder}");
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }

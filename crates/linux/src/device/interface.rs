@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with
 use super::features;
 use super::request::Request;
 use crate::namespace::Namespace;
-use crate::netlink::{self, Asks, attributes, text, written};
+use crate::netlink::{self, AnswerKind, attributes, text, written};
 
 /// Link messages (`linux/rtnetlink.h`), the length of their header, and an attribute
 /// (`linux/if_link.h`).
@@ -139,7 +139,7 @@ impl Interface {
         body: &[u8],
         pick: impl FnMut(u16, &[u8]) -> Option<T>,
     ) -> io::Result<Option<T>> {
-        netlink::ask(netlink::Request { protocol: None, kind, asks: Asks::One, body }, pick)
+        netlink::request(netlink::Request { protocol: None, kind, asks: AnswerKind::One, body }, pick)
     }
 
     fn request(&self) -> io::Result<Request> {

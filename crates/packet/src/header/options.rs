@@ -87,7 +87,7 @@ impl TcpOptions {
     #[inline(never)]
     fn len_of_others(&self) -> usize {
         let aligned = self.aligned_len();
-        if aligned <= ROOM { aligned } else { Layout::of(self).len() }
+        if aligned <= ROOM { aligned } else { Layout::from_options(self).len() }
     }
 
     /// The same with each option aligned so that its fields start at words.
@@ -132,7 +132,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The layout of these options.
-    pub(crate) fn of(options: &TcpOptions) -> Self {
+    pub(crate) fn from_options(options: &TcpOptions) -> Self {
         let whole = Self::with(options, true, true, options.sack.as_slice().len());
         if whole.len <= ROOM { whole } else { Self::compressed(options) }
     }
@@ -200,7 +200,7 @@ mod tests {
                 ..TcpOptions::default()
             };
             (0..blocks).for_each(|block| options.sack.push(Seq(block), Seq(block + 1)));
-            assert_eq!(options.len(), Layout::of(&options).len(), "{options:?}");
+            assert_eq!(options.len(), Layout::from_options(&options).len(), "{options:?}");
         }
     }
 }

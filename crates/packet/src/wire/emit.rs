@@ -150,7 +150,7 @@ fn write_transport(packet: &Packet, out: &mut Vec<u8>) -> Option<usize> {
 }
 
 fn write_tcp(tcp: &Tcp, carried: Carried, out: &mut Vec<u8>) {
-    let layout = Layout::of(&tcp.options);
+    let layout = Layout::from_options(&tcp.options);
     let words = (20 + layout.len()) / 4;
     out.extend_from_slice(&tcp.source_port.to_be_bytes());
     out.extend_from_slice(&tcp.destination_port.to_be_bytes());

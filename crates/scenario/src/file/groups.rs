@@ -21,7 +21,7 @@ pub(super) struct Groups(BTreeMap<String, usize>);
 impl Groups {
     /// The document with every group expanded, and its groups.
     pub(super) fn expand<'t>(document: &Document<'t>) -> Result<(Document<'t>, Self), FileError> {
-        let groups = Self::of(document)?;
+        let groups = Self::from_document(document)?;
         let mut written = document.clone();
         if !groups.0.is_empty() {
             groups.expand_nodes(&mut written)?;
@@ -48,7 +48,7 @@ impl Groups {
         })
     }
 
-    fn of(document: &Document<'_>) -> Result<Self, FileError> {
+    fn from_document(document: &Document<'_>) -> Result<Self, FileError> {
         let mut groups = BTreeMap::new();
         let mut members = 0;
         for name in document.keys(&["nodes"]) {

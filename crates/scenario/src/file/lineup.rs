@@ -67,7 +67,7 @@ fn choice(
         _ => {
             let stack = layers.iter().map(|layer| (layer.scheme.as_str(), layer.settings.clone()));
             let stack = SchemeStack::new(stack).map_err(|wrong| misplaced(reader, index, is_stack, wrong))?;
-            SchemeChoice::of(stack)
+            SchemeChoice::from_stack(stack)
         }
     };
     let flavour = tcp.as_ref().and_then(TcpTable::flavour);

@@ -169,7 +169,7 @@ pub(super) fn check_trace_given(
             .named_files
             .trace(trace)
             .map(drop)
-            .map_err(|problem| FileError::of_file("--trace", problem));
+            .map_err(|problem| FileError::in_file("--trace", problem));
     }
     Err(reader.fail(&["links"], "--trace was given, but no link has rate = \"trace\""))
 }

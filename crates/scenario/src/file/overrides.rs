@@ -53,7 +53,7 @@ impl Setting {
         } else {
             return Ok(source);
         };
-        Err(FileError::of_file(name(&self.given), problem))
+        Err(FileError::in_file(name(&self.given), problem))
     }
 
     /// Refuses a setting of the key that a sweep varies, which is at `path`, or of a part of its
@@ -64,7 +64,7 @@ impl Setting {
         if source.has(&path) || self.path().starts_with(&path) {
             let problem =
                 format!("this sweep varies {key}; change its values in the sweep, or leave out this setting");
-            return Err(FileError::of_file(name(&self.given), problem));
+            return Err(FileError::in_file(name(&self.given), problem));
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ fn name(setting: &str) -> String {
 fn line(setting: &str) -> Result<String, FileError> {
     let Some((key, value)) = setting.split_once('=') else {
         let problem = "expected a key and a value with = between them, such as links.air.loss=3%";
-        return Err(FileError::of_file(name(setting), problem));
+        return Err(FileError::in_file(name(setting), problem));
     };
     let (key, value) = (key.trim(), value.trim());
     let is_value = toml::from_str::<toml::Table>(&format!("x = {value}")).is_ok();

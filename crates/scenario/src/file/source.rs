@@ -6,7 +6,7 @@ use lasthop_config::{Document, FileError};
 pub(super) fn parse(text: &str, name: String) -> Result<Document<'_>, FileError> {
     if text.trim().is_empty() {
         let problem = "the file is empty; expected a scenario, with nodes, links and flows, or a sweep";
-        return Err(FileError::of_file(name, problem));
+        return Err(FileError::in_file(name, problem));
     }
     Document::parse(text, name, "a scenario or a sweep, in TOML")
 }

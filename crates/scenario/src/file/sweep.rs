@@ -160,7 +160,7 @@ impl Sweep {
     /// The inputs on which its results depend. They include a file that a scenario names once this
     /// scenario has been read.
     pub fn inputs(&self) -> Inputs {
-        Inputs::of(&self.text, &self.scenario_text, &self.named_files, &self.overrides)
+        Inputs::new(&self.text, &self.scenario_text, &self.named_files, &self.overrides)
     }
 
     /// The keys of the swept parameters, in the order of the file.

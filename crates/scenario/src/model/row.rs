@@ -46,11 +46,11 @@ impl SchemeChoice {
         if name == Self::NO_LOSS && settings.is_empty() {
             return Ok(Self::no_loss());
         }
-        SchemeStack::new([(name, settings)]).map(Self::of).map_err(|wrong| wrong.error)
+        SchemeStack::new([(name, settings)]).map(Self::from_stack).map_err(|wrong| wrong.error)
     }
 
     /// A stack of schemes, labelled by their names.
-    pub fn of(stack: SchemeStack) -> Self {
+    pub fn from_stack(stack: SchemeStack) -> Self {
         Self {
             label: stack.names(),
             stack: Some(stack),

@@ -44,16 +44,16 @@ fn download(choice: &SchemeChoice) -> (f64, u64) {
     let outcome = world.outcome(flow);
     assert!(outcome.intact);
     let completion = outcome.completion.expect("60 s are enough");
-    (completion.as_secs_f64(), world.reported().of(&DROPPED_HELD))
+    (completion.as_secs_f64(), world.reported().get(&DROPPED_HELD))
 }
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the tutorial shows it")]
 fn half_of_the_acks_stay_off_the_air_and_the_download_is_faster() {
-    let stack = SchemeStack::of([(&SCHEME, toml::Table::new())]).expect("it is right");
+    let stack = SchemeStack::from_schemes([(&SCHEME, toml::Table::new())]).expect("it is right");
     let none = SchemeChoice::new("none", toml::Table::new()).expect("it is there");
     let (without, _) = download(&none);
-    let (with, thinned) = download(&SchemeChoice::of(stack));
+    let (with, thinned) = download(&SchemeChoice::from_stack(stack));
     println!("none {without:.2} s, ack-thinning {with:.2} s ({thinned} ACKs stayed off the air)");
     assert!(thinned > 500 && with < without, "{thinned} ACKs, {with} s for {without} s");
 }
@@ -64,7 +64,7 @@ fn the_description_of_the_scheme_follows_from_its_code() {
     assert!(SCHEME.needs().is_empty());
     let schema = SCHEME.schema().to_value();
     assert!(schema["properties"]["patience"]["description"].as_str().is_some_and(|it| it.contains("20 ms")));
-    let refused = SchemeStack::of([(&SCHEME, "patience = \"2 h\"".parse().expect("TOML"))]);
+    let refused = SchemeStack::from_schemes([(&SCHEME, "patience = \"2 h\"".parse().expect("TOML"))]);
     let refused = refused.map(drop).expect_err("it is out of range").error.to_string();
     assert!(refused.contains("2 h is out of range; expected 1 ms to 1 s"), "{refused}");
 }

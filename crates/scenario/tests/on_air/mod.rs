@@ -39,7 +39,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn of(scenario: &Scenario, name: &str, settings: &str) -> Self {
+    pub fn new(scenario: &Scenario, name: &str, settings: &str) -> Self {
         let settings = toml::from_str(settings).expect("a table");
         let scheme = SchemeChoice::new(name, settings).expect("a scheme of the catalogue");
         let mut built = scenario.build(&scheme, 1).expect("what was read can be built");

@@ -46,7 +46,7 @@ impl C3tcp {
         }
         let has_room = self.flows.insert(key, flow, max_flows, cx.now()).is_ok();
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         has_room
     }
@@ -105,11 +105,11 @@ impl C3tcp {
             return;
         }
         let options = packet.link_options().copied().unwrap_or(LinkOptions::NONE);
-        let found = well_formed(Forward::of(&options), cx);
+        let found = well_formed(Forward::from_options(&options), cx);
         if let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) {
             flow.echo.record_data(tcp.seq + packet.segment_len(), found);
         }
-        if let Some(backward) = well_formed(Backward::of(&options), cx) {
+        if let Some(backward) = well_formed(Backward::from_options(&options), cx) {
             flow.path.add(backward, &self.settings, cx.now());
         }
         set_window(packet, flow, &self.settings, cx);
@@ -118,10 +118,10 @@ impl C3tcp {
     /// Adds the measurement of a hop to a frame that has arrived at its other end.
     fn on_transmission(packet: &Packet, times: &FrameTimes, cx: &mut Context<'_>) {
         let Some(options) = packet.link_options() else { return };
-        let hop = Forward::of_hop(packet.payload().len() as u32, times);
+        let hop = Forward::from_frame(packet.payload().len() as u32, times);
         match after_hop(options, hop, micros(times.since_queued())) {
             Ok(updated) => cx.attach(updated),
-            Err(Malformed) => cx.report(Report::of(&MALFORMED_OPTIONS)),
+            Err(Malformed) => cx.report(Report::new(&MALFORMED_OPTIONS)),
         }
     }
 }
@@ -153,7 +153,7 @@ fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Contex
 /// A well-formed option; malformed ones are counted.
 fn well_formed<T>(read: Result<Option<T>, Malformed>, cx: &mut Context<'_>) -> Option<T> {
     read.unwrap_or_else(|Malformed| {
-        cx.report(Report::of(&MALFORMED_OPTIONS));
+        cx.report(Report::new(&MALFORMED_OPTIONS));
         None
     })
 }

@@ -35,14 +35,14 @@ pub struct Malformed;
 /// A value in an option of a frame.
 pub trait Carried: Sized {
     /// The value in the options of a frame; `None` if it is absent.
-    fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed>;
+    fn from_options(options: &LinkOptions) -> Result<Option<Self>, Malformed>;
 
     /// The options with this one added; `None` if there is no room.
     fn add_to(self, options: LinkOptions) -> Option<LinkOptions>;
 }
 
 impl Carried for Forward {
-    fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
+    fn from_options(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
         let Some(data) = options.find(FORWARD) else { return Ok(None) };
         let [bandwidth, delay] = words(data)?;
         if bandwidth == 0 { Err(Malformed) } else { Ok(Some(Self { bandwidth, delay })) }
@@ -54,7 +54,7 @@ impl Carried for Forward {
 }
 
 impl Carried for Backward {
-    fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
+    fn from_options(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
         let Some(data) = options.find(BACKWARD) else { return Ok(None) };
         let [bandwidth, there, delay] = words(data)?;
         let echo = Forward { bandwidth, delay: there };
@@ -97,7 +97,7 @@ fn add<const N: usize>(options: LinkOptions, kind: u8, words: [u32; N]) -> Optio
 
 /// The options with the values of another hop added.
 pub fn after_hop(options: &LinkOptions, forward: Forward, backward: u32) -> Result<LinkOptions, Malformed> {
-    let (there, back) = (Forward::of(options)?, Backward::of(options)?);
+    let (there, back) = (Forward::from_options(options)?, Backward::from_options(options)?);
     let mut updated = LinkOptions::NONE;
     for option in options.iter() {
         let with = match (option.kind, there, back) {

@@ -154,13 +154,13 @@ fn as_published_the_window_is_that_of_the_last_measurement() {
 #[test]
 fn bandwidth_is_data_over_the_time_from_arrival_in_the_queue() {
     // 1000 octets in 5 ms and 1 ms.
-    assert_eq!(Forward::of_hop(1000, &TIMES).bandwidth, 166_666);
-    assert_eq!(Forward::of_hop(0, &TIMES).bandwidth, u32::MAX, "no data measures none");
+    assert_eq!(Forward::from_frame(1000, &TIMES).bandwidth, 166_666);
+    assert_eq!(Forward::from_frame(0, &TIMES).bandwidth, u32::MAX, "no data measures none");
 }
 
 #[test]
 fn the_forward_delay_excludes_the_queue_and_the_backward_delay_does_not() {
-    assert_eq!(Forward::of_hop(1000, &TIMES).delay, 3000);
+    assert_eq!(Forward::from_frame(1000, &TIMES).delay, 3000);
     assert_eq!(micros(TIMES.since_queued()), 6000);
 }
 
@@ -185,7 +185,7 @@ fn over_three_hops_the_ack_carries_both_directions_measurements() {
         relay.transmit(&mut data, &TIMES);
     }
     let found = Forward { bandwidth: 166_666, delay: 9000 };
-    assert_eq!(data.link_options().map(Forward::of), Some(Ok(Some(found))));
+    assert_eq!(data.link_options().map(Forward::from_options), Some(Ok(Some(found))));
     n4.see(&mut data, Side::Radio);
     let mut ack = segment([N4, N1], 1, 0, 1 + MSS);
     n4.see(&mut ack, Side::Core);
@@ -196,7 +196,7 @@ fn over_three_hops_the_ack_carries_both_directions_measurements() {
         relay.transmit(&mut ack, &TIMES);
     }
     let backward = Backward { echo: found, delay: 18_000 };
-    assert_eq!(ack.link_options().map(Backward::of), Some(Ok(Some(backward))));
+    assert_eq!(ack.link_options().map(Backward::from_options), Some(Ok(Some(backward))));
     n1.see(&mut ack, Side::Radio);
     // 166,666 octets per second for 27 ms.
     assert_eq!(window(&ack), 4499);
@@ -213,7 +213,7 @@ fn an_ack_echoes_the_last_packet_that_it_acknowledges() {
         }
         let mut ack = segment([N4, N1], 1, 0, ack);
         n4.see(&mut ack, Side::Core);
-        let backward = ack.link_options().and_then(|options| Backward::of(options).expect("ours"));
+        let backward = ack.link_options().and_then(|options| Backward::from_options(options).expect("ours"));
         backward.map(|backward| backward.echo.bandwidth)
     };
     assert_eq!(echo(None, 1), None, "nothing was measured");
@@ -422,7 +422,7 @@ fn malformed_forged_or_other_version_options_are_ignored_and_counted() {
 fn an_option_of_another_type_passes_unchanged() {
     let options = LinkOptions::NONE.with(99, &[5, 6]).ok().and_then(|it| Forward::NO_HOPS.add_to(it));
     let updated =
-        after_hop(&options.expect("they fit"), Forward::of_hop(1000, &TIMES), 1).expect("well-formed");
+        after_hop(&options.expect("they fit"), Forward::from_frame(1000, &TIMES), 1).expect("well-formed");
     assert_eq!((updated.find(99), updated.air_octets()), (Some(&[5, 6][..]), 16));
 }
 

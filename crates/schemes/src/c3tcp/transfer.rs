@@ -36,7 +36,7 @@ struct SavedPath {
 }
 
 impl SavedFlow {
-    fn of(flow: Flow, now: Instant) -> Self {
+    fn new(flow: Flow, now: Instant) -> Self {
         let Flow { opening, core_scale, radio_scale, segment, echo, path } = flow;
         let path = path.measured.map(|Measured { bandwidth, delay, at }| SavedPath {
             bandwidth,
@@ -66,10 +66,10 @@ impl SavedFlow {
 
 impl C3tcp {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &Context<'_>) -> Vec<FlowState> {
-        let keys = scope.of(&self.flows);
+        let keys = scope.connections(&self.flows);
         let states = keys.into_iter().filter_map(|key| {
             let flow = self.flows.remove(key)?;
-            export(SCHEME.name, VERSION, key, &SavedFlow::of(flow, cx.now()))
+            export(SCHEME.name, VERSION, key, &SavedFlow::new(flow, cx.now()))
         });
         states.collect()
     }

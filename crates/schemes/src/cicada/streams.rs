@@ -157,9 +157,9 @@ impl Streams {
         }
         self.last_call = Some(cx.now());
         if let Some(kept) = arrival.kept {
-            cx.report(Report::of(&SAMPLES));
+            cx.report(Report::new(&SAMPLES));
             if !kept {
-                cx.report(Report::of(&MISSED));
+                cx.report(Report::new(&MISSED));
             }
         }
         if arrival.is_late { Verdict::Drop(&LATE) } else { Verdict::Forward }
@@ -180,7 +180,7 @@ impl Streams {
 
     /// Creates an entry for the first datagram between two ports; `false` if there is no room.
     fn begin(&mut self, key: FlowKey, others: usize, cx: &Context<'_>) -> bool {
-        let budget = Budget { flows: Budget::of_datagrams(cx.budget().flows), ..cx.budget() };
+        let budget = Budget { flows: Budget::datagram_share(cx.budget().flows), ..cx.budget() };
         let max_flows = self.entries.max_flows(budget, others + self.octets(), 0);
         if let Some(idlest) = self.entries.eviction_candidate(max_flows, cx.now(), |_| true) {
             self.forget(idlest);
@@ -191,7 +191,7 @@ impl Streams {
     /// Forgets the streams of hosts that another agent serves from now on; that agent detects them
     /// itself.
     pub fn leave(&mut self, scope: Scope) {
-        for key in scope.of(&self.entries) {
+        for key in scope.connections(&self.entries) {
             self.forget(key);
         }
     }

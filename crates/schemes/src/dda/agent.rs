@@ -60,7 +60,7 @@ impl Dda {
                 if flow.held == 1 {
                     self.flows.set_timer_at(slot, cx.now() + self.settings.delay);
                 }
-                cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED));
+                cx.report(Report::new(&DUPLICATE_ACKS_SUPPRESSED));
                 return Verdict::Drop(&DUPLICATE_ACK);
             }
         }
@@ -78,7 +78,7 @@ impl Dda {
             self.flows.set_timer(key, cx.now() + self.settings.delay);
         }
         if !is_admitted {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         is_admitted
     }
@@ -88,7 +88,7 @@ impl Dda {
         self.flows.clear_timer(key);
         let Some((ack, held)) = self.flows.peek_mut(key).and_then(Flow::take_held) else { return };
         for _ in 0..held {
-            cx.report(Report::of(&ACKS_GENERATED).at(ack.ack));
+            cx.report(Report::new(&ACKS_GENERATED).at(ack.ack));
             cx.send(self.receiver.opposite(), ack.packet(self.of_data(key)));
         }
     }
@@ -114,7 +114,7 @@ impl Dda {
     }
 
     /// Reports the bypass limits of a flow. On a host there are none: no world uses them.
-    fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    fn update_bypass(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         if self.receiver == Side::Core {
             return;
         }
@@ -142,7 +142,7 @@ impl Agent for Dda {
             self.on_data(packet, tcp, key, cx);
             Verdict::Forward
         };
-        self.settle(key, cx);
+        self.update_bypass(key, cx);
         verdict
     }
 
@@ -162,7 +162,7 @@ impl Agent for Dda {
         // Bypassing packets continue to pass; only a new limit has to be reported.
         let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
         if self.flows.peek(key).is_some_and(|flow| until(flow.permitted()) != until(flow.limits)) {
-            self.settle(key, cx);
+            self.update_bypass(key, cx);
         }
     }
 

@@ -58,7 +58,7 @@ impl Flow {
             // No acknowledgment, or of data that took another path, or late.
             return AckFate::Passes;
         }
-        let ack = PlainAck::of(packet, tcp);
+        let ack = PlainAck::from_packet(packet, tcp);
         let Some(last) = self.last_ack.filter(|last| last.ack == tcp.ack) else {
             let ack = self.last_ack.map_or(ack, |last| ack.after(last));
             *self = Self { last_ack: Some(ack), limits: self.limits, ..Self::new(self.highest) };

@@ -26,7 +26,7 @@ struct SavedFlow {
 
 impl Dda {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = scope.of(&self.flows);
+        let keys = scope.connections(&self.flows);
         let states = keys.into_iter().filter_map(|key| {
             let Flow { highest, last_ack, duplicates, held, is_released, limits } = self.flows.remove(key)?;
             if limits.is_some() {

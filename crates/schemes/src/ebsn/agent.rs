@@ -50,7 +50,7 @@ impl BadStateNotifier {
         }
         let has_room = self.notified.insert(connection, now, max_flows, now).is_ok();
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         has_room
     }
@@ -84,7 +84,7 @@ impl Accounts for BadStateNotifier {
 impl Transfer for BadStateNotifier {
     /// Exports nothing: the agent that takes over notifies the senders again.
     fn export(&mut self, scope: Scope, _cx: &mut Context<'_>) -> Vec<FlowState> {
-        for key in scope.of(&self.notified) {
+        for key in scope.connections(&self.notified) {
             self.notified.remove(key);
         }
         Vec::new()

@@ -23,7 +23,7 @@ impl EbsnSender {
 
 impl SenderExtension for EbsnSender {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
-        if ControlMessage::of(&notice) != Some(ControlMessage::BadState) {
+        if ControlMessage::from_notice(&notice) != Some(ControlMessage::BadState) {
             return;
         }
         let since = *self.since.get_or_insert(sender.now());

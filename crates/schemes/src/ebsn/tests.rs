@@ -75,7 +75,7 @@ fn each_failed_attempt_is_reported_without_an_interval() {
             assert_eq!((message.ip().source, message.ip().destination), (hosts[2], hosts[0]));
             let flow = segment(hosts, 2).flow_key().expect("it is TCP");
             assert_eq!(
-                Quotation::of(message),
+                Quotation::from_message(message),
                 Some(Quotation { flow, seq: FIRST + 2 * MSS, len: segment(hosts, 2).len() as u32 })
             );
             assert_eq!((outbox.reports[0].counter, outbox.reports[0].detail), (&CONTROL_MESSAGES, "EBSN"));

@@ -71,7 +71,7 @@ impl Eln {
         }
         let admitted = self.flows.insert(key, flow, max_flows, cx.now()).is_ok();
         if !admitted {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         admitted
     }
@@ -82,7 +82,7 @@ impl Eln {
         let ack = tcp.ack;
         match flow.on_ack(packet, tcp, cx.now()) {
             AckEffect::Missing if self.settings.mark => {
-                cx.report(Report::of(&MARKED).at(ack));
+                cx.report(Report::new(&MARKED).at(ack));
                 packet.set_tcp_reserved_bits(packet.tcp_reserved_bits() | ELN);
             }
             AckEffect::New(part) => {
@@ -105,7 +105,7 @@ impl Eln {
                 flow.holes.on_ack(ack);
                 let is_settled = !matches!(verdict, Repairs::None | Repairs::Unfinished);
                 if self.settings.undo != Undo::None && is_settled {
-                    cx.report(Report::of(if is_reported { &TOLD } else { &LEFT }).at(ack));
+                    cx.report(Report::new(if is_reported { &TOLD } else { &LEFT }).at(ack));
                 }
             }
             AckEffect::None | AckEffect::Missing => {}

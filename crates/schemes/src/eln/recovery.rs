@@ -88,7 +88,7 @@ impl Recovery {
     pub(super) fn judge(&mut self, ack: Seq, holes: &Holes, now: Instant) -> Repairs {
         let covered = || holes.as_slice().iter().filter(|hole| hole.is_repaired && !hole.end.after(ack));
         let is_needless =
-            self.lost_elsewhere.is_none() && holes.is_whole() && covered().all(|hole| hole.is_air);
+            self.lost_elsewhere.is_none() && holes.is_complete() && covered().all(|hole| hole.is_air);
         self.lost_elsewhere = self.lost_elsewhere.filter(|end| end.after(ack));
         let echoed = self.echoed.filter(|(_, since)| now.since(*since) <= MAX_AGE);
         let repairs = if covered().next().is_none() {
@@ -144,7 +144,7 @@ pub(super) struct SavedRecovery {
 }
 
 impl SavedRecovery {
-    pub(super) fn of(recovery: Recovery, now: Instant) -> Self {
+    pub(super) fn new(recovery: Recovery, now: Instant) -> Self {
         let Recovery { lost_elsewhere, echoed, unfinished } = recovery;
         Self {
             lost_elsewhere,

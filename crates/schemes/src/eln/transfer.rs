@@ -26,11 +26,11 @@ struct SavedFlow {
 
 impl Eln {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = scope.of(&self.flows);
+        let keys = scope.connections(&self.flows);
         let states = keys.into_iter().filter_map(|key| {
             let flow = self.flows.remove(key)?;
             let ElnFlow { holes, acknowledged, recovery, .. } = flow;
-            let recovery = SavedRecovery::of(recovery, cx.now());
+            let recovery = SavedRecovery::new(recovery, cx.now());
             export(SCHEME.name, VERSION, key, &SavedFlow { holes, acknowledged, recovery })
         });
         states.collect()

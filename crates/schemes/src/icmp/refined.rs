@@ -16,7 +16,7 @@ pub struct RefinedSender {
 
 impl SenderExtension for RefinedSender {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
-        match Message::of(&notice) {
+        match Message::from_notice(&notice) {
             // Rule 1. No mark is set, so that a loss beyond the wireless link still counts as
             // congestion.
             Some(Message::Defer) if sender.timer_runs_for(notice.seq) => sender.restart_timer(),

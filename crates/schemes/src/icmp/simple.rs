@@ -14,7 +14,7 @@ pub struct SimpleSender {
 
 impl SenderExtension for SimpleSender {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
-        if Message::of(&notice) != Some(Message::Defer) {
+        if Message::from_notice(&notice) != Some(Message::Defer) {
             return;
         }
         if sender.timer_runs_for(notice.seq) {

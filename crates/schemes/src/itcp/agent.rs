@@ -54,7 +54,7 @@ impl Itcp {
         let max_flows = self.max_flows(budget);
         let is_there = self.openings.insert(key, Box::new(opening), max_flows, cx.now()).is_ok();
         if !is_there {
-            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(budget.bound_at(max_flows)));
         }
         is_there
     }
@@ -99,12 +99,12 @@ impl Itcp {
     /// section 4.1).
     fn rewrite_error(&self, message: &mut Packet, from: Side) {
         let Transport::Icmp(icmp) = *message.transport() else { return };
-        let Some(quotation) = Quotation::of(message) else { return };
+        let Some(quotation) = Quotation::from_message(message) else { return };
         let Some(opening) = self.openings.peek(from.opposite().connection(quotation.flow)) else { return };
         // A SYN is never too big.
         let is_about_it = opening.opener != from && quotation.seq == opening.onward.iss();
         if is_about_it
-            && PacketTooBig::of(message).is_none()
+            && PacketTooBig::from_message(message).is_none()
             && let Some(rewritten) = error_about(&opening.syn, message.ip().source, icmp.kind, icmp.code)
         {
             *message = rewritten;

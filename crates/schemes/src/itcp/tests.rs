@@ -457,7 +457,7 @@ fn an_icmp_error_about_the_onward_syn_is_rewritten_for_the_phone() {
         let refused = segment(PHONE, SERVER, SYN, about, 0);
         let mut message = error_about(&refused, router, 3, 13).expect("it is about TCP");
         let (verdict, sent) = bench.call(|agent, cx| agent.on_packet(&mut message, Side::Core, cx));
-        let quoted = Quotation::of(&message).expect("it is about TCP");
+        let quoted = Quotation::from_message(&message).expect("it is about TCP");
         assert_eq!((verdict, quoted.seq, message.ip().source), (Verdict::Forward, Seq(number), router));
         assert!(sent.is_empty());
     }

@@ -25,7 +25,7 @@ struct SavedOpening {
 impl Itcp {
     pub(super) fn export_all(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = self.splits.export(SCHEME.name, scope, cx);
-        for key in scope.of(&self.openings) {
+        for key in scope.connections(&self.openings) {
             let opening = self.openings.remove(key);
             states.extend(opening.and_then(|opening| save(&opening, key, cx.now())));
         }

@@ -67,7 +67,7 @@ impl Lle {
     /// Forgets a flow, with its packets.
     pub(super) fn discard(&mut self, key: FlowKey) {
         if let Some(flow) = self.flows.remove(key) {
-            self.settle(Account::of(&flow), Account::default());
+            self.update_totals(Account::from_flow(&flow), Account::default());
         }
     }
 
@@ -122,16 +122,16 @@ impl Lle {
         let in_all = self.octets();
         let slot = self.flows.find(key)?;
         let flow = self.flows.get_mut(slot)?;
-        let before = Account::of(flow);
+        let before = Account::from_flow(flow);
         let shares = Shares {
             room: budget.room(before.octets, in_all),
             free: (self.settings.queue as u64).saturating_sub(self.queued),
             queueing: self.queueing,
         };
         let result = f(flow, &self.settings, shares);
-        let after = Account::of(flow);
+        let after = Account::from_flow(flow);
         let due = flow.deadline(&self.settings);
-        self.settle(before, after);
+        self.update_totals(before, after);
         match due {
             // Timers are lazy: a running one that expires too early has no effect.
             Some(due) if self.flows.timer_at(slot).is_none_or(|running| running > due) => {
@@ -157,7 +157,7 @@ impl Lle {
         self.queueing = self.queueing - u32::from(before > 0) + u32::from(after > 0);
     }
 
-    fn settle(&mut self, before: Account, after: Account) {
+    fn update_totals(&mut self, before: Account, after: Account) {
         self.octets = self.octets - before.octets + after.octets;
         self.count_queued(before.queued, after.queued);
         self.owed_acks = self.owed_acks - u64::from(before.owes) + u64::from(after.owes);
@@ -170,7 +170,7 @@ impl Lle {
             flow.freshen(&mut copy);
         }
         if let Some(tcp) = copy.tcp() {
-            cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
+            cx.report(Report::new(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
         }
         cx.send(Side::Radio, copy);
     }
@@ -179,7 +179,7 @@ impl Lle {
     pub(super) fn send_local_ack(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
         let window = on_wire_in_full(local.window, flow.radio_shift().unwrap_or(0));
-        cx.report(Report::of(&ACKS_GENERATED).at(local.ack));
+        cx.report(Report::new(&ACKS_GENERATED).at(local.ack));
         cx.send(Side::Core, flow.receiver.ack(key, local.ack, local.echo, window));
     }
 }
@@ -199,7 +199,7 @@ impl Agent for Lle {
         if packet.segment_len() == 0 {
             return;
         }
-        let is_promised = Mark::of(tcp).has(Mark::PROMISE);
+        let is_promised = Mark::from_segment(tcp).has(Mark::PROMISE);
         match fate {
             Fate::Delivered => self.on_delivered(packet, key, is_promised, cx),
             Fate::GivenUp => self.on_given_up(packet, key, is_promised, cx),

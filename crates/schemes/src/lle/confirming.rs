@@ -33,7 +33,7 @@ pub(super) struct Confirming {
     /// filled.
     requested: Option<Seq>,
     /// Segments that the receiver has not acknowledged itself.
-    pub(super) kept: SegmentCache<Kept>,
+    pub(super) kept: SegmentCache<SegmentNotes>,
     /// The TSval to echo in ACKs.
     echo: Option<u32>,
     /// Octets of the largest segment.
@@ -78,7 +78,7 @@ pub(super) struct Progress {
 
 /// The notes on a segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct SegmentNotes {
     /// When it was last sent again from here.
     repaired: Option<Instant>,
 }
@@ -159,7 +159,7 @@ impl Confirming {
         if is_full || room.lacks(self.kept.cost_of(sizes)).is_some() {
             return Promise::NoRoom;
         }
-        if self.kept.insert(packet, sizes, Kept::default()) { Promise::Made } else { Promise::NoRoom }
+        if self.kept.insert(packet, sizes, SegmentNotes::default()) { Promise::Made } else { Promise::NoRoom }
     }
 
     /// Whether a SYN-ACK belongs to another connection, by its number: it would count more data as
@@ -401,5 +401,5 @@ pub(super) enum Loss {
 
 /// A report of acknowledged data that is lost: its start and its octets.
 pub(super) fn loss((seq, octets): (Seq, u64)) -> Report {
-    Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(seq) }
+    Report { amount: octets, ..Report::new(&ACKNOWLEDGED_AND_LOST).at(seq) }
 }

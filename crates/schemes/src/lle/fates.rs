@@ -119,7 +119,7 @@ impl Lle {
 /// Sends an ACK in the receiver's name.
 fn acknowledge(ack: Packet, cx: &mut Context<'_>) {
     if let Some(tcp) = ack.tcp() {
-        cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
+        cx.report(Report::new(&ACKS_GENERATED).at(tcp.ack));
     }
     cx.send(Side::Core, ack);
 }

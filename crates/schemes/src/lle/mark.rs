@@ -47,7 +47,7 @@ impl Mark {
     }
 
     /// The mark on a segment.
-    pub(super) const fn of(tcp: &Tcp) -> Self {
+    pub(super) const fn from_segment(tcp: &Tcp) -> Self {
         if Self::fits(tcp) && tcp.urgent_pointer & !BITS == SIGN {
             Self(tcp.urgent_pointer & BITS)
         } else {
@@ -58,7 +58,7 @@ impl Mark {
     /// Puts the mark on a segment and replaces an existing one, which a remote host wrote.
     pub(super) fn put(self, packet: &mut Packet) {
         let Some(tcp) = packet.tcp() else { return };
-        if !Self::fits(tcp) || Self::of(tcp) == self {
+        if !Self::fits(tcp) || Self::from_segment(tcp) == self {
             return;
         }
         let pointer = if self.is_some() { SIGN | self.0 } else { 0 };
@@ -69,7 +69,7 @@ impl Mark {
 
     /// Removes the mark from a segment.
     pub(super) fn take(packet: &mut Packet) -> Self {
-        let mark = packet.tcp().map_or(Self::NONE, Self::of);
+        let mark = packet.tcp().map_or(Self::NONE, Self::from_segment);
         if mark.is_some() {
             Self::NONE.put(packet);
         }

@@ -36,7 +36,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn of(flow: &LleFlow) -> Self {
+    pub(super) fn from_flow(flow: &LleFlow) -> Self {
         Self {
             octets: flow.allocated(),
             queued: flow.confirming.queued(),

@@ -182,7 +182,7 @@ impl Step {
     }
 
     fn mark(&self) -> Mark {
-        self.passed.as_ref().and_then(Packet::tcp).map_or(Mark::NONE, Mark::of)
+        self.passed.as_ref().and_then(Packet::tcp).map_or(Mark::NONE, Mark::from_segment)
     }
 }
 
@@ -227,7 +227,7 @@ fn syn_ack() -> Packet {
 
 /// The report of a loss of this number of acknowledged octets, from the server's first on.
 fn lost(octets: u64) -> Report {
-    Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST)) }
+    Report { amount: octets, ..Report::new(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST)) }
 }
 
 fn marked(mut packet: Packet, mark: Mark) -> Packet {

@@ -38,7 +38,8 @@ struct SavedFlow {
 
 impl Lle {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let states = scope.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect();
+        let states =
+            scope.connections(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect();
         if scope == Scope::All {
             self.forget_neighbors();
         }

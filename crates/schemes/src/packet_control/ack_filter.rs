@@ -52,7 +52,7 @@ impl Flow {
             }
             Some(last_ack) if tcp.ack == last_ack.ack => {
                 let is_duplicate = is_plain(packet, tcp) && tcp.window == last_ack.window && tcp.window != 0;
-                self.last_ack = Some(PlainAck::of(packet, tcp).after(last_ack));
+                self.last_ack = Some(PlainAck::from_packet(packet, tcp).after(last_ack));
                 if is_duplicate && tcp.ack.before(self.highest) && tcp.options.sack.is_empty() {
                     self.lateness.on_hole(tcp.ack, now);
                     self.filter_duplicate(settings)
@@ -71,7 +71,7 @@ impl Flow {
     /// Processes a new ACK, which resets the count of duplicates.
     fn advance(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         self.lateness.on_progress(tcp.ack, now);
-        let new_ack = PlainAck::of(packet, tcp);
+        let new_ack = PlainAck::from_packet(packet, tcp);
         self.last_ack = Some(self.last_ack.map_or(new_ack, |last_ack| new_ack.after(last_ack)));
         let recovery = self.duplicates.recovery.filter(|recovery| tcp.ack.before(*recovery));
         self.duplicates = Duplicates { recovery, ..Duplicates::default() };

@@ -108,7 +108,7 @@ impl PacketControl {
                 Verdict::Forward
             }
             AckFate::Duplicate => {
-                cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED));
+                cx.report(Report::new(&DUPLICATE_ACKS_SUPPRESSED));
                 Verdict::Drop(&DUPLICATE_ACK)
             }
         }
@@ -128,7 +128,7 @@ impl PacketControl {
         }
         let is_admitted = self.flows.insert(key, flow, max_flows, cx.now()).is_ok();
         if !is_admitted {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         is_admitted
     }
@@ -150,7 +150,7 @@ impl PacketControl {
     }
 
     /// Forgets a finished flow, or updates the bypass limits of another.
-    fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    fn update_bypass(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         if flow.is_finished() {
             self.forget(key, cx);
@@ -176,7 +176,7 @@ impl Agent for PacketControl {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),
         };
-        self.settle(key, cx);
+        self.update_bypass(key, cx);
         verdict
     }
 
@@ -208,7 +208,7 @@ impl Agent for PacketControl {
         let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
         let is_news = |flow: &Flow| flow.is_finished() || until(flow.permitted()) != until(flow.limits);
         if self.flows.peek(key).is_some_and(is_news) {
-            self.settle(key, cx);
+            self.update_bypass(key, cx);
         }
     }
 
@@ -256,7 +256,7 @@ const fn begins_or_ends(tcp: &Tcp) -> bool {
 }
 
 fn send(ack: &PlainAck, connection: FlowKey, cx: &mut Context<'_>) {
-    cx.report(Report::of(&ACKS_GENERATED).at(ack.ack));
+    cx.report(Report::new(&ACKS_GENERATED).at(ack.ack));
     cx.send(Side::Core, ack.packet(connection));
 }
 

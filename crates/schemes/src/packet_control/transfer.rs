@@ -35,13 +35,13 @@ struct SavedFlow {
 
 impl PacketControl {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = scope.of(&self.flows);
+        let keys = scope.connections(&self.flows);
         let states = keys.iter().filter_map(|key| {
             let mut flow = self.flows.remove(*key)?;
             if flow.limits.take().is_some() {
                 cx.allow_bypass(Bypass { flow: *key, limits: None });
             }
-            export(SCHEME.name, VERSION, *key, &SavedFlow::of(&flow, *key))
+            export(SCHEME.name, VERSION, *key, &SavedFlow::new(&flow, *key))
         });
         states.collect()
     }
@@ -65,7 +65,7 @@ impl PacketControl {
 }
 
 impl SavedFlow {
-    fn of(flow: &Flow, key: FlowKey) -> Self {
+    fn new(flow: &Flow, key: FlowKey) -> Self {
         Self {
             highest: flow.highest,
             segment: flow.segment,

@@ -137,7 +137,7 @@ impl<R: Recovery> Snoop<R> {
 impl<R: Recovery> Agent for Snoop<R> {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
-            if let Some(too_big) = PacketTooBig::of(packet).filter(|_| from == Side::Radio) {
+            if let Some(too_big) = PacketTooBig::from_message(packet).filter(|_| from == Side::Radio) {
                 self.on_too_big(&too_big, cx);
             }
             return Verdict::Forward;

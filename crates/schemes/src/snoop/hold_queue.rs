@@ -83,7 +83,7 @@ impl<R: Recovery> Snoop<R> {
         let memory = cx.budget().room(flow.charged(), self.octets + self.other_octets);
         if let Some(bound) = memory.lacks(flow.waiting.packets().cost_of(sizes)) {
             // It passes, after the waiting packets.
-            cx.report(Report::of(&AT_BOUND).which(bound));
+            cx.report(Report::new(&AT_BOUND).which(bound));
             self.flush(slot, cx);
             self.on_transmit(packet, slot, cx);
             return Verdict::Forward;

@@ -20,7 +20,7 @@ impl<R: Recovery> Snoop<R> {
             self.forget(idlest, cx);
         }
         if self.flows.insert(key, SnoopFlow::new(&self.settings, seq), max_flows, cx.now()).is_err() {
-            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(budget.bound_at(max_flows)));
             return None;
         }
         self.charge_tables();
@@ -28,7 +28,7 @@ impl<R: Recovery> Snoop<R> {
         if hop == Some(None) {
             self.flows.remove(key);
             self.charge_tables();
-            cx.report(Report::of(&AT_BOUND).which(MEMORY_IN_ALL));
+            cx.report(Report::new(&AT_BOUND).which(MEMORY_IN_ALL));
             return None;
         }
         let slot = self.flows.find(key)?;

@@ -64,7 +64,7 @@ impl<R: Recovery> Snoop<R> {
             hop.recount(was_in_flight, flow.in_flight());
         }
         if let Some(bound) = effect.at_bound {
-            cx.report(Report::of(&AT_BOUND).which(bound));
+            cx.report(Report::new(&AT_BOUND).which(bound));
         }
         if effect.restart_timer || self.flows.timer_at(slot).is_none() {
             self.restart_timer(slot, now);
@@ -86,13 +86,13 @@ impl<R: Recovery> Snoop<R> {
             TimerAction::Start | TimerAction::Follow | TimerAction::Keep => {}
         }
         if let Some(progress) = progress {
-            self.settle(slot, was_in_flight, progress, timer, cx);
+            self.apply_progress(slot, was_in_flight, progress, timer, cx);
         }
         verdict
     }
 
     /// Applies what an ACK shows about the hop.
-    fn settle(
+    fn apply_progress(
         &mut self,
         slot: Slot,
         was_in_flight: u64,

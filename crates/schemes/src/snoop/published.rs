@@ -193,7 +193,7 @@ impl Recovery for Published {
         if window_changed || !settings.withholding {
             return effect(Verdict::Forward, timer);
         }
-        cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED).at(tcp.ack));
+        cx.report(Report::new(&DUPLICATE_ACKS_SUPPRESSED).at(tcp.ack));
         effect(Verdict::Drop(&DUPLICATE_ACK), timer)
     }
 

@@ -60,7 +60,7 @@ pub fn stamp(packet: &mut Packet, highest: Seq) {
 /// Sends a copy to the receiver.
 pub fn send_copy(copy: Packet, cause: Cause, cx: &mut Context<'_>) {
     if let Some(tcp) = copy.tcp() {
-        cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
+        cx.report(Report::new(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
     }
     cx.send(Side::Radio, copy);
 }

@@ -48,7 +48,7 @@ struct SavedSegment {
 
 impl<R: Recovery> Snoop<R> {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = scope.of(&self.flows);
+        let keys = scope.connections(&self.flows);
         let states: Vec<FlowState> = keys.iter().filter_map(|key| self.save_flow(*key, cx)).collect();
         // Second: each forgotten flow makes room, which the waiting packets of another would take.
         for state in &states {

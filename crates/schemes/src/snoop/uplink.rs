@@ -88,7 +88,7 @@ impl Uplink {
 
     /// Forgets uploads that move to another agent, which starts with the next data.
     pub(super) fn forget_of(&mut self, scope: Scope) {
-        for key in scope.of(&self.flows) {
+        for key in scope.connections(&self.flows) {
             self.flows.remove(key);
         }
     }
@@ -122,7 +122,7 @@ impl Uplink {
         let Some(upload) = self.flows.touch(key, cx.now()) else { return };
         upload.on_data(packet, cx.now());
         if let Some(nack) = upload.due(self.reordering, cx.now()) {
-            cx.report(Report::of(&CONTROL_MESSAGES).at(tcp.seq).which("NACK"));
+            cx.report(Report::new(&CONTROL_MESSAGES).at(tcp.seq).which("NACK"));
             cx.send(Side::Radio, nack);
         }
     }
@@ -141,7 +141,7 @@ impl Uplink {
         };
         let admitted = self.flows.insert(key, upload, max_flows, cx.now()).is_ok();
         if !admitted {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         admitted
     }

@@ -364,7 +364,7 @@ impl Cell {
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
             }
             WlanOutput::Transmission { from, frame, has_options, times } => {
-                let (at, key) = self.stations.told(from, frame)?;
+                let (at, key) = self.stations.recipient(from, frame)?;
                 if !has_options && transit.packet(key).link_options().is_some() {
                     transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
                 }
@@ -372,7 +372,7 @@ impl Cell {
             }
             WlanOutput::Attempt { from, frame, began, transmission, lost, acknowledged } => {
                 self.stations.trace_attempt((from, frame), transmission, (lost, acknowledged), transit);
-                let (at, key) = self.stations.told(from, frame)?;
+                let (at, key) = self.stations.recipient(from, frame)?;
                 Some(Output::Attempt { at, key, transmission, began, is_confirmed: acknowledged })
             }
             WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
@@ -393,7 +393,7 @@ impl Cell {
                         self.rest = Some((Rest::Ended, sent));
                     }
                 }
-                let (at, key) = self.stations.told(from, frame)?;
+                let (at, key) = self.stations.recipient(from, frame)?;
                 let link = self.stations.port_of(from, frame)?.link;
                 let [queueing, access, air_time] = [queueing, access, air_time].map(Duration::from_nanos);
                 let fate = agents_fate(fate);
@@ -441,7 +441,7 @@ impl Cell {
         }
         let Port { id: back, link, at: receiver, is_watched: is_understood, delay } = *back?;
         if self.wlan.reports_fates() {
-            let is_wanted = self.stations.port(from, at)?.is_watched || transit.wants(OF_FATES);
+            let is_wanted = self.stations.port(from, at)?.is_watched || transit.is_interested(OF_FATES);
             let arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
             self.stations.of_mut(from).hand_mut(frame.to).set_arrival(arrival);
             if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {

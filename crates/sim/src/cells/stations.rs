@@ -62,7 +62,7 @@ impl Stations {
 
     /// The interface whose agent receives what becomes of a frame, and its packet if it is still there. A
     /// broadcast is on no link, and has no confirmation.
-    pub(super) fn told(&self, from: StationId, frame: MacFrame) -> Option<(At, PacketKey)> {
+    pub(super) fn recipient(&self, from: StationId, frame: MacFrame) -> Option<(At, PacketKey)> {
         let port = self.port_of(from, frame)?;
         let is_here = self.of(from).hand(frame.to).arrival() != Arrival::Moved;
         is_here.then_some((port.at, PacketKey(frame.key)))
@@ -79,7 +79,7 @@ impl Stations {
         let Receiver::Station(to) = frame.to else { return };
         let Some(Port { at: (node, _), link, .. }) = self.port(from, to).copied() else { return };
         let (to, number) = (self.node(to), self.of(from).hand(frame.to).number());
-        if let Some((_, key)) = self.told(from, frame) {
+        if let Some((_, key)) = self.recipient(from, frame) {
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::Frame {
                 link,
                 from: node,
@@ -106,7 +106,7 @@ impl Stations {
         let Port { at: (node, _), link, .. } = *self.port(from, to)?;
         let to = self.node(to);
         let hand = self.of(from).hand(frame.to);
-        if let Some((_, key)) = self.told(from, frame) {
+        if let Some((_, key)) = self.recipient(from, frame) {
             let number = hand.number();
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::FrameGivenUp {
                 link,

@@ -88,7 +88,7 @@ impl CoDel {
 
     /// Packets of this queue were dropped from outside: the control loop continues as if it had
     /// dropped them.
-    pub(super) const fn note_dropped(&mut self, packets: u32) {
+    pub(super) const fn record_dropped(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 

@@ -133,7 +133,7 @@ impl FqCoDel {
             packets += 1;
             dropped(waiting);
         }
-        flow.codel.note_dropped(packets);
+        flow.codel.record_dropped(packets);
     }
 
     /// The next packet to send; `dropped` receives those that are dropped before it.

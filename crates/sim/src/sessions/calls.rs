@@ -60,7 +60,7 @@ impl Calls {
         let index = self.list.len();
         let port = START_PORT + 2 * (index % MAX_CALLS) as u16;
         for side in 0..2 {
-            let party = PartyId::of(2 * index + side);
+            let party = PartyId::from_index(2 * index + side);
             if let Some(next) = call.next(side) {
                 transit.schedule(next, Event::MediaDue(party));
             }
@@ -147,14 +147,14 @@ impl Calls {
     /// A packet has left the network before its destination. Returns the call whose stream it is of.
     pub(crate) fn packet_gone(&mut self, packet: &Packet) -> Option<usize> {
         let party = self.stream_of(packet)?;
-        self.list[party.index() / 2].call.note_gone(party.index() % 2);
+        self.list[party.index() / 2].call.record_gone(party.index() % 2);
         Some(party.index() / 2)
     }
 
     /// An agent or a link adds a packet.
     pub(crate) fn packet_added(&mut self, packet: &Packet) {
         if let Some(party) = self.stream_of(packet) {
-            self.list[party.index() / 2].call.note_added(party.index() % 2);
+            self.list[party.index() / 2].call.record_added(party.index() % 2);
         }
     }
 
@@ -170,7 +170,7 @@ impl Calls {
         let addresses = self.list.get(index)?.hosts.addresses;
         let Ip { source, destination, .. } = *packet.ip();
         let side = (0..2).find(|side| [source, destination] == [addresses[*side], addresses[1 - *side]])?;
-        Some(Received { from: PartyId::of(2 * index + side), is_report: offset % 2 == 1 })
+        Some(Received { from: PartyId::from_index(2 * index + side), is_report: offset % 2 == 1 })
     }
 
     /// The party that a packet of a stream is from; `None` for other packets.

@@ -61,7 +61,7 @@ impl Delivered {
 
     /// What happens in the dialogue: messages are complete.
     pub(crate) fn events(&self) -> impl Iterator<Item = (DialogueId, DialogueEvent)> + use<> {
-        let (dialogue, party) = (self.dialogue, Party::of(self.to.1));
+        let (dialogue, party) = (self.dialogue, Party::from_index(self.to.1));
         let event = self.lane.map(|lane| (dialogue, DialogueEvent::Arrived(lane, party)));
         (0..self.messages).filter_map(move |_| event)
     }
@@ -88,7 +88,7 @@ impl Dialogues {
             steps: Vec::new(),
             touched: Vec::new(),
         });
-        DialogueId::of(self.list.len() - 1)
+        DialogueId::from_index(self.list.len() - 1)
     }
 
     /// An event happens in a dialogue, and it does what its script does then. Returns the ends of connections
@@ -228,7 +228,7 @@ impl Dialogues {
         transit.packets_mut().remove(key);
         let talk = &mut self.list[dialogue.index()];
         talk.corrupted |= is_wrong;
-        talk.dialogue.note_received(octets);
+        talk.dialogue.record_received(octets);
         Some(Delivered { dialogue, to, lane, messages })
     }
 
@@ -245,7 +245,7 @@ impl Dialogues {
 
     /// An end has nothing more to send: follows its deadline, and looks whether the connection is over, has
     /// failed, or only waits. Returns the dialogue that has failed with it.
-    pub(crate) fn settle(&mut self, (key, end): ChannelEnd, transit: &mut Transit) -> Option<DialogueId> {
+    pub(crate) fn check_end(&mut self, (key, end): ChannelEnd, transit: &mut Transit) -> Option<DialogueId> {
         let channel = self.channels.get(key)?;
         channel.follow(end, Event::ChannelDeadline(key.end(end)), transit);
         let (dialogue, is_used) = (channel.dialogue(), channel.lane().is_some());

@@ -23,7 +23,7 @@ pub(crate) struct WiredLinks {
 impl WiredLinks {
     pub(crate) fn add(&mut self, pipe: Pipe) -> PipeId {
         self.pipes.push(pipe);
-        PipeId::of(self.pipes.len() - 1)
+        PipeId::from_index(self.pipes.len() - 1)
     }
 
     /// When a pipe's transmitter is done with all that was put in.
@@ -85,7 +85,7 @@ impl Technology for WiredLinks {
         let len = transit.packets().len(key);
         match self.pipes[port].push(key, len, transit.now()) {
             Entry::Arrives(Some(arrival)) if arrival < Instant::MAX => {
-                transit.schedule(arrival, Event::PipeArrival(PipeId::of(port)));
+                transit.schedule(arrival, Event::PipeArrival(PipeId::from_index(port)));
                 Admission::Queued
             }
             Entry::Arrives(_) => Admission::Queued,
@@ -124,7 +124,7 @@ impl Technology for WiredLinks {
         }
         // The event that was scheduled finds nothing to do unless it comes at the right time.
         if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {
-            transit.schedule(next, Event::PipeArrival(PipeId::of(port)));
+            transit.schedule(next, Event::PipeArrival(PipeId::from_index(port)));
         }
     }
 }

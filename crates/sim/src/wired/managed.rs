@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
 
-use crate::capacity::{Capacity, Pace, Rest};
+use crate::capacity::{Capacity, Pace, Remaining};
 use crate::change::{Change, ChangeError};
 use crate::config::Direction;
 use crate::delay::Delays;
@@ -29,7 +29,7 @@ pub(crate) struct ManagedPipe {
     /// The packet that it transmitted last, its length, and its propagation delay.
     sending: (PacketKey, u32, u64),
     /// What is left of its transmission, while that is stalled.
-    rest: Option<Rest>,
+    rest: Option<Remaining>,
     in_flight: Flight<InFlight>,
 }
 
@@ -162,7 +162,7 @@ impl ManagedPipe {
         self.is_awaited = false;
         self.rest = rest.filter(|_| self.pace.is_stalled());
         let Some(rest) = rest else { return };
-        self.free_at = self.pace.finish_rest(now, len as usize, rest);
+        self.free_at = self.pace.finish_remaining(now, len as usize, rest);
         self.delays.set_last(self.free_at);
         if let Some(packet) = self.in_flight.remove(|packet| packet.key == key) {
             self.send(packet, delay);

@@ -25,14 +25,14 @@ pub(crate) struct ManagedWiredLinks {
 impl ManagedWiredLinks {
     pub(crate) fn add(&mut self, pipe: ManagedPipe) -> ManagedPipeId {
         self.pipes.push(pipe);
-        ManagedPipeId::of(self.pipes.len() - 1)
+        ManagedPipeId::from_index(self.pipes.len() - 1)
     }
 
     /// The next transmission of a pipe whose transmitter is free.
     fn start_next(&mut self, port: usize, transit: &mut Transit) -> Option<Start> {
         let start = self.pipes[port].start(transit.now(), transit.packets_mut())?;
         if let Some(arrival) = start.first_arrival {
-            transit.schedule(arrival, Event::ManagedArrival(ManagedPipeId::of(port)));
+            transit.schedule(arrival, Event::ManagedArrival(ManagedPipeId::from_index(port)));
         }
         self.await_end(port, transit);
         Some(start)
@@ -40,7 +40,7 @@ impl ManagedWiredLinks {
 
     fn await_end(&mut self, port: usize, transit: &mut Transit) {
         if let Some(end) = self.pipes[port].await_end() {
-            transit.schedule(end.max(transit.now()), Event::TransmitterFree(ManagedPipeId::of(port)));
+            transit.schedule(end.max(transit.now()), Event::TransmitterFree(ManagedPipeId::from_index(port)));
         }
     }
 
@@ -70,7 +70,7 @@ impl ManagedWiredLinks {
             Output::Arrived { at, link, key }
         });
         if let Some(next) = next.filter(|next| *next < Instant::MAX) {
-            transit.schedule(next, Event::ManagedArrival(ManagedPipeId::of(port)));
+            transit.schedule(next, Event::ManagedArrival(ManagedPipeId::from_index(port)));
         }
     }
 }
@@ -138,7 +138,7 @@ impl Technology for ManagedWiredLinks {
         pipe.change(change, transit.now());
         // Events that were scheduled find nothing to do unless they come at the right time.
         if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {
-            transit.schedule(next, Event::ManagedArrival(ManagedPipeId::of(port)));
+            transit.schedule(next, Event::ManagedArrival(ManagedPipeId::from_index(port)));
         }
         self.await_end(port, transit);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
 
-use crate::capacity::{Capacity, Pace, Rest};
+use crate::capacity::{Capacity, Pace, Remaining};
 use crate::config::Direction;
 use crate::delay::{Delay, Delays};
 use crate::flight::Flight;
@@ -37,7 +37,7 @@ pub(crate) struct Pipe {
     /// Its delay, while there is no `always`.
     sending_delay: u64,
     /// What is left of its transmission, while that is stalled.
-    rest: Option<Rest>,
+    rest: Option<Remaining>,
     /// Packets that may still wait; cleaned when asked.
     waiting: VecDeque<Waiting>,
     waiting_octets: u64,
@@ -204,7 +204,7 @@ impl Pipe {
         };
         self.pace = self.pace.replaced(capacity);
         let start = match rest {
-            Some(rest) => self.pace.finish_rest(now, len as usize, rest),
+            Some(rest) => self.pace.finish_remaining(now, len as usize, rest),
             None if self.pace.is_stalled() => Instant::MAX,
             None => now,
         };

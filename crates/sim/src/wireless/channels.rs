@@ -43,13 +43,13 @@ impl Channels {
         let channel_of_link = &mut self.all[channel].channel;
         let is_to_lose = channel_of_link.is_to_lose(packet, first);
         let flip = is_to_lose.then(|| channel_of_link.force(by.index(), transit.now())).flatten();
-        self.tell(channel, flip, transit);
+        self.report(channel, flip, transit);
     }
 
     /// A packet is through, delivered or given up.
     pub(super) fn packet_ends(&mut self, channel: usize, by: HopId, transit: &mut Transit) {
         let flip = self.all[channel].channel.packet_ends(by.index(), transit.now());
-        self.tell(channel, flip, transit);
+        self.report(channel, flip, transit);
     }
 
     /// Puts another error process in a channel's place.
@@ -79,7 +79,7 @@ impl Channels {
         });
     }
 
-    fn tell(&self, channel: usize, flip: Option<Flip>, transit: &mut Transit) {
+    fn report(&self, channel: usize, flip: Option<Flip>, transit: &mut Transit) {
         if let Some(Flip { at, good }) = flip {
             transit.emit(&TraceEvent::ChannelState { link: self.all[channel].link, at, good });
         }

@@ -50,7 +50,7 @@ enum Step {
 impl WirelessLinks {
     pub(crate) fn add_medium(&mut self) -> MediumId {
         self.media.push(Medium::default());
-        MediumId::of(self.media.len() - 1)
+        MediumId::from_index(self.media.len() - 1)
     }
 
     /// Adds a link's channel; its number is for [`Hop::new`].
@@ -59,7 +59,7 @@ impl WirelessLinks {
     }
 
     pub(crate) fn add_hop(&mut self, hop: Hop) -> HopId {
-        let id = HopId::of(self.hops.len());
+        let id = HopId::from_index(self.hops.len());
         self.media[hop.medium().index()].add(hop.ends().from.0, id);
         self.hops.push(hop);
         id
@@ -292,7 +292,7 @@ impl Technology for WirelessLinks {
     }
 
     fn start(&mut self, port: usize, transit: &mut Transit) {
-        self.transmit(HopId::of(port), transit);
+        self.transmit(HopId::from_index(port), transit);
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {
@@ -369,7 +369,7 @@ impl Technology for WirelessLinks {
             let was_stalled = self.hops[port].is_stalled();
             self.hops[port].change(change);
             if was_stalled && !self.hops[port].is_stalled() {
-                transit.schedule(transit.now(), Event::TransmissionKnown(HopId::of(port)));
+                transit.schedule(transit.now(), Event::TransmissionKnown(HopId::from_index(port)));
             }
         }
     }

@@ -21,7 +21,7 @@ impl World {
     /// A packet crosses an interface that an agent watches.
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
-    pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: PacketKey, from: Side) {
+    pub(super) fn pass_to_agent(&mut self, id: AgentId, (node, interface): At, key: PacketKey, from: Side) {
         if self.network.has_other_addresses() {
             self.learn_end(id, key);
         }
@@ -77,13 +77,13 @@ impl World {
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
     ) {
         if let Some(id) = self.network.interface(at).agent {
-            self.tell(id, at, key, event);
+            self.notify(id, at, key, event);
         }
     }
 
     /// Reports a link event of an interface to an agent, if it needs such events. Returns the options that
     /// it attached.
-    pub(super) fn tell(
+    pub(super) fn notify(
         &mut self,
         id: AgentId,
         at: At,

@@ -158,6 +158,6 @@ impl World {
     /// The link by which packets at a node leave for a destination; `None` where it is the node
     /// itself, where there is no way, and where ways are looked for on demand.
     pub fn next_link(&mut self, node: NodeId, destination: NodeId) -> Option<LinkId> {
-        Some(LinkId::of(self.network.routes().hop(node.index(), destination.index())?.link))
+        Some(LinkId::from_index(self.network.routes().hop(node.index(), destination.index())?.link))
     }
 }

@@ -66,7 +66,7 @@ impl World {
 
     /// All flows in the order of addition.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + use<> {
-        (0..self.flows.all().len()).map(FlowId::of)
+        (0..self.flows.all().len()).map(FlowId::from_index)
     }
 
     /// The outcome of a flow by now, from its start or from [`World::start_measuring`] on.

@@ -85,7 +85,7 @@ impl World {
     pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: PacketKey, sender: AgentId) {
         match self.network.interface((node, interface)).agent {
             Some(agent) if agent != sender => {
-                self.ask_agent(agent, (node, interface), key, Side::Core);
+                self.pass_to_agent(agent, (node, interface), key, Side::Core);
             }
             _ => self.enqueue((node, interface), Addressee::Peer, key),
         }
@@ -129,7 +129,7 @@ impl World {
             Admission::Queued if !self.seats.need_backlog() => {}
             admission => self.on_admission(at, egress, to, key, admission),
         }
-        if self.transit.wants(Interest::QUEUES) {
+        if self.transit.is_interested(Interest::QUEUES) {
             self.report_queue(at.0, link, egress);
         }
     }
@@ -201,7 +201,7 @@ impl World {
         }
         let second = if self.faults.are_any() { self.meet_faults(at, link, key) } else { None };
         if self.cuts.are_any() {
-            self.note_arrival(link, key);
+            self.record_arrival(link, key);
         }
         self.come_in(at, link, key);
         if let Some(second) = second {
@@ -222,7 +222,7 @@ impl World {
         if !self.seats.are_empty()
             && let Some(agent) = self.network.interface((node, interface)).agent
         {
-            self.ask_agent(agent, (node, interface), key, Side::Radio);
+            self.pass_to_agent(agent, (node, interface), key, Side::Radio);
         } else {
             self.process(node, key);
         }

@@ -87,7 +87,7 @@ impl World {
     #[cold]
     pub(super) fn come_in_again(&mut self, at: At, link: LinkId, copy: PacketKey) {
         if self.cuts.are_any() {
-            self.note_arrival(link, copy);
+            self.record_arrival(link, copy);
         }
         self.come_in(at, link, copy);
     }
@@ -163,7 +163,7 @@ impl World {
 
     /// A packet has arrived by a link. What is damaged has not.
     #[inline(never)]
-    pub(super) fn note_arrival(&mut self, link: LinkId, key: PacketKey) {
+    pub(super) fn record_arrival(&mut self, link: LinkId, key: PacketKey) {
         if self.transit.packets().is_damaged(key) || !self.was_impaired(link, key) {
             return;
         }

@@ -146,7 +146,7 @@ impl World {
         for &agent in &agents {
             let (links, port) = self.links.of_mut(egress);
             let (packets, octets) = links.queue(port, self.transit.now());
-            self.tell(agent, at, key, |packet| LinkEvent::Backlog { packet, packets, octets });
+            self.notify(agent, at, key, |packet| LinkEvent::Backlog { packet, packets, octets });
         }
         self.seats.put_list_back(agents);
     }

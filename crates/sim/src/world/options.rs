@@ -47,7 +47,8 @@ impl World {
     #[cold]
     pub(super) fn give_options(&mut self, at: At, key: PacketKey) {
         let agent = self.network.interface(at).agent;
-        let attached = agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Departure { packet }));
+        let attached =
+            agent.and_then(|id| self.notify(id, at, key, |packet| LinkEvent::Departure { packet }));
         if attached.is_none() && self.transit.packet(key).link_options().is_none() {
             return;
         }
@@ -65,7 +66,7 @@ impl World {
     pub(super) fn replace_options(&mut self, at: At, key: PacketKey, times: FrameTimes) {
         let agent = self.network.interface(at).agent;
         let replaced =
-            agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Transmission { packet, times }));
+            agent.and_then(|id| self.notify(id, at, key, |packet| LinkEvent::Transmission { packet, times }));
         let Some(options) = replaced else { return };
         self.transit.packets_mut().edit(key, |packet| {
             if packet.link_options().is_some_and(|sent| sent.air_octets() == options.air_octets()) {

@@ -38,7 +38,7 @@ impl World {
 
     /// All sessions in the order of addition.
     pub fn sessions(&self) -> impl Iterator<Item = SessionId> + use<> {
-        (0..self.sessions.count()).map(SessionId::of)
+        (0..self.sessions.count()).map(SessionId::from_index)
     }
 
     /// The outcome of a session by now, from its start or from [`World::start_measuring`] on.
@@ -121,7 +121,7 @@ impl World {
         while let Some((key, node)) = self.dialogues.transmit(end, &mut self.transit) {
             self.send_out(node, key);
         }
-        if let Some(failed) = self.dialogues.settle(end, &mut self.transit) {
+        if let Some(failed) = self.dialogues.check_end(end, &mut self.transit) {
             self.fail_dialogue(failed);
         }
     }

@@ -157,7 +157,7 @@ fn what_the_link_does_not_impair_is_neither_reset_nor_refused() {
     let (mut world, [from, to], link) = pair(NodeKind::Host, Kind::Wired, &direction(8000));
     // The ports of flows count up.
     let first = Match { ports: Some(10_000..=10_000), ..Match::default() };
-    let selection = Selection { only: Traffic::of(vec![first]), except: Traffic::none() };
+    let selection = Selection { only: Traffic::new(vec![first]), except: Traffic::none() };
     world.reconfigure_link(link, LinkDirection::Both, &Change::Selection(selection)).expect("it can");
     let [cut, spared, opening] = [0, 0, 150].map(|start| transfer(&mut world, (from, to), 2_000_000, start));
     let changes = [(100, Cut::Standing), (120, Cut::Opening)];

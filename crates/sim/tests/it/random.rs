@@ -130,7 +130,7 @@ fn random_direction(rng: &mut Rng) -> Direction {
     let mut share = || percent([0.0, 0.0, 1.0][rng.below(3) as usize]);
     let (loss, faults) = (share(), Faults { duplicate: share(), corrupt: share() });
     let loss = match rng.below(4) {
-        0 => Loss::Bursts(GilbertElliott::of_bursts(loss, 3.0).expect("below 75%")),
+        0 => Loss::Bursts(GilbertElliott::from_bursts(loss, 3.0).expect("below 75%")),
         1 if !loss.is_zero() => Loss::Every(100.try_into().expect("above zero")),
         _ => loss.into(),
     };

@@ -81,7 +81,7 @@ fn answering(times: usize) -> (World, [NodeId; 2]) {
 #[test]
 fn agents_in_two_seats_that_answer_each_other_without_time_between_come_to_an_end() {
     let (mut world, [server, phone]) = answering(1);
-    assert_eq!(world.reported().of(&AT_BOUND), 1, "one answer left without being shown");
+    assert_eq!(world.reported().get(&AT_BOUND), 1, "one answer left without being shown");
     let (to_server, to_phone) = (arrived(&mut world, server), arrived(&mut world, phone));
     assert_eq!(to_phone.iter().filter(|number| **number == 1).count(), 1, "the packet itself went on");
     // Each of 65 calls has one answer.
@@ -96,7 +96,7 @@ fn agents_that_answer_twice_come_to_an_end_too() {
     let (world, _) = answering(2);
     // Each of the first call's two answers leads to 64 calls, and each call to two packets.
     assert_eq!(world.accounts().originated, 1 + 2 + 2 * 64 * 2);
-    assert!(world.reported().of(&AT_BOUND) > 0 && world.accounts().balance());
+    assert!(world.reported().get(&AT_BOUND) > 0 && world.accounts().balance());
 }
 
 /// Has something due from its first packet on that it never sees to.
@@ -140,7 +140,7 @@ fn an_agent_whose_deadline_does_not_move_does_not_stop_the_world_and_is_reported
     world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
     world.advance_to(ms(10_000));
     assert_eq!(arrived(&mut world, ends[1]), [1]);
-    assert_eq!(world.reported().of(&DEADLINES_STUCK), 1);
+    assert_eq!(world.reported().get(&DEADLINES_STUCK), 1);
     assert_eq!(*reports.lock().expect("nobody panicked"), [(ends[1], "never seen to")]);
     assert!(world.events() < 20_000, "it is called once a millisecond");
 }
@@ -203,7 +203,7 @@ fn agents_at_one_node_that_answer_each_others_messages_come_to_an_end() {
     world.attach(ends[0], &[wire], Box::new(Echo)).expect("it needs nothing");
     world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
     world.advance_to(ms(100));
-    assert!(world.reported().of(&AT_BOUND) > 0 && world.accounts().balance());
+    assert!(world.reported().get(&AT_BOUND) > 0 && world.accounts().balance());
 }
 
 /// Sends a copy of what has joined the queue.

@@ -19,7 +19,7 @@ use crate::support::{direction, flow, ms, node, percent, udp_flow, wireless};
 const KINDS: [Kind; 3] = [Kind::Wired, Kind::Managed, Kind::Wireless];
 
 fn ports(first: u16, last: u16) -> Traffic {
-    Traffic::of(vec![Match { ports: Some(first..=last), ..Match::default() }])
+    Traffic::new(vec![Match { ports: Some(first..=last), ..Match::default() }])
 }
 
 fn only(only: Traffic) -> Change {
@@ -77,7 +77,7 @@ fn a_flow_is_lost_and_another_one_beside_it_is_not() {
         let way = Direction { loss: Loss::Independent(percent(100.0)), ..direction(8000) };
         let (mut world, [from, to], link) = pair(NodeKind::Host, kind, &way);
         let udp = Match { protocol: Some(MatchedProtocol::Udp), ..Match::default() };
-        world.reconfigure_link(link, LinkDirection::Both, &only(Traffic::of(vec![udp]))).expect("it can");
+        world.reconfigure_link(link, LinkDirection::Both, &only(Traffic::new(vec![udp]))).expect("it can");
         let constant =
             Constant { message: 100, beat: Beat::Interval(Duration::from_millis(1)), jitter: Duration::ZERO };
         let lost = udp_flow(&world, (from, to), Application::Constant(constant));

@@ -11,9 +11,9 @@ use crate::flight::Flight;
 
 /// Leaves the window unchanged, regardless of ACKs and losses.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outside;
+pub struct External;
 
-impl CongestionControl for Outside {
+impl CongestionControl for External {
     fn rules_recovery(&self) -> bool {
         true
     }
@@ -35,7 +35,7 @@ impl CongestionControl for Outside {
     fn on_timeout(&mut self, _flight: &mut Flight) {}
 }
 
-impl PathModel for Outside {
+impl PathModel for External {
     fn begin(&mut self, _flight: &Flight, _rtt: Option<Duration>, _has_reports: bool) {}
 
     fn update(&mut self, _path: &mut PathSample<'_>) {}

@@ -91,7 +91,7 @@ impl Connection {
         }
         self.ecn = Ecn::negotiated(self.config.ecn, tcp);
         if let Some(timestamps) = options.timestamps {
-            self.receive.note_timestamp(timestamps.value, tcp.seq, now);
+            self.receive.record_timestamp(timestamps.value, tcp.seq, now);
         }
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         self.send.set_peer_window(u32::from(tcp.window), tcp.seq);

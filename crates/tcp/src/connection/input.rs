@@ -85,7 +85,7 @@ impl Connection {
         // Only after the check of the ACK: with a forged timestamp, all later segments would be dropped
         // (Linux `tcp_ack`).
         if let Some(timestamps) = timestamps {
-            self.receive.note_timestamp(timestamps.value, tcp.seq, now);
+            self.receive.record_timestamp(timestamps.value, tcp.seq, now);
         }
         if self.send.has_extension() || self.receiver_extension.is_some() {
             self.call_extensions(packet, now);
@@ -177,7 +177,7 @@ impl Connection {
         let has_valid_ack = tcp.flags.has(TcpFlags::ACK) && packet.segment_len() > 0;
         if has_valid_ack
             && self.state != State::SynReceived
-            && self.receive.is_just_behind(tcp.seq)
+            && self.receive.is_near_window(tcp.seq)
             && !tcp.ack.after(self.send.flight().max)
         {
             self.send.call_extension(now, |extension, sender| extension.on_ack(packet, sender));
@@ -190,7 +190,7 @@ impl Connection {
     #[inline]
     fn read_urgent(&mut self, tcp: &Tcp) {
         if tcp.flags.has(TcpFlags::URG) && tcp.urgent_pointer > 0 {
-            self.receive.note_urgent(tcp.seq + u32::from(tcp.urgent_pointer));
+            self.receive.record_urgent(tcp.seq + u32::from(tcp.urgent_pointer));
         }
     }
 
@@ -251,7 +251,7 @@ impl Connection {
     /// scheme.
     pub fn on_icmp(&mut self, packet: &Packet, now: Instant) {
         let Transport::Icmp(icmp) = packet.transport() else { return };
-        let Some(quotation) = Quotation::of(packet) else { return };
+        let Some(quotation) = Quotation::from_message(packet) else { return };
         let is_ours =
             quotation.flow.source == self.ip.local() && quotation.flow.destination == self.ip.remote();
         if !is_ours
@@ -261,7 +261,7 @@ impl Connection {
         {
             return;
         }
-        if let Some(too_big) = PacketTooBig::of(packet) {
+        if let Some(too_big) = PacketTooBig::from_message(packet) {
             self.send.on_packet_too_big(too_big.mtu, now);
             return;
         }

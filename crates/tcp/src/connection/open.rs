@@ -55,7 +55,7 @@ impl Connection {
     pub fn ended(config: Config, local: Socket, remote: Socket) -> Self {
         let mut connection = Self::closed(config, local, remote);
         connection.send.end_elsewhere();
-        connection.receive.note_end();
+        connection.receive.record_fin();
         connection
     }
 

@@ -69,7 +69,7 @@ impl ReceiveSide {
     /// of a report (`tcp_sack_new_ofo_skb`).
     pub(super) fn would_hide_report(&self, left: Seq, right: Seq) -> bool {
         self.compression.as_ref().is_some_and(|compression| {
-            compression.is_holding_back() && self.reassembly.would_be_new_behind(left, right, BLOCKS_EXPECTED)
+            compression.is_holding_back() && self.reassembly.would_be_new_after(left, right, BLOCKS_EXPECTED)
         })
     }
 
@@ -114,7 +114,7 @@ impl ReceiveSide {
         }
         let behind_gap = self.reassembly.end().map_or(0, |end| end - self.next);
         if let Some(tuning) = &mut self.tuning {
-            tuning.make_room_behind_gap(behind_gap);
+            tuning.make_room_after_gap(behind_gap);
             self.buffer = tuning.buffer();
         }
         // Without SACK, a change of the window would hide a duplicate ACK.
@@ -141,8 +141,8 @@ impl ReceiveSide {
     /// it as a sign that ACKs were lost.
     #[cold]
     pub(crate) fn on_data_outside_window(&mut self, from: Seq, to: Seq) {
-        self.note_duplicate(from, to);
-        self.note_loss();
+        self.record_duplicate(from, to);
+        self.record_loss();
         let window = self.advertised - self.last_ack_sent;
         if let Some(linux) = &mut self.linux {
             linux.acknowledge_quickly(window);
@@ -150,7 +150,7 @@ impl ReceiveSide {
     }
 
     /// A segment or an ACK was lost.
-    pub(super) const fn note_loss(&mut self) {
+    pub(super) const fn record_loss(&mut self) {
         if matches!(self.policy, AckPolicy::EverySegmentAfterLoss(_)) {
             self.segments = 0;
         }
@@ -160,7 +160,7 @@ impl ReceiveSide {
     ///
     //= RFC 2883, section 4: "the first block of the SACK option should be a D-SACK block
     //= specifying the sequence numbers for the duplicate segment that triggers the acknowledgement".
-    pub(super) fn note_duplicate(&mut self, from: Seq, to: Seq) {
+    pub(super) fn record_duplicate(&mut self, from: Seq, to: Seq) {
         if !self.reports_duplicates || from == to {
             return;
         }

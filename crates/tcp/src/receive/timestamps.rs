@@ -22,7 +22,7 @@ impl ReceiveSide {
     }
 
     /// Records a timestamp unless it is old, whatever the sequence number of its segment.
-    pub(crate) fn note_later_timestamp(&mut self, value: u32, now: Instant) {
+    pub(crate) fn record_later_timestamp(&mut self, value: u32, now: Instant) {
         if !self.is_old_timestamp(value, now) {
             (self.ts_recent, self.ts_recent_at) = (Some(value), Some(now));
         }
@@ -31,9 +31,9 @@ impl ReceiveSide {
     /// Records the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
-    pub(crate) fn note_timestamp(&mut self, value: u32, seq: Seq, now: Instant) {
+    pub(crate) fn record_timestamp(&mut self, value: u32, seq: Seq, now: Instant) {
         if !seq.after(self.last_ack_sent) {
-            self.note_later_timestamp(value, now);
+            self.record_later_timestamp(value, now);
         }
     }
 

@@ -99,7 +99,7 @@ impl Tuning {
     }
 
     /// Data arrived above a gap: while it is being filled, as much room as without it is needed in addition.
-    pub(super) fn make_room_behind_gap(&mut self, behind_gap: u32) {
+    pub(super) fn make_room_after_gap(&mut self, behind_gap: u32) {
         self.grow(0, 1, behind_gap);
     }
 
@@ -142,7 +142,7 @@ mod tests {
         tuning.on_arrival(Seq(0), Instant::from_millis(100));
         tuning.on_read(Seq(40_000), 0, 0, RTT);
         assert_eq!(tuning.buffer(), 120_000, "no more than before");
-        tuning.make_room_behind_gap(90_000);
+        tuning.make_room_after_gap(90_000);
         assert_eq!(tuning.buffer(), 40_000 + 90_000);
     }
 
@@ -152,7 +152,7 @@ mod tests {
         tuning.on_arrival(Seq(0), Instant::from_millis(50));
         tuning.on_read(Seq(1_900_000_000), 0, 0, RTT);
         assert_eq!(tuning.buffer(), 3_000_000);
-        tuning.make_room_behind_gap(u32::MAX);
+        tuning.make_room_after_gap(u32::MAX);
         assert_eq!(tuning.buffer(), 3_000_000);
     }
 
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(tuning.offered(), 9000);
         assert!(tuning.open(1000, 1000, 0));
         assert!(!tuning.open(1000, 1000, 0), "it is as large as the buffer");
-        tuning.make_room_behind_gap(50_000);
+        tuning.make_room_after_gap(50_000);
         assert!(tuning.open(1000, 1000, 0));
         assert_eq!((tuning.offered(), tuning.buffer()), (12_000, 12_000));
     }

@@ -97,7 +97,7 @@ impl Meter {
     }
 
     /// The segment from `seq` to `end`, sent with `stamp`, is lost.
-    pub(super) fn note_lost(&mut self, seq: Seq, end: Seq, stamp: &Stamp) -> LostSegment {
+    pub(super) fn record_lost(&mut self, seq: Seq, end: Seq, stamp: &Stamp) -> LostSegment {
         self.lost += u64::from(end - seq);
         LostSegment {
             seq,
@@ -109,7 +109,7 @@ impl Meter {
         }
     }
 
-    pub(super) const fn note_application_limited(&mut self, in_network: u64) {
+    pub(super) const fn record_application_limited(&mut self, in_network: u64) {
         self.application_limited_until = self.delivered + if in_network > 0 { in_network } else { 1 };
     }
 
@@ -132,7 +132,7 @@ impl Meter {
 
     /// This number of octets with this stamp, sent at `sent`, is delivered.
     #[inline]
-    pub(super) fn note(&mut self, stamp: Stamp, sent: Instant, octets: u32, now: Instant) {
+    pub(super) fn record(&mut self, stamp: Stamp, sent: Instant, octets: u32, now: Instant) {
         self.delivered += u64::from(octets);
         self.delivered_at = now;
         let is_newer = self

@@ -10,7 +10,7 @@ pub(super) struct ReportedBlocks {
 
 impl ReportedBlocks {
     /// Records the block at this place.
-    pub(super) fn note(&mut self, place: usize, left: Seq, right: Seq) {
+    pub(super) fn record(&mut self, place: usize, left: Seq, right: Seq) {
         if let Some(block) = self.blocks.get_mut(place) {
             *block = Some((left, right));
         }

@@ -227,7 +227,7 @@ fn an_ack_too_early_for_a_retransmission_yields_no_rate_sample() {
 #[test]
 fn samples_are_marked_while_the_application_limits_the_sender() {
     let mut queue = queue(Seq(0), 2);
-    queue.note_application_limited();
+    queue.record_application_limited();
     queue.on_sent(Seq(2 * MSS), Seq(3 * MSS), at(50));
     assert_eq!(rate(&mut queue, MSS, 100).map(|sample| sample.2), Some(false), "it left before");
     assert_eq!(rate(&mut queue, 3 * MSS, 150).map(|sample| sample.2), Some(true));

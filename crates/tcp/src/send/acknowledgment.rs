@@ -34,7 +34,7 @@ impl SendSide {
     /// Processes an acknowledgment, and updates the model.
     #[inline(never)]
     fn on_ack_with_model(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
-        self.note_application_limit();
+        self.record_application_limit();
         let before = self.control.before_ack(&self.flight);
         self.take_ack(tcp, kind, now);
         let next_departure = self.departure.next(now);
@@ -85,7 +85,7 @@ impl SendSide {
         //= probe segments, the sending TCP peer MUST allow the connection to stay open". What goes again into a closed window
         //= probes it.
         // The same holds for a peer that answers a split's FIN, which waits for another end.
-        if self.flight.peer_window == 0 || self.control.is_ruled_from_outside() {
+        if self.flight.peer_window == 0 || self.control.has_external_window() {
             self.silence.end();
         }
         match report {
@@ -100,7 +100,7 @@ impl SendSide {
     /// The first echo of a congestion mark in this window of data.
     pub(crate) fn on_congestion_mark(&mut self, now: Instant) {
         self.stats.congestion_echoes += 1;
-        self.ask_recovery(now, |recovery, sender| recovery.on_congestion_mark(sender));
+        self.call_recovery(now, |recovery, sender| recovery.on_congestion_mark(sender));
     }
 
     #[cold]
@@ -173,7 +173,7 @@ impl SendSide {
 
     #[inline(never)]
     fn advance_by_segments(&mut self, acked: u32, now: Instant) -> AfterAck {
-        self.ask_recovery(now, |recovery, sender| recovery.on_new_ack(acked, sender))
+        self.call_recovery(now, |recovery, sender| recovery.on_new_ack(acked, sender))
     }
 
     /// Whether the window was used in the last round trip. Without validation it always counts as used.
@@ -242,7 +242,7 @@ impl SendSide {
             DuplicateAckResponse::Standard => {
                 self.count_duplicate_ack(now);
                 let is_suspected = self.control.suspects_loss(&self.flight, now);
-                let after = self.ask_recovery(now, |recovery, sender| {
+                let after = self.call_recovery(now, |recovery, sender| {
                     if is_suspected {
                         recovery.on_loss(count, sender)
                     } else {
@@ -254,7 +254,7 @@ impl SendSide {
             DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
                 self.count_duplicate_ack(now);
                 let was_recovering = self.control.is_recovering();
-                self.ask_recovery(now, |recovery, sender| recovery.enter_without_reduction(cwnd, sender));
+                self.call_recovery(now, |recovery, sender| recovery.enter_without_reduction(cwnd, sender));
                 if retransmit {
                     if count == DUPLICATE_ACK_THRESHOLD {
                         self.stats.fast_retransmits += 1;
@@ -282,7 +282,7 @@ impl SendSide {
     #[cold]
     fn check_for_another_loss(&mut self, now: Instant) {
         if self.control.suspects_loss(&self.flight, now) {
-            let after = self.ask_recovery(now, |recovery, sender| recovery.on_loss(0, sender));
+            let after = self.call_recovery(now, |recovery, sender| recovery.on_loss(0, sender));
             self.recover(after);
         }
     }

@@ -98,7 +98,7 @@ impl Control {
         let counts_itself = self.recovery.goes_by_segments();
         self.has_limited_transmit = config.limited_transmit && !counts_itself && !self.is_ruled_from_outside;
         self.tracking = if self.congestion.rules_recovery() {
-            self.queue.note_in_network();
+            self.queue.record_in_network();
             Tracking::Model
         } else if self.recovery.goes_by_segments() || self.congestion.goes_by_segments() {
             Tracking::Segments
@@ -107,7 +107,7 @@ impl Control {
         };
     }
 
-    pub(super) const fn is_ruled_from_outside(&self) -> bool {
+    pub(super) const fn has_external_window(&self) -> bool {
         self.is_ruled_from_outside
     }
 
@@ -194,12 +194,12 @@ impl Control {
     ///
     //= draft-ietf-ccwg-bbr, section 4.1.2.4: no unsent data, less in the network than cwnd, and all that is lost was sent
     //= again.
-    pub(super) fn note_application_limit(&mut self, unsent: u64, flight: &Flight) {
+    pub(super) fn record_application_limit(&mut self, unsent: u64, flight: &Flight) {
         if unsent < u64::from(flight.mss)
             && self.queue.in_network() < flight.cwnd
             && self.queue.lost() <= self.queue.again()
         {
-            self.queue.note_application_limited();
+            self.queue.record_application_limited();
         }
     }
 
@@ -279,7 +279,7 @@ impl Control {
     }
 
     /// Calls loss recovery, and keeps its new state.
-    pub(super) fn ask<R>(
+    pub(super) fn call_recovery<R>(
         &mut self,
         view: View<'_>,
         call: impl FnOnce(&mut dyn LossRecovery, &mut Sender<'_>) -> R,

@@ -36,7 +36,7 @@ impl SendSide {
     #[must_use]
     pub(crate) fn on_deadline(&mut self, state: State, now: Instant) -> bool {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        self.note_application_limit();
+        self.record_application_limit();
         if let Departure::Paced(pacer) = &mut self.departure {
             pacer.on_deadline(now);
         }
@@ -71,7 +71,7 @@ impl SendSide {
     /// The timer of loss recovery has expired.
     #[cold]
     fn on_recovery_deadline(&mut self, now: Instant) {
-        match self.ask_recovery(now, |recovery, sender| recovery.on_deadline(sender)) {
+        match self.call_recovery(now, |recovery, sender| recovery.on_deadline(sender)) {
             AfterDeadline::Nothing => {}
             AfterDeadline::Recover => self.stats.fast_retransmits += 1,
             AfterDeadline::Probe => {
@@ -113,7 +113,7 @@ impl SendSide {
                 let after = if state.is_handshaking() {
                     AfterTimeout::GoBack
                 } else {
-                    self.ask_recovery(now, |recovery, sender| recovery.on_timeout(sender))
+                    self.call_recovery(now, |recovery, sender| recovery.on_timeout(sender))
                 };
                 if after == AfterTimeout::GoBack {
                     self.flight.nxt = self.flight.una;
@@ -141,7 +141,7 @@ impl SendSide {
         self.rtt.stop_timing();
         self.control.forget_duplicate_acks();
         self.retransmit.clear();
-        if self.ask_recovery(now, |recovery, sender| recovery.on_smaller_segments(sender))
+        if self.call_recovery(now, |recovery, sender| recovery.on_smaller_segments(sender))
             == AfterTimeout::GoBack
         {
             self.flight.nxt = self.flight.una;

@@ -70,7 +70,7 @@ impl PeerWindow {
     /// Whether an acknowledgment this number of octets below SND.UNA can be the peer's.
     ///
     //= RFC 5961, section 5.2: not if it is further behind SND.UNA than the largest window that the peer has offered.
-    pub(super) const fn may_be_behind_by(&self, octets: u32) -> bool {
+    pub(super) const fn may_be_below_by(&self, octets: u32) -> bool {
         octets <= self.largest
     }
 

@@ -177,7 +177,7 @@ impl SendSide {
     fn next_in_recovery(&mut self, room: u32, now: Instant) -> Next {
         let is_new_data = self.next_len(self.flight.peer_window, room) > 0 || self.is_fin_next();
         let chance = Chance { room, is_new_data };
-        self.ask_recovery(now, |recovery, sender| recovery.next(sender, chance))
+        self.call_recovery(now, |recovery, sender| recovery.next(sender, chance))
     }
 
     /// After a time-out: moves SND.NXT over reported data. Returns the window, and the maximum length of the
@@ -338,6 +338,6 @@ impl SendSide {
             let oldest = self.control.queue().first().map_or(now, |first| first.sent);
             self.retransmission_timer = Some(self.rtt.expiry(oldest).max(now));
         }
-        self.ask_recovery(now, |recovery, sender| recovery.on_sent(segment, sender));
+        self.call_recovery(now, |recovery, sender| recovery.on_sent(segment, sender));
     }
 }

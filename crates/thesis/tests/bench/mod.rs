@@ -40,11 +40,11 @@ pub struct Run {
 
 impl Run {
     /// Runs the data file at this path under this scheme.
-    pub fn of(path: &Path, scheme: &str) -> Self {
-        Self::of_file(&lasthop_thesis::read(path).expect("a good data file"), scheme)
+    pub fn from_path(path: &Path, scheme: &str) -> Self {
+        Self::from_file(&lasthop_thesis::read(path).expect("a good data file"), scheme)
     }
 
-    pub fn of_file(file: &DataFile, scheme: &str) -> Self {
+    pub fn from_file(file: &DataFile, scheme: &str) -> Self {
         let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect("a scheme of the catalogue");
         let mut built = file.scenario.build(&scheme, 1).expect("what was read can be built");
         let (out, sink) = (TempDir::new(), Shared::default());

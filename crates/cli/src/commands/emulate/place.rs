@@ -42,7 +42,7 @@ impl Place {
             None => User::who_called_sudo().context("choose a user with --user NAME, or --as-root"),
         };
         let run_as = run_as.map_err(Failure::usage)?.map_or(RunAs::ThisProcess, RunAs::User);
-        Ok(Self { directory: Directory::of_root(), machine: Machine::Here, run_as })
+        Ok(Self { directory: Directory::for_root(), machine: Machine::Here, run_as })
     }
 
     /// The place for other users, who may change only their own network namespaces. A process stays
@@ -54,7 +54,7 @@ impl Place {
             )));
         }
         // Before the user namespace is entered, in which the user appears as root.
-        let directory = Directory::of_this_user();
+        let directory = Directory::for_this_user();
         let host_side = HostSide::start(this_program("host-side"))
             .context("cannot start the process that stays in this machine's network")
             .map_err(Failure::Run)?;

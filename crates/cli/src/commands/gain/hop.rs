@@ -114,7 +114,7 @@ impl Direction {
     }
 
     /// The direction with more octets.
-    fn of_most(carried: &Carried) -> Self {
+    fn with_most_octets(carried: &Carried) -> Self {
         if carried.octets_up > carried.octets_down { Self::Upload } else { Self::Download }
     }
 }
@@ -149,13 +149,13 @@ impl Lists {
 impl Hop {
     /// Combines the rows in this direction, by default that of most octets. The error names the
     /// missing measurement.
-    pub fn of(
+    pub fn from_lists(
         lists: &Lists,
         direction: Option<Direction>,
         rtt_wire: Option<Duration>,
     ) -> Result<Self, String> {
         let (carried, connections) = lists.total();
-        let direction = direction.unwrap_or_else(|| Direction::of_most(&carried));
+        let direction = direction.unwrap_or_else(|| Direction::with_most_octets(&carried));
         let (segments, lost) = direction.segments(&carried);
         if segments < MIN_SEGMENTS {
             return Err(format!(
@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn of(lists: &Lists) -> Result<Hop, String> {
-        Hop::of(lists, None, None)
+        Hop::from_lists(lists, None, None)
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
             "{why}"
         );
         assert!(of(&Lists::default()).is_err());
-        let why = Hop::of(&lists, Some(Direction::Upload), None).expect_err("even less");
+        let why = Hop::from_lists(&lists, Some(Direction::Upload), None).expect_err("even less");
         assert!(why.starts_with("0 segments in the direction of the upload"), "{why}");
     }
 
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!((hop.transfer_octets, hop.rtt_wire_s), (400_000, 0.05), "not those of another client");
         lists.flows.clear();
         assert!(of(&lists).expect_err("no server is known").contains("--wire-rtt"));
-        let hop = Hop::of(&lists, None, Some(Duration::from_millis(30))).expect("it is given");
+        let hop = Hop::from_lists(&lists, None, Some(Duration::from_millis(30))).expect("it is given");
         assert_eq!((hop.transfer_octets, hop.fastest_bps), (1_000_000, None));
     }
 

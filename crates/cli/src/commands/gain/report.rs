@@ -64,7 +64,7 @@ struct Row {
 
 impl Prediction {
     /// The simulator's results for a hop with this rate, with the transfer as the only flow.
-    pub fn of(hop: &Hop, rate: Bitrate, comparison: &Comparison) -> Self {
+    pub fn new(hop: &Hop, rate: Bitrate, comparison: &Comparison) -> Self {
         let rows = comparison.rows.iter().filter_map(|row| {
             let flow = row.single_flows.first()?;
             let times = |percent: Estimate| Estimate {
@@ -147,7 +147,7 @@ impl Report {
             [format!("goodput Mbit/s{of}"), format!("times none{of}")].into_iter().chain(fastest)
         });
         let columns: Vec<String> = ["scheme".to_owned()].into_iter().chain(columns).collect();
-        let mut table = Table::of_numbers(&columns.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut table = Table::with_numbers(&columns.iter().map(String::as_str).collect::<Vec<_>>());
         let schemes = self.predictions.first().map_or(0, |prediction| prediction.rows.len());
         for place in 0..schemes {
             let rows = self.predictions.iter().filter_map(|prediction| prediction.rows.get(place));

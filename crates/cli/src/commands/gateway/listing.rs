@@ -53,7 +53,7 @@ impl Rows {
     ) -> Result<Vec<(Value, R)>, Failure> {
         let query = self.query();
         // Errors of the query are reported even without a gateway.
-        let selection = Selection::of(&query).map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
+        let selection = Selection::from_query(&query).map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
         let sent: Vec<Value> = at.ask(&command(query))?;
         let read = |value: Value| serde_json::from_value(value.clone()).map(|row| (value, row));
         let rows = sent.into_iter().map(read).collect::<Result<_, _>>();

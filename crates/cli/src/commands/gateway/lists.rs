@@ -41,7 +41,7 @@ pub fn flows(flows: &[FlowReport], shown: &str) -> String {
         "age s",
         "idle s",
     ];
-    let mut table = Table::of_numbers(&columns);
+    let mut table = Table::with_numbers(&columns);
     for (flow, number) in flows.iter().zip(1..) {
         let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
         table.add_row([
@@ -80,7 +80,7 @@ pub fn clients(clients: &[ClientReport], shown: &str) -> String {
         "lost before",
         "hop RTT ms",
     ];
-    let mut table = Table::of_numbers(&columns);
+    let mut table = Table::with_numbers(&columns);
     for client in clients {
         let counters = &client.counters;
         table.add_row([

@@ -72,7 +72,7 @@ pub fn status(status: &Status) -> String {
 
 /// The measurements of the hop since the start, for a passive gateway, which has no table of rules.
 fn measured(hop: &HopCounters) -> String {
-    let Lost { down, up } = Lost::of(hop);
+    let Lost { down, up } = Lost::from_counters(hop);
     format!(
         "{} segments to the radio side, {} % of them lost; {} from it, {} % lost",
         hop.segments_down,
@@ -133,7 +133,7 @@ const RULE_LEGEND: &str = "packets: seen by the rule's agent. local retransmits:
 
 /// The table with a row for each packet loop.
 fn threads(threads: &[ThreadReport]) -> Table {
-    let mut table = Table::of_numbers(&["thread", "processor time s", "connections"]);
+    let mut table = Table::with_numbers(&["thread", "processor time s", "connections"]);
     for (index, ThreadReport { cpu_s, connections }) in threads.iter().enumerate() {
         table.add_row([index.to_string(), format!("{cpu_s:.2}"), connections.to_string()]);
     }
@@ -187,7 +187,7 @@ fn rules(rules: &[RuleReport]) -> Table {
     // The column is omitted if no rule has a special state.
     let has_state = rules.iter().any(|rule| rule.given_up || rule.retiring);
     let columns: Vec<&str> = columns.into_iter().chain(has_state.then_some("state")).collect();
-    let mut table = Table::of_numbers(&columns);
+    let mut table = Table::with_numbers(&columns);
     for RuleReport { name, given_up, retiring, held, counters, .. } in rules {
         let state = match (given_up, retiring) {
             (true, _) => "given up: traffic passes",

@@ -120,7 +120,7 @@ struct Rates {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let at = &arguments.socket;
-    let view = View::of(arguments, at)?;
+    let view = View::new(arguments, at)?;
     let first = view.snapshot(at)?;
     let screen = if arguments.once { None } else { Screen::open()? };
     let Some(screen) = screen else { return view.follow(first, at, arguments.once) };
@@ -142,14 +142,14 @@ struct View {
 }
 
 impl View {
-    fn of(arguments: &Arguments, at: &Socket) -> Result<Self, Failure> {
+    fn new(arguments: &Arguments, at: &Socket) -> Result<Self, Failure> {
         let filter = arguments.filter.clone();
         // Errors of the filters are reported even without a gateway.
         let check = |by: By| {
             let query = by.query(filter.clone());
             let checked = match by {
-                By::Client => Selection::<ClientReport>::of(&query).map(drop),
-                By::Connection => Selection::<FlowReport>::of(&query).map(drop),
+                By::Client => Selection::<ClientReport>::from_query(&query).map(drop),
+                By::Connection => Selection::<FlowReport>::from_query(&query).map(drop),
             };
             checked.map(|()| query).map_err(|why| Failure::usage(anyhow!(why)))
         };
@@ -173,12 +173,15 @@ impl View {
         let rows = match self.by {
             By::Client => {
                 let clients: Vec<ClientReport> = at.ask(&command)?;
-                clients.into_iter().map(|client| (client.client.clone(), Entry::of_client(&client))).collect()
+                clients
+                    .into_iter()
+                    .map(|client| (client.client.clone(), Entry::from_client(&client)))
+                    .collect()
             }
             By::Connection => {
                 let flows: Vec<FlowReport> = at.ask(&command)?;
                 let key = |flow: &FlowReport| format!("{} {} {}", flow.radio, flow.core, flow.protocol);
-                flows.into_iter().map(|flow| (key(&flow), Entry::of_flow(&flow))).collect()
+                flows.into_iter().map(|flow| (key(&flow), Entry::from_flow(&flow))).collect()
             }
         };
         let status = at.ask(&Command::Status)?;
@@ -260,7 +263,7 @@ impl View {
             By::Connection => &["client", "server", "rule"],
         };
         let rates = ["down Mbit/s", "up Mbit/s", "loss %", "loss up %", "repairs/s", "hop RTT ms"];
-        let mut table = Table::of_numbers(&[about, &rates].concat());
+        let mut table = Table::with_numbers(&[about, &rates].concat());
         for Row { label, entry, rates } in rows {
             let rate = |of: fn(&Rates) -> f64, decimals| {
                 rates.as_ref().map_or_else(|| "-".to_owned(), |rates| number(of(rates), decimals))
@@ -353,7 +356,7 @@ impl Snapshot {
 }
 
 impl Entry {
-    fn of_client(client: &ClientReport) -> Self {
+    fn from_client(client: &ClientReport) -> Self {
         let counters = &client.counters;
         Self {
             about: vec![counters.connections_now.to_string()],
@@ -363,7 +366,7 @@ impl Entry {
         }
     }
 
-    fn of_flow(flow: &FlowReport) -> Self {
+    fn from_flow(flow: &FlowReport) -> Self {
         let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
         Self {
             about: vec![flow.core.to_string(), rule],
@@ -394,7 +397,7 @@ impl Rates {
             up_octets: per_second(carried.octets_up),
             segments: per_second(carried.hop.segments_down + carried.hop.segments_up),
             repairs: per_second(carried.hop.repairs),
-            lost: Lost::of(&carried.hop),
+            lost: Lost::from_counters(&carried.hop),
         })
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Notes {
 
 impl Notes {
     /// Numbers the doubts of rows, each with the number of its runs.
-    pub(super) fn of<'a>(rows: impl Iterator<Item = (&'a [Doubt], usize)>) -> Self {
+    pub(super) fn from_rows<'a>(rows: impl Iterator<Item = (&'a [Doubt], usize)>) -> Self {
         let mut notes: Vec<(Vec<Doubt>, usize)> = Vec::new();
         for (doubts, runs) in rows.filter(|(doubts, _)| !doubts.is_empty()) {
             if !notes.iter().any(|(known, _)| known == doubts) {
@@ -78,7 +78,7 @@ mod tests {
     fn each_row_has_the_mark_of_its_own_reasons() {
         let (first, second) = (late(1, "the emulator was late"), late(2, "the gateway stalled 3 times"));
         let rows = [&first[..], &[][..], &second[..], &first[..]];
-        let notes = Notes::of(rows.iter().map(|doubts| (*doubts, 2)));
+        let notes = Notes::from_rows(rows.iter().map(|doubts| (*doubts, 2)));
         assert_eq!(rows.map(|doubts| notes.mark(doubts)), [" !1", "", " !2", " !1"]);
         assert_eq!(
             notes.lines()[1..],
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn without_doubts_all_runs_were_on_time() {
         assert_eq!(
-            Notes::of([(&[][..], 3)].into_iter()).lines(),
+            Notes::from_rows([(&[][..], 3)].into_iter()).lines(),
             ["emulator, gateway and hosts were on time in every run"]
         );
     }

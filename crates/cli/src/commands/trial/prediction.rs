@@ -31,7 +31,7 @@ pub(super) fn execute(
     let sample_every = series.as_ref().map(|_| series::EVERY);
     let run = |case: &Case| {
         let predicted = predict(scenario, case, sample_every)?;
-        Ok(RunPrediction::of(case, predicted))
+        Ok(RunPrediction::new(case, predicted))
     };
     let Runs { done, failed } = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run);
     if let Some(error) = failed {
@@ -99,7 +99,7 @@ struct Prediction {
 }
 
 impl RunPrediction {
-    fn of(case: &Case, predicted: Option<prediction::Prediction>) -> Self {
+    fn new(case: &Case, predicted: Option<prediction::Prediction>) -> Self {
         let (flows, sessions) =
             predicted.map(|predicted| (predicted.flows, predicted.sessions)).unwrap_or_default();
         let (mut of_flows, mut of_sessions) = (flows.into_iter(), sessions.into_iter());
@@ -245,7 +245,7 @@ impl Report {
         header.extend(together.then_some("share %"));
         let dozes = self.rows.iter().any(|row| row.predicted_awake_share.is_some());
         header.extend(dozes.then_some("awake %"));
-        let mut table = Table::of_numbers(&header).with_labels(3);
+        let mut table = Table::with_numbers(&header).with_labels(3);
         for row in &self.rows {
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
             cells.push(mbps(row.predicted_goodput_bps));
@@ -283,7 +283,7 @@ impl Row {
             congestion: runs[0].congestion.clone(),
             scheme: runs[0].scheme.clone(),
             predicted_goodput_bps: goodputs.as_deref().and_then(median),
-            predicted_mean: goodputs.as_deref().and_then(Estimate::of),
+            predicted_mean: goodputs.as_deref().and_then(Estimate::from_samples),
             predicted_share: all(|run| run.predicted_share).and_then(|shares| median(&shares)),
             predicted_awake_share: all(|run| run.predicted_awake_share).and_then(|shares| median(&shares)),
         }

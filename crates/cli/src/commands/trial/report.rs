@@ -123,7 +123,7 @@ impl Report {
             rows,
             fairness: if scenario.trial.together { fairness::of_runs(&shared(&runs)) } else { Vec::new() },
             runs,
-            sessions: sessions::rows(&session_runs.iter().map(Entry::of).collect::<Vec<_>>()),
+            sessions: sessions::rows(&session_runs.iter().map(Entry::new).collect::<Vec<_>>()),
             session_runs,
         }
     }
@@ -142,7 +142,7 @@ impl Report {
     fn notes(&self) -> Notes {
         let of_flows = self.rows.iter().map(|row| (&row.doubts[..], row.runs));
         let of_sessions = self.sessions.iter().map(|row| (&row.doubts[..], row.runs()));
-        Notes::of(of_flows.chain(of_sessions))
+        Notes::from_rows(of_flows.chain(of_sessions))
     }
 
     fn flows(&self) -> String {
@@ -155,7 +155,7 @@ impl Report {
         header.extend(dozes.then_some(["awake %", "predicted awake %"]).into_iter().flatten());
         header.extend(completes.then_some("completion s"));
         header.extend(["improvement %", "retransmits", "latency ms", "p95 latency ms", "gateway CPU cores"]);
-        let mut table = Table::of_numbers(&header).with_labels(3);
+        let mut table = Table::with_numbers(&header).with_labels(3);
         let notes = self.notes();
         for row in &self.rows {
             // A table that is wider than the terminal is folded, and its labels are repeated in

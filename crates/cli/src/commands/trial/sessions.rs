@@ -101,7 +101,7 @@ struct StreamMedians {
 
 impl<'a> Entry<'a> {
     /// The entry of a run between real hosts.
-    pub(super) fn of(run: &'a SessionRun) -> Self {
+    pub(super) fn new(run: &'a SessionRun) -> Self {
         Self {
             session: &run.session,
             kind: run.kind,
@@ -137,8 +137,8 @@ impl SessionRow {
             runs: runs.len(),
             doubtful: doubts.len(),
             doubts,
-            real: Medians::of(runs.iter().map(|run| run.real)),
-            predicted: Medians::of(runs.iter().map(|run| run.predicted)),
+            real: Medians::from_runs(runs.iter().map(|run| run.real)),
+            predicted: Medians::from_runs(runs.iter().map(|run| run.predicted)),
         })
     }
 
@@ -158,7 +158,7 @@ impl SessionRow {
 
 impl Medians {
     /// The medians over all runs; `None` if a run has no figures.
-    fn of<'a>(runs: impl Iterator<Item = Option<&'a SessionFigures>>) -> Option<Self> {
+    fn from_runs<'a>(runs: impl Iterator<Item = Option<&'a SessionFigures>>) -> Option<Self> {
         let runs: Vec<&SessionFigures> = runs.collect::<Option<_>>()?;
         let first = runs.first()?;
         let transactions: Option<Vec<Transactions>> = runs.iter().map(|run| run.transactions).collect();
@@ -167,7 +167,7 @@ impl Medians {
         let streams = (0..first.streams.len()).filter_map(|place| {
             let streams: Option<Vec<&StreamFigures>> =
                 runs.iter().map(|run| run.streams.get(place)).collect();
-            StreamMedians::of(&streams?)
+            StreamMedians::from_runs(&streams?)
         });
         Some(Self {
             goodput_bps: median_of(runs.iter().map(|run| Some(run.goodput_bps))),
@@ -183,7 +183,7 @@ impl Medians {
 }
 
 impl StreamMedians {
-    fn of(runs: &[&StreamFigures]) -> Option<Self> {
+    fn from_runs(runs: &[&StreamFigures]) -> Option<Self> {
         let first = runs.first()?;
         let all = |value: fn(&StreamFigures) -> Option<f64>| median_of(runs.iter().map(|run| value(run)));
         Some(Self {

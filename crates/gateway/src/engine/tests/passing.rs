@@ -153,7 +153,7 @@ fn generated_packets_use_the_ports_and_link_headers_of_their_connection() {
     bench.push(RADIO, frame(&roamed, &up(1, 1, 0, ACK)));
     let out = bench.on_core(&down(1, 101, 100, ACK));
     assert_eq!(ports_and_links(&out)[1], (RADIO, roamed.to_vec()));
-    assert_eq!(bench.engine.report().agents.dropped.of(&FULL), 2);
+    assert_eq!(bench.engine.report().agents.dropped.get(&FULL), 2);
     assert_eq!(bench.engine.flows(0, bench.now).flows[0].sent_by_agent, 6);
 }
 
@@ -229,7 +229,7 @@ fn packets_held_by_an_agent_that_panics_are_counted_as_dropped() {
         bench.push(CORE, frame(&FROM_SERVER, &down(1, 1 + 100 * round, 100, ACK)));
     }
     let agents = bench.engine.report().agents;
-    let counts = (agents.packets.absorbed, agents.packets.panics, agents.reported.of(&DROPPED_HELD));
+    let counts = (agents.packets.absorbed, agents.packets.panics, agents.reported.get(&DROPPED_HELD));
     assert_eq!((counts, bench.engine.report().held), ((3, 1, 3), 0));
 }
 

@@ -18,7 +18,7 @@ use super::error::{ProgramError, with_sources};
 use crate::io::claim::ENDING;
 use lasthop_linux::clock;
 use lasthop_linux::device::Interface;
-use lasthop_linux::netlink::{self, Asks, Request, is_absent, written};
+use lasthop_linux::netlink::{self, AnswerKind, Request, is_absent, written};
 
 /// The programs of each worker, with their hooks.
 pub(super) const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
@@ -150,8 +150,8 @@ fn has_filter(interface: &str, hook: Hook) -> io::Result<bool> {
     // `struct tcmsg`.
     let message = [0, index, HANDLE.into(), parent, info].map(u32::to_ne_bytes).concat();
     let body = [message, written(TCA_KIND, b"bpf\0")].concat();
-    let request = Request { protocol: None, kind: RTM_GETTFILTER, asks: Asks::One, body: &body };
-    match netlink::ask(request, |_, _| None::<()>) {
+    let request = Request { protocol: None, kind: RTM_GETTFILTER, asks: AnswerKind::One, body: &body };
+    match netlink::request(request, |_, _| None::<()>) {
         Ok(_) => Ok(true),
         Err(error) if is_absent(&error) => Ok(false),
         Err(error) => Err(error),

@@ -71,7 +71,7 @@ impl Maps {
     ///
     /// # Errors
     /// A map is missing, or its sizes differ from those here.
-    pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
+    pub(super) fn from_object(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
         Ok(Self {
             counters: take(bpf, "counters")?,
             heartbeat: take(bpf, "heartbeat")?,
@@ -227,7 +227,7 @@ pub(super) struct Steering {
 
 impl Steering {
     /// Takes the maps out of a loaded object.
-    pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
+    pub(super) fn from_object(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
         let (down, up) = (take(bpf, "down_workers")?, take(bpf, "up_workers")?);
         Ok(Self { workers: take(bpf, "workers")?, down, up })
     }

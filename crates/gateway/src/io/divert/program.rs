@@ -62,7 +62,7 @@ impl Programs {
             loader.map_max_entries("aside", connections.saturating_mul(2));
         }
         let mut bpf = loader.btf(None).load(OBJECT).map_err(load)?;
-        let mut maps = Maps::of(&mut bpf)?;
+        let mut maps = Maps::from_object(&mut bpf)?;
         let ring = ring_of(&mut bpf)?;
         for hook in HOOKS {
             program(&mut bpf, hook.program)?.load().map_err(|error| load(error.into()))?;
@@ -80,7 +80,7 @@ impl Programs {
     /// Connects the steering programs to every worker's programs, our own first.
     pub(super) fn steer_to(&mut self, others: &[&Self]) -> Result<(), ProgramError> {
         let Self { bpf, .. } = self;
-        let mut steering = Steering::of(bpf)?;
+        let mut steering = Steering::from_object(bpf)?;
         for side in [Side::Core, Side::Radio] {
             let workers = [&*bpf].into_iter().chain(others.iter().map(|other| &other.bpf));
             for (worker, bpf) in workers.enumerate() {

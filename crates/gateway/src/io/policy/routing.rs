@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lasthop_linux::netlink::{self, Asks, Attribute, Request, attributes, text};
+use lasthop_linux::netlink::{self, AnswerKind, Attribute, Request, attributes, text};
 
 /// Messages about routes and rules (`linux/rtnetlink.h`), the length of their header (`struct
 /// rtmsg`, `struct fib_rule_hdr`), and attributes.
@@ -36,8 +36,8 @@ pub(super) struct PortRule {
 /// The rules with this protocol number. A kernel without the address family has none.
 pub(super) fn rules_of(is_v4: bool, protocol: u8) -> io::Result<Vec<PortRule>> {
     let mut rules = Vec::new();
-    let request = Request { protocol: None, kind: RTM_GETRULE, asks: Asks::All, body: &head(is_v4) };
-    netlink::ask(request, |kind, rule| {
+    let request = Request { protocol: None, kind: RTM_GETRULE, asks: AnswerKind::All, body: &head(is_v4) };
+    netlink::request(request, |kind, rule| {
         let (mut is_ours, mut port, mut priority) = (false, None, 0);
         for Attribute { number: attribute, value } in attributes(rule.get(HEAD..)?) {
             match attribute {
@@ -58,8 +58,8 @@ pub(super) fn rules_of(is_v4: bool, protocol: u8) -> io::Result<Vec<PortRule>> {
 /// table; then the answer is `true`, because the list of all routes may be long.
 pub(super) fn has_route(is_v4: bool, table: u32) -> io::Result<bool> {
     let body = [&head(is_v4)[..], &netlink::written(RTA_TABLE, &table.to_ne_bytes())].concat();
-    let request = Request { protocol: None, kind: RTM_GETROUTE, asks: Asks::AllStrictly, body: &body };
-    let found = netlink::ask(request, |kind, route| {
+    let request = Request { protocol: None, kind: RTM_GETROUTE, asks: AnswerKind::AllStrictly, body: &body };
+    let found = netlink::request(request, |kind, route| {
         let is_in_it = |attribute: Attribute<'_>| {
             attribute.number == RTA_TABLE && number(attribute.value) == Some(table)
         };

@@ -25,7 +25,7 @@ fn exchange(phy: &PhyConfig, octets: u32) -> Duration {
 
 /// The capacity of the string in Mbit/s of payload, if only one of its hops is busy at a time,
 /// beside datagrams of 1000 octets at this rate in bit/s.
-pub(super) fn of_string(datagrams_bps: f64) -> f64 {
+pub(super) fn string_capacity_bps(datagrams_bps: f64) -> f64 {
     let mut phy = PhyConfig::new(Standard::HrDsss);
     phy.basic_rates = vec![Rate::DSSS_1];
     let round = exchange(&phy, PAYLOAD + HEADERS + OF_DATA) + exchange(&phy, HEADERS + OF_ACKS);
@@ -41,9 +41,9 @@ mod tests {
     fn a_string_carries_a_third_of_a_hop_less_what_datagrams_take() {
         // RTS 352, CTS 304, data 192 and 792, ACK 304, three SIFS, DIFS: 2024 us. An ACK of TCP's:
         // 192 and 67.
-        let alone = of_string(0.0);
+        let alone = string_capacity_bps(0.0);
         let round = 3.0 * (2.024 + 1.299);
         assert!((alone - 8.0 / round).abs() < 0.01, "{alone}");
-        assert!(of_string(200_000.0) < 0.96 * alone);
+        assert!(string_capacity_bps(200_000.0) < 0.96 * alone);
     }
 }

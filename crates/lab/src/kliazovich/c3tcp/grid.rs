@@ -23,19 +23,20 @@ const ALONE: &[usize] = &[0, 2];
 
 /// All rows.
 pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
-    let runs = Runs::of(FILE, &[], &CUTS, "n11", seeds, progress)?;
+    let runs = Runs::run(FILE, &[], &CUTS, "n11", seeds, progress)?;
     let parameters = |flow: &str, periods: &str| -> Value { json!({ "flow": flow, "periods": periods }) };
     let row = |item, scheme, flow, periods: &[usize], named: &str, published| {
         let name = if flow == LONG { "long" } else { "short" };
         let head = head(item, parameters(name, named), scheme, "throughput", "Mbit/s");
         let [samples, of_tcp] =
             [scheme, "tcp"].map(|scheme| runs.samples(scheme, |run| mean(run, flow, periods)));
-        throughput(head, published, &samples).without_effect(Estimate::of(&of_tcp).map(|mean| mean.mean))
+        throughput(head, published, &samples)
+            .without_effect(Estimate::from_samples(&of_tcp).map(|mean| mean.mean))
     };
     let vegas = head(FIGURE, parameters("long", "with datagrams"), "vegas", "throughput", "Mbit/s");
     let about_nothing = Reference::Range(0.0, 0.05);
     let long = |scheme| runs.samples(scheme, |run| mean(run, LONG, &[CROSS]));
-    let of_tcp = Estimate::of(&long("tcp")).map(|mean| mean.mean);
+    let of_tcp = Estimate::from_samples(&long("tcp")).map(|mean| mean.mean);
     Ok(vec![
         row(FIGURE, "tcp", SHORT, ALL, "all", 0.40),
         row(FIGURE, "tcp", LONG, ALL, "all", 0.33),

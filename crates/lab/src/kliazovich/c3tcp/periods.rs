@@ -61,7 +61,7 @@ pub(super) struct Runs {
 impl Runs {
     /// Runs a scenario of this repository with these settings, divided at `cuts`, in seconds;
     /// `watched` is the station whose queue is recorded.
-    pub(super) fn of(
+    pub(super) fn run(
         text: &str,
         settings: &[&str],
         cuts: &[u64],
@@ -144,12 +144,12 @@ impl Watch {
     fn record_options(seen: &mut Period, is_sender: bool, packet: &Packet) {
         let Some(options) = packet.link_options() else { return };
         if is_sender {
-            if let Ok(Some(backward)) = Backward::of(options) {
+            if let Ok(Some(backward)) = Backward::from_options(options) {
                 let micros = f64::from(backward.echo.delay) + f64::from(backward.delay);
                 seen.link_round_trips.0 += micros / 1e6;
                 seen.link_round_trips.1 += 1;
             }
-        } else if let Ok(Some(forward)) = Forward::of(options) {
+        } else if let Ok(Some(forward)) = Forward::from_options(options) {
             seen.bandwidths.0 += f64::from(forward.bandwidth);
             seen.bandwidths.1 += 1;
         }

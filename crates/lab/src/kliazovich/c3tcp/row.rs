@@ -26,7 +26,7 @@ pub(super) fn head<'a>(
 
 /// The row of a number of the text and ours, with a tolerance.
 pub(super) fn within(head: Head<'_>, published: Reference, tolerance: Reference, samples: &[f64]) -> Row {
-    let measured = Estimate::of(samples);
+    let measured = Estimate::from_samples(samples);
     Row { paper: PAPER.to_owned(), ..head.row(published, tolerance, measured, samples.len()) }
 }
 

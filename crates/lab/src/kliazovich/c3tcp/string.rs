@@ -28,7 +28,7 @@ const OTHERS: [(&str, &str, f64); 3] =
 
 /// All rows.
 pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
-    let runs = Runs::of(FILE, &[], &CUTS, "n2", seeds, progress)?;
+    let runs = Runs::run(FILE, &[], &CUTS, "n2", seeds, progress)?;
     let mut rows = improvements(&runs, C3TCP, "", &[]);
     rows.extend(queues(&runs));
     rows.extend(measurements(&runs));
@@ -44,7 +44,7 @@ pub(super) fn experiment(
     seeds: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<Row>, RunError> {
-    let runs = Runs::of(FILE, settings, &CUTS, "n2", seeds, progress)?;
+    let runs = Runs::run(FILE, settings, &CUTS, "n2", seeds, progress)?;
     Ok(improvements(&runs, C3TCP, &format!(", {what}"), settings))
 }
 
@@ -129,7 +129,7 @@ fn queue(
     of: &dyn Fn(&[Period]) -> f64,
 ) -> Row {
     let head = head(item, json!({}), scheme, metric, "packets");
-    let of_tcp = Estimate::of(&runs.samples("tcp", of)).map(|mean| mean.mean);
+    let of_tcp = Estimate::from_samples(&runs.samples("tcp", of)).map(|mean| mean.mean);
     within(head, published, tolerance, &runs.samples(scheme, of)).without_effect(of_tcp)
 }
 
@@ -143,7 +143,7 @@ fn measurements(runs: &Runs) -> Vec<Row> {
         if item == "figure 4.12" { shorter(row) } else { row }
     };
     let (close, less) = (Reference::Range(0.9, 1.1), Reference::Range(0.0, 1.0));
-    let (alone, shared) = (capacity::of_string(0.0), capacity::of_string(200_000.0));
+    let (alone, shared) = (capacity::string_capacity_bps(0.0), capacity::string_capacity_bps(200_000.0));
     let round_trips = |period: &Period| period.link_round_trip() / period.round_trip();
     let grows = |run: &[Period]| run[BEFORE].link_round_trip() / run[CROSS].link_round_trip();
     let grown = head(

@@ -47,7 +47,7 @@ type Problem = Option<String>;
 /// `1%`, `1% 25%`, `1% in bursts of 4`.
 fn shares(text: &str) -> Result<Loss, Problem> {
     if let Some((share, length)) = text.split_once(" in bursts of ") {
-        return of_bursts(share, length).map(Loss::Bursts);
+        return gilbert_elliott(share, length).map(Loss::Bursts);
     }
     match percentages(text)?.as_slice() {
         [share] => Ok(Loss::Independent(*share)),
@@ -58,7 +58,7 @@ fn shares(text: &str) -> Result<Loss, Problem> {
     }
 }
 
-fn of_bursts(share: &str, length: &str) -> Result<GilbertElliott, Problem> {
+fn gilbert_elliott(share: &str, length: &str) -> Result<GilbertElliott, Problem> {
     let [share] = percentages(share)?[..] else { return Err(None) };
     let number = without_unit(length);
     let length: f64 = number.parse().map_err(|_| None)?;
@@ -67,7 +67,7 @@ fn of_bursts(share: &str, length: &str) -> Result<GilbertElliott, Problem> {
             "bursts of {number}: out of range; expected a mean length from 1 to 1e9 packets"
         )));
     }
-    GilbertElliott::of_bursts(share, length).ok_or_else(|| {
+    GilbertElliott::from_bursts(share, length).ok_or_else(|| {
         // A gap has at least one packet.
         let most = 100.0 * length / (length + 1.0);
         Some(format!(
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn losses_are_read_in_each_of_their_forms() {
-        let bursts = |share, length| GilbertElliott::of_bursts(percent(share), length).map(Loss::Bursts);
+        let bursts = |share, length| GilbertElliott::from_bursts(percent(share), length).map(Loss::Bursts);
         let correlated = GilbertElliott::correlated(percent(1.0), percent(25.0)).map(Loss::Bursts);
         let chain = |to_bad, to_good, loss_in_bad, loss_in_good| {
             let [to_bad, to_good, loss_in_bad, loss_in_good] =

@@ -30,7 +30,7 @@ impl Written for Traffic {
         if items.len() > MAX_MATCHES {
             return Err(format!("{} items; expected at most {MAX_MATCHES}", items.len()));
         }
-        items.into_iter().map(item).collect::<Result<_, _>>().map(Self::of)
+        items.into_iter().map(item).collect::<Result<_, _>>().map(Self::new)
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(Traffic::read(text), Ok(Traffic::of(meant)), "{text}");
+            assert_eq!(Traffic::read(text), Ok(Traffic::new(meant)), "{text}");
         }
         assert_eq!((Traffic::read("all"), Traffic::read("none")), (Ok(Traffic::all()), Ok(Traffic::none())));
     }

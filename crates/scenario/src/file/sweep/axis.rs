@@ -86,7 +86,7 @@ fn collect_axes(
                     }
                     _ => Written::Other(sweep.source(element).to_owned()),
                 });
-                let (column, values) = Column::of(&key, &values.collect::<Vec<_>>());
+                let (column, values) = Column::from_values(&key, &values.collect::<Vec<_>>());
                 let place = place.iter().map(|step| (*step).to_owned()).collect();
                 axes.push((name.span().start, Axis { key, place, path, column, values }));
             }

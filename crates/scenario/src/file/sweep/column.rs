@@ -46,7 +46,7 @@ const UNITS: [(&str, &str, f64, f64); 16] = [
 
 impl Column {
     /// The column of the parameter `key`, and its values there.
-    pub(super) fn of(key: &str, values: &[Written]) -> (Self, Vec<String>) {
+    pub(super) fn from_values(key: &str, values: &[Written]) -> (Self, Vec<String>) {
         let numbers: Option<Vec<(&str, f64)>> = values.iter().map(Written::number).collect();
         if let Some(numbers) = numbers
             && let Some((unit, _)) = numbers.first().copied()
@@ -110,7 +110,7 @@ mod tests {
 
     fn column(values: &[&str]) -> (String, Vec<String>) {
         let values: Vec<Written> = values.iter().map(|text| Written::Text((*text).to_owned())).collect();
-        let (column, values) = Column::of("key", &values);
+        let (column, values) = Column::from_values("key", &values);
         assert_eq!(column.is_number, column.name != "key");
         (column.name, values)
     }
@@ -156,7 +156,7 @@ mod tests {
     fn bare_numbers_stay_numbers_and_everything_else_stays_a_text() {
         let number = |text: &str| Written::Number(text.to_owned());
         let of = |values: &[Written]| {
-            let (column, values) = Column::of("key", values);
+            let (column, values) = Column::from_values("key", values);
             assert_eq!(column.name, "key");
             (column.is_number, values.join(" "))
         };

@@ -21,7 +21,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    pub(super) fn of(sweep: &str, scenario: &str, files: &NamedFiles, overrides: &Overrides) -> Self {
+    pub(super) fn new(sweep: &str, scenario: &str, files: &NamedFiles, overrides: &Overrides) -> Self {
         let files = files.digests().into_iter().map(|(path, digest)| (name(&path), shown(digest)));
         Self {
             sweep: shown(digest(sweep)),

@@ -36,7 +36,7 @@ proptest! {
             prop_assert!(u32::from(window(&packet)) >= 2 * MSS && window(&packet) <= window(&sent));
             // A relay's measurements of it, with arbitrary values.
             let times = FrameTimes { began: Instant::from_nanos(nanos), ..TIMES };
-            let _ = after_hop(&options, Forward::of_hop(MSS, &times), micros(times.since_queued()));
+            let _ = after_hop(&options, Forward::from_frame(MSS, &times), micros(times.since_queued()));
             let mut own = segment([N1, N4], 1001, MSS, 1);
             n1.see(&mut own, Side::Core);
             prop_assert_eq!(rest(&own), rest(&segment([N1, N4], 1001, MSS, 1)));
@@ -64,7 +64,9 @@ fn between_two_stations_an_access_point_is_a_relay() {
     access_point.see(&mut ack, Side::Radio);
     assert_eq!(window(&ack), unlimited, "what the access point knows is half of the path");
     access_point.transmit(&mut ack, &TIMES);
-    let Ok(Some(backward)) = ack.link_options().map_or(Ok(None), Backward::of) else { panic!("it has them") };
+    let Ok(Some(backward)) = ack.link_options().map_or(Ok(None), Backward::from_options) else {
+        panic!("it has them")
+    };
     assert_eq!((backward.echo.delay, backward.delay), (6_000, 12_000), "of both hops");
     n1.see(&mut ack, Side::Radio);
     assert!(window(&ack) < unlimited);

@@ -105,7 +105,7 @@ fn late_packets_of_a_call_are_dropped_and_the_others_pass() {
         [Verdict::Forward, Verdict::Forward, GIVEN_UP, Verdict::Forward, Verdict::Forward],
         "135 and 145 ms more than the quickest arrive within 150 ms; 155 ms do not"
     );
-    assert!(bench.tally.of(&SAMPLES) > 80 && bench.tally.of(&MISSED) == 0);
+    assert!(bench.tally.get(&SAMPLES) > 80 && bench.tally.get(&MISSED) == 0);
 }
 
 #[test]
@@ -161,13 +161,13 @@ fn a_source_that_restarts_with_earlier_numbers_is_not_silenced() {
 #[test]
 fn a_missed_quality_is_reported() {
     let (mut bench, next) = Bench::calling();
-    let before = bench.tally.of(&SAMPLES);
+    let before = bench.tally.get(&SAMPLES);
     // One in ten is lost.
     for number in (next..next + 200).filter(|number| number % 10 != 0) {
         assert_eq!(bench.talk(number, 15), Verdict::Forward);
     }
-    let samples = bench.tally.of(&SAMPLES) - before;
-    assert!(samples >= 30 && 3 * bench.tally.of(&MISSED) >= samples, "{:?}", bench.tally);
+    let samples = bench.tally.get(&SAMPLES) - before;
+    assert!(samples >= 30 && 3 * bench.tally.get(&MISSED) >= samples, "{:?}", bench.tally);
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn a_key_frame_sent_packet_by_packet_is_not_late() {
         }
         sampled += (10 * packets).max(40);
     }
-    assert!(bench.tally.of(&SAMPLES) > 0, "it is a call");
+    assert!(bench.tally.get(&SAMPLES) > 0, "it is a call");
     // The next frame overtakes the last packet of this one, which left 900 ms after the first.
     let at = |ms| Instant::from_secs(100) + Duration::from_millis(sampled + ms);
     let mut packet = |ahead: u16, frame: u64, now| {

@@ -44,7 +44,10 @@ fn the_first_failure_is_reported_to_the_source_with_a_quotation() {
             assert_eq!((packet.ip().source, packet.ip().destination), (hosts.node, hosts.server));
             let flow = segment.flow_key().expect("it is TCP");
             let len = segment.len() as u32;
-            assert_eq!(Quotation::of(&packet), Some(Quotation { flow, seq: first_octet() + 3 * MSS, len }));
+            assert_eq!(
+                Quotation::from_message(&packet),
+                Some(Quotation { flow, seq: first_octet() + 3 * MSS, len })
+            );
             assert_eq!(packet.payload().len(), segment.ip().len() + 8, "IP header and eight octets");
         }
     }

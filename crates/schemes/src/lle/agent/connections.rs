@@ -29,12 +29,12 @@ impl Lle {
         let control = needs_control && !self.is_last_hop(key.destination.0, cx);
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
         let flow = LleFlow::new(opening, control);
-        let account = Account::of(&flow);
+        let account = Account::from_flow(&flow);
         let begun = self.flows.insert(key, flow, max_flows, cx.now()).is_ok();
         if begun {
-            self.settle(Account::default(), account);
+            self.update_totals(Account::default(), account);
         } else {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
+            cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(max_flows)));
         }
         begun
     }
@@ -69,11 +69,11 @@ impl Lle {
     /// know that data may be missing, and a world that requests this counts the obligations itself.
     pub(super) fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(mut flow) = self.flows.remove(key) else { return };
-        let before = Account::of(&flow);
+        let before = Account::from_flow(&flow);
         if let Some(owed) = flow.receiving.take_owed(0) {
             cx.send(Side::Radio, owed);
         }
-        self.settle(before, Account::default());
+        self.update_totals(before, Account::default());
     }
 
     /// Leaves a connection that no longer ends at the hop: from now on none of its data is

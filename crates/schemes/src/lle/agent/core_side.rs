@@ -78,12 +78,12 @@ impl Lle {
         match decision {
             Some(Err(())) => {
                 if let Some(tcp) = packet.tcp() {
-                    cx.report(Report::of(&ACKS_SUPPRESSED).at(tcp.ack));
+                    cx.report(Report::new(&ACKS_SUPPRESSED).at(tcp.ack));
                 }
                 Verdict::Drop(&ACKNOWLEDGED)
             }
             Some(Ok(true)) => {
-                cx.report(Report::of(&AT_BOUND).which("kept octets"));
+                cx.report(Report::new(&AT_BOUND).which("kept octets"));
                 Verdict::Forward
             }
             _ => Verdict::Forward,

@@ -99,13 +99,13 @@ impl Lle {
                 }
             }
             AckMeaning::Known => {
-                cx.report(Report::of(&ACKS_SUPPRESSED).at(ack));
+                cx.report(Report::new(&ACKS_SUPPRESSED).at(ack));
                 return Verdict::Drop(&ACKNOWLEDGED);
             }
             AckMeaning::Missing(Some(copy)) => {
                 self.send_again(key, *copy, Cause::DuplicateAck, cx);
             }
-            AckMeaning::Missing(None) => cx.report(Report::of(&ACKNOWLEDGED_AND_LOST).at(ack)),
+            AckMeaning::Missing(None) => cx.report(Report::new(&ACKNOWLEDGED_AND_LOST).at(ack)),
         }
         Verdict::Forward
     }
@@ -132,7 +132,7 @@ impl Lle {
             }
             control::Fate::Known => {
                 if let Some(ack) = known {
-                    cx.report(Report::of(&ACKS_SUPPRESSED).at(ack));
+                    cx.report(Report::new(&ACKS_SUPPRESSED).at(ack));
                 }
                 Verdict::Drop(&ACKNOWLEDGED)
             }

@@ -5,7 +5,7 @@ use lasthop_hop::transfer::Away;
 use lasthop_packet::{Instant, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::{Confirming, Kept, Progress};
+use super::{Confirming, Progress, SegmentNotes};
 use crate::lle::delaying::{Delaying, SavedDelaying};
 use crate::lle::ranges::Ranges;
 use crate::lle::restoring::{MAX_COUNT, Restoring};
@@ -66,7 +66,7 @@ impl SavedConfirming {
         let mut kept = Confirming::new().kept;
         for (record, repaired) in self.kept {
             let packet = restoring.segment(record, |packet| kept.cost_of(packet.sizes()))?;
-            kept.insert(&packet, packet.sizes(), Kept { repaired: repaired.map(past) });
+            kept.insert(&packet, packet.sizes(), SegmentNotes { repaired: repaired.map(past) });
         }
         Ok(Confirming {
             progress: self.progress,

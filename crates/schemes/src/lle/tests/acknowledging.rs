@@ -17,7 +17,7 @@ fn success_triggers_an_ack_in_the_receivers_name() {
     assert_eq!((tcp.source_port, tcp.destination_port), (4000, 80));
     assert_eq!(step.core[0].ip(), &Ip::new(PHONE, SERVER));
     assert!(step.core[0].payload().is_empty() && tcp.urgent_pointer == 0);
-    assert_eq!(step.reports, [Report::of(&ACKS_GENERATED).at(Seq(FIRST + 100))]);
+    assert_eq!(step.reports, [Report::new(&ACKS_GENERATED).at(Seq(FIRST + 100))]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn the_real_ack_is_dropped_after_the_generated_one() {
     bench.through(&data(FIRST, 100));
     let step = bench.radio(&evidence(FIRST + 100));
     assert!(step.passed.is_none());
-    assert_eq!(step.reports, [Report::of(&ACKS_SUPPRESSED).at(Seq(FIRST + 100))]);
+    assert_eq!(step.reports, [Report::new(&ACKS_SUPPRESSED).at(Seq(FIRST + 100))]);
 }
 
 #[test]

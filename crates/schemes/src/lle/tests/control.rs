@@ -138,6 +138,6 @@ fn unacknowledged_data_of_a_forgotten_idle_connection_is_reported() {
     let mut bench = sender(10_000);
     (0..2).for_each(|n| drop(bench.through(&segment(n))));
     let reports = bench.wait(301_000).timer().reports;
-    let lost = Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(UP));
+    let lost = Report::new(&ACKNOWLEDGED_AND_LOST).at(Seq(UP));
     assert_eq!(reports.last(), Some(&Report { amount: u64::from(2 * SEGMENT), ..lost }));
 }

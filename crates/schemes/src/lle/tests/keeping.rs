@@ -8,7 +8,7 @@ use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::segment_cache::Cached;
 
 use super::*;
-use crate::lle::confirming::Kept;
+use crate::lle::confirming::SegmentNotes;
 
 /// A copy: it requests the receiver's own ACK.
 pub(super) fn asking(packet: &Packet) -> Packet {
@@ -183,7 +183,7 @@ fn as_published_it_is_lost_and_reported_once() {
 fn without_room_to_keep_it_data_is_not_promised() {
     let budget = Budget::default();
     // A cache makes room for four packets at once, and each lies in a buffer of 320 octets.
-    let for_two = 4 * size_of::<Cached<Kept>>() + 2 * 320;
+    let for_two = 4 * size_of::<Cached<SegmentNotes>>() + 2 * 320;
     for (settings, budget) in [
         (Settings { kept_octets: 300, ..Settings::default() }, budget),
         (Settings::default(), Budget { octets_per_flow: for_two, ..budget }),
@@ -229,7 +229,7 @@ fn a_connection_with_obligations_is_not_evicted() {
     bench.budget.flows = 1;
     bench.wait(120_000);
     let step = bench.core(&other(syn()));
-    assert_eq!((step.mark(), step.reports), (Mark::NONE, vec![Report::of(&AT_BOUND).which("connections")]));
+    assert_eq!((step.mark(), step.reports), (Mark::NONE, vec![Report::new(&AT_BOUND).which("connections")]));
     assert_eq!(bench.lle.owed().octets, 100);
     bench.radio(&accepting(ack(FIRST + 100)));
     let step = bench.wait(11_000).core(&other(syn()));

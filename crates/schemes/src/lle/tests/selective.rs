@@ -84,11 +84,14 @@ fn data_without_a_promise_is_not_a_hole() {
     let mut bench = at_access_point(Settings { kept_octets, ..selective() }, [true; 2]);
     let promised = bench.sent(&data(FIRST, 100));
     let plain = bench.sent(&data(FIRST + 100, 100));
-    assert!(!Mark::of(plain.tcp().expect("a segment")).has(Mark::PROMISE), "there is no room to keep it");
+    assert!(
+        !Mark::from_segment(plain.tcp().expect("a segment")).has(Mark::PROMISE),
+        "there is no room to keep it"
+    );
     assert_eq!(bench.delivered(&promised).only_ack().ack, Seq(FIRST + 100));
     bench.radio(&accepting(ack(FIRST + 100)));
     let third = bench.sent(&data(FIRST + 200, 100));
-    assert!(Mark::of(third.tcp().expect("a segment")).has(Mark::PROMISE));
+    assert!(Mark::from_segment(third.tcp().expect("a segment")).has(Mark::PROMISE));
     assert_eq!(bench.delivered(&plain).core, []);
     // The receiver acknowledges the plain one itself.
     assert_eq!(bench.delivered(&third).core, [], "the MAC has delivered all three");

@@ -18,7 +18,7 @@ fn an_ack_of_promised_data_is_suppressed() {
     assert_eq!(arrived, Some(data(NEXT, 100)), "the host sees no mark");
     let step = bench.core(&ack(NEXT + 100));
     assert!(step.passed.is_none());
-    assert_eq!(step.reports, [Report::of(&ACKS_SUPPRESSED).at(Seq(NEXT + 100))]);
+    assert_eq!(step.reports, [Report::new(&ACKS_SUPPRESSED).at(Seq(NEXT + 100))]);
 }
 
 #[test]

@@ -105,7 +105,7 @@ proptest! {
             if number <= highest || window == 0 {
                 prop_assert!(step.passed.is_some());
                 let on_air = step.passed.expect("just asserted");
-                prop_assert!(!on_air.tcp().is_some_and(|tcp| Mark::of(tcp).has(Mark::EVIDENCE)));
+                prop_assert!(!on_air.tcp().is_some_and(|tcp| Mark::from_segment(tcp).has(Mark::EVIDENCE)));
                 if also_at_access_point {
                     let mut above = Bench::at_access_point(Settings::default());
                     (0..20).for_each(|n| drop(above.through(&data(FIRST + n * 100, 100))));

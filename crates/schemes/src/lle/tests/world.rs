@@ -225,7 +225,7 @@ impl World {
     fn receive(&mut self, packet: &Packet) {
         let tcp = packet.tcp().expect("TCP");
         // If an agent has failed, the other one learns it with the next packet.
-        assert!(self.has_died || Mark::of(tcp) == Mark::NONE, "marks stay on the hop");
+        assert!(self.has_died || Mark::from_segment(tcp) == Mark::NONE, "marks stay on the hop");
         if tcp.flags.has(TcpFlags::ACK) {
             assert!(tcp.ack - ISS <= self.confirmed_to(), "an ACK of what the link layer did not deliver");
         }

@@ -68,7 +68,7 @@ fn packets_pass_at_every_bound_with_a_report() {
     for (settings, budget, bound) in bounds {
         let mut bench = Bench::<Published>::within(settings, budget);
         bench.burst(0, 2);
-        assert_eq!(bench.core(&data(200, 100)).reports, [Report::of(&AT_BOUND).which(bound)]);
+        assert_eq!(bench.core(&data(200, 100)).reports, [Report::new(&AT_BOUND).which(bound)]);
         assert_eq!(bench.cached(), [0, 100]);
         // A sender's retransmission needs no room and is still detected.
         bench.core(&data(0, 100));
@@ -99,7 +99,7 @@ fn new_flows_pass_while_the_table_is_full_of_active_ones() {
     let mut bench =
         Bench::<Published>::within(Settings::published(), Budget { flows: 1, ..Budget::default() });
     bench.burst(0, 1);
-    assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::of(&AT_BOUND).which("connections")]);
+    assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::new(&AT_BOUND).which("connections")]);
     assert_eq!(bench.cached(), [0]);
     assert!(bench.wait(10_000).core(&other(data(0, 100))).reports.is_empty());
     assert_eq!((bench.cached().len(), bench.snoop.flows.len()), (0, 1));

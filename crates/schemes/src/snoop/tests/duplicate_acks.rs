@@ -14,8 +14,8 @@ fn the_first_duplicate_passes_the_second_repairs_and_the_expected_ones_are_suppr
     assert_eq!(
         second.reports,
         [
-            Report::of(&LOCAL_RETRANSMITS).at(Seq(100)).which(Cause::DuplicateAck.name()),
-            Report::of(&DUPLICATE_ACKS_SUPPRESSED).at(Seq(100))
+            Report::new(&LOCAL_RETRANSMITS).at(Seq(100)).which(Cause::DuplicateAck.name()),
+            Report::new(&DUPLICATE_ACKS_SUPPRESSED).at(Seq(100))
         ]
     );
     // Five packets are cached; less the two duplicates seen, three more are expected.

@@ -238,7 +238,7 @@ fn the_tail_of_a_super_packet_that_finds_no_room_is_reported() {
     packet.set_segment_size(NonZeroU16::new(100));
     let step = bench.pass(&packet, Side::Core);
     assert_eq!((step.verdict, bench.snoop.held()), (Verdict::Absorb, 1));
-    let once = Report::of(&DROPPED_HELD).at(Seq(3300)).which(FULL.about);
+    let once = Report::new(&DROPPED_HELD).at(Seq(3300)).which(FULL.about);
     let dropped = [once, Report { counter: &DROPPED_HELD_OCTETS, amount: 1700, ..once }];
     assert_eq!(step.reports, dropped, "1300 octets and their headers fit");
 }

@@ -27,7 +27,7 @@ impl SnoopFlow<Today> {
         let Some(tcp) = packet.tcp().filter(|_| settings.withholding) else { return Verdict::Forward };
         let (scoreboard, now) = (&self.recovery.scoreboard, cx.now());
         let mut suppress = || {
-            cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED).at(tcp.ack));
+            cx.report(Report::new(&DUPLICATE_ACKS_SUPPRESSED).at(tcp.ack));
             Verdict::Drop(&DUPLICATE_ACK)
         };
         let blocks = tcp.options.sack;

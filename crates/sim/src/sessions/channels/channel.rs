@@ -23,7 +23,7 @@ pub(crate) struct ChannelKey {
 impl ChannelKey {
     /// One of its ends.
     pub(crate) fn end(self, end: usize) -> ChannelEndId {
-        ChannelEndId::of(2 * self.slot as usize + end)
+        ChannelEndId::from_index(2 * self.slot as usize + end)
     }
 }
 

@@ -64,7 +64,7 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
         let flight =
             Flight { una, nxt: una, max: una, peer_window: 1 << 30, mss: MSS, cwnd, ssthresh: 1 << 30 };
         let (mut queue, mut model) = (RetransmissionQueue::default(), M::default());
-        queue.note_in_network();
+        queue.record_in_network();
         model.begin(&flight, Some(Duration::from_millis(50)), true);
         Self {
             model,
@@ -187,7 +187,7 @@ impl<M: CongestionControl + PathModel + Default> Pipe<M> {
 
     fn check_application_limit(&mut self) {
         if self.data == 0 && self.queue.in_network() < self.flight.cwnd {
-            self.queue.note_application_limited();
+            self.queue.record_application_limited();
         }
     }
 

@@ -290,7 +290,7 @@ impl Bbr {
             self.hold = ProbeRttHold::default();
         }
         if self.mode == Mode::ProbeRtt {
-            path.queue.note_application_limited();
+            path.queue.record_application_limited();
             let is_drained = path.queue.in_network() <= MIN_WINDOW * path.flight.mss;
             if self.hold.on_ack(is_drained, &mut self.rounds, path.queue.delivered(), now) {
                 self.end_probe_rtt(now, path.flight);

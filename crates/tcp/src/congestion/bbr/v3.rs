@@ -418,7 +418,7 @@ impl Bbr3 {
             self.rounds.begin(delivered);
         }
         if self.state == State::ProbeRtt {
-            path.queue.note_application_limited();
+            path.queue.record_application_limited();
             let is_drained = u64::from(path.queue.in_network()) <= self.probe_rtt_window(path.flight.mss);
             if self.hold.on_ack(is_drained, &mut self.rounds, delivered, path.now()) {
                 self.end_probe_rtt(path.now(), delivered, path.flight);

@@ -92,7 +92,7 @@ fn table_of(
     let beside = says_beside.then_some("beside");
     let header: Vec<&str> =
         ["session"].into_iter().chain(beside).chain(what.iter().chain(shown).copied()).collect();
-    let mut table = Table::of_numbers(&header).with_labels(header.len() - shown.len());
+    let mut table = Table::with_numbers(&header).with_labels(header.len() - shown.len());
     for (row, what, shown) in lines {
         let beside = says_beside.then(|| {
             let mut controls = row.controls.clone();
@@ -164,7 +164,7 @@ mod tests {
             .collect();
         let rows = rows(&entries);
         assert_eq!((rows.len(), rows[0].runs, rows[0].doubtful), (1, 3, 1));
-        let notes = Notes::of(rows.iter().map(|row| (&row.doubts[..], row.runs)));
+        let notes = Notes::from_rows(rows.iter().map(|row| (&row.doubts[..], row.runs)));
         let tables = tables(&rows, &notes);
         let lines: Vec<Vec<&str>> = tables[0]
             .lines()
