@@ -2,9 +2,14 @@
 //! connections, or towards all hosts.
 //!
 //! The agent cannot see the queue downstream of it, but the round-trip time over the hop shows how
-//! long it is. The window follows from that (`window`, `shared`), once every one or two round trips
-//! (`round`). Data that does not fit into the window waits here, and the connections that share the
-//! window take turns.
+//! long it is. The window follows from that (the private modules `window` and `shared`), once every
+//! one or two round trips (`round`). Data that does not fit into the window waits at the agent, and
+//! the connections that share the window take turns.
+//!
+//! An agent has a [`LastHop`] for each host, in a table of [`Hops`]. It calls [`LastHop::join`] for each
+//! connection, [`LastHop::record_segment`] for each segment, and [`LastHop::on_progress`] with what
+//! each ACK, or each event of the link, shows. Before it sends, it reads [`LastHop::room`], and
+//! reports the octets that it sent with [`LastHop::change_in_flight`].
 
 mod control_law;
 mod drain;
@@ -168,12 +173,12 @@ impl LastHop {
     }
 
     /// Changes the octets of a connection on the hop from `before` to `now`.
-    pub const fn recount(&mut self, before: u64, now: u64) {
+    pub const fn change_in_flight(&mut self, before: u64, now: u64) {
         self.in_flight = self.in_flight - before + now;
     }
 
     /// Octets of memory in addition to the struct, as last counted.
-    pub const fn charged(&self) -> usize {
+    pub const fn memory(&self) -> usize {
         self.charged
     }
 
@@ -185,7 +190,7 @@ impl LastHop {
 
     /// Updates the account of memory of all hops, `in_all`, with the present memory of this hop in
     /// addition to the struct.
-    pub fn charge(&mut self, in_all: &mut usize) {
+    pub fn update_memory(&mut self, in_all: &mut usize) {
         let takes = self.turns.memory() + self.window.memory();
         *in_all = *in_all - self.charged + takes;
         self.charged = takes;
@@ -203,7 +208,7 @@ impl LastHop {
     }
 
     /// Octets that one connection may send before the next one's turn.
-    pub fn turn(&self) -> u64 {
+    pub fn max_turn(&self) -> u64 {
         if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(self.min_turn()) }
     }
 
@@ -314,7 +319,7 @@ impl LastHop {
     /// The octets of one connection that may wait before its sender is signaled to slow down: at
     /// least one hop round trip's worth, because otherwise a sender that halves its window leaves
     /// the hop idle.
-    pub fn patience(&self, targets: &Targets) -> usize {
+    pub fn max_waiting(&self, targets: &Targets) -> usize {
         let delay = targets.held_delay.max(self.window.min_rtt().unwrap_or_default());
         let octets = if self.rate == 0 || self.window.is_new() {
             u64::MAX
@@ -328,7 +333,7 @@ impl LastHop {
     /// The octets of one connection that keep its share of the hop busy if they come from a sender
     /// at this distance: what the hop delivers in that time and a quarter more, so that a faster
     /// hop shows, plus twice the hop's window. For a new hop: the largest window without scaling.
-    pub fn demand(&self, host: IpAddr, round_trip: Option<Duration>) -> u64 {
+    pub fn useful_window(&self, host: IpAddr, round_trip: Option<Duration>) -> u64 {
         if self.rate == 0 || self.window.is_new() {
             return MIN_PATIENCE;
         }

@@ -1,4 +1,4 @@
-//! Floor 3: what schemes share about a last hop.
+//! What schemes share about a last hop.
 //!
 //! | module | contents |
 //! |---|---|

@@ -3,6 +3,9 @@
 //! Each leg is a [`Connection`](lasthop_tcp::Connection) of its own, with its own round-trip time,
 //! timers, loss recovery and congestion control. Data that arrives on one leg is sent on the other.
 //!
+//! [`Splits`] is the agent's table of all split connections, and [`Transparent`] adds to it those whose
+//! handshake passes from end to end. The parts, of which only [`carried`] and [`legs`] are public:
+//!
 //! | module | contents |
 //! |---|---|
 //! | `opening` | a handshake that passes from end to end, and the legs that take its place |
@@ -71,5 +74,5 @@ pub use inquiry::ENDS_GONE;
 pub use pair::Pair;
 pub use settings::SplitSettings;
 pub use table::Splits;
-pub use transfer::check;
+pub use transfer::check_snapshot;
 pub use transparent::Transparent;

@@ -1,4 +1,4 @@
-//! Floor 3: runs [packetdrill](https://github.com/google/packetdrill) scripts on the TCP endpoint,
+//! Runs [packetdrill](https://github.com/google/packetdrill) scripts on the TCP endpoint,
 //! in simulated time.
 //!
 //! The language is that of packetdrill, as far as it applies to one TCP connection without a

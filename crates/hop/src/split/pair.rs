@@ -45,7 +45,8 @@ impl Pair {
         pair
     }
 
-    /// Two legs, each with sequence numbers of its own: they are two connections.
+    /// Two legs with sequence numbers of their own, which differ from those of the ends: they are two
+    /// connections, each with the end that it accepted or that it connects to.
     pub fn in_own_numbers(core: Connection, radio: Connection) -> Self {
         let share = radio.has_external_window().then(Share::default);
         Self {

@@ -33,8 +33,10 @@ impl Splits {
             on_hop = hop.octets();
             if is_held_back {
                 from_hop = hop.octets().max(pair.min_upload_window());
-                demand =
-                    hop.demand(key.destination.0, pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
+                demand = hop.useful_window(
+                    key.destination.0,
+                    pair.core.rtt().estimate().map(|(smoothed, _)| smoothed),
+                );
             }
         }
         if pair.is_passed_by() {

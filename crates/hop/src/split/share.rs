@@ -60,7 +60,7 @@ impl Share {
         let is_silent = hop.is_shared() && leg.is_unanswered();
         let in_network =
             if is_silent || leg.state() == State::Closed { 0 } else { u64::from(leg.queue().in_network()) };
-        hop.recount(self.in_network, in_network);
+        hop.change_in_flight(self.in_network, in_network);
         self.in_network = in_network;
     }
 

@@ -13,7 +13,7 @@ const VERSION: u8 = 7;
 /// Whether a leg may be restored from this snapshot: its memory, in addition to the `taken` octets
 /// of the connection, is within the budget, and its data is not simulated among real hosts. This is
 /// checked before anything is allocated.
-pub fn check(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
+pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
     if cx.is_real() && leg.is_simulated() {
         return Err(SIMULATED);
     }
@@ -48,7 +48,7 @@ impl Splits {
         }
         let mut taken = 0;
         for leg in [&saved.core, &saved.radio].into_iter().flatten() {
-            check(leg, taken, cx)?;
+            check_snapshot(leg, taken, cx)?;
             taken += leg.memory();
         }
         let hop = saved.hop;

@@ -29,7 +29,8 @@ pub struct Transparent {
 }
 
 impl Transparent {
-    /// No connections.
+    /// A table without connections. `policy` decides, for a handshake that comes from the first side and
+    /// goes to the second, whether the connection is split.
     pub fn new(scheme: &'static str, settings: SplitSettings, policy: Policy) -> Self {
         Self { scheme, openings: Openings::new(), splits: Splits::new(settings), policy, others: 0 }
     }

@@ -63,7 +63,7 @@ impl Splits {
             pair.update_ack_withholding(cx.now());
             let Some(share) = pair.share else { continue };
             let is_alone = hop.turns.is_empty();
-            let octets = if is_alone { u64::MAX } else { hop.turn().min(share.allowance(hop)) };
+            let octets = if is_alone { u64::MAX } else { hop.max_turn().min(share.allowance(hop)) };
             let room = Room { octets, reserved: 0 };
             if pair.transmit_over(hop, room, &targets, self.notifier.as_mut(), cx) {
                 hop.turns.wait(key);

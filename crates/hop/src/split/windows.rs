@@ -51,7 +51,7 @@ impl Windows {
     /// Updates the account of memory of the connections that wait for a window.
     pub(super) fn charge(&mut self, sharers: WindowScope) {
         if let Some(hop) = self.find(sharers).and_then(|slot| self.hops.get_mut(slot)) {
-            hop.charge(&mut self.memory);
+            hop.update_memory(&mut self.memory);
         }
     }
 
@@ -95,8 +95,8 @@ impl Windows {
                 WindowScope::Host(_) => LastHop::new(now),
                 WindowScope::All => LastHop::shared(now),
             };
-            hop.charge(&mut self.memory);
-            let limit = self.hops.max_within(usize::MAX, room.saturating_sub(hop.charged()));
+            hop.update_memory(&mut self.memory);
+            let limit = self.hops.max_within(usize::MAX, room.saturating_sub(hop.memory()));
             self.hops.make_room(limit.max(self.hops.len() + 1));
             self.hops.insert(sharers, hop, (), now)
         });
@@ -112,10 +112,10 @@ impl Windows {
         let (Some(hop), Some(share)) = (self.hops.get_mut(slot), &mut pair.share) else { return };
         if share.is_waiting {
             hop.turns.leave(connection);
-            hop.charge(&mut self.memory);
+            hop.update_memory(&mut self.memory);
         }
         if share.leave(hop) {
-            self.memory -= hop.charged();
+            self.memory -= hop.memory();
             self.hops.remove(slot);
             self.hops.release_memory();
         }

@@ -1,7 +1,7 @@
 //! Openings and pairs as values for another agent.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope, Side};
-use lasthop_hop::split::check;
+use lasthop_hop::split::check_snapshot;
 use lasthop_hop::transfer::{export, import, segment};
 use lasthop_packet::{FlowKey, Instant, PacketRecord, TcpFlags};
 use lasthop_tcp::{Config, Connection, Snapshot};
@@ -70,7 +70,7 @@ fn restore(state: &FlowState, config: Config, cx: &Context<'_>) -> Result<Openin
     if !is_syn || !is_onward {
         return Err(ImportError::Malformed("the connection is not being opened"));
     }
-    check(&saved.onward, 0, cx)?;
+    check_snapshot(&saved.onward, 0, cx)?;
     let onward = Connection::restore(config, saved.onward, cx.now())
         .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
     Ok(Opening { opener, onward, syn, answer: None })

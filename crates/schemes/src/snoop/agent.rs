@@ -82,7 +82,7 @@ impl<R: Recovery> Snoop<R> {
     /// Updates the memory account for the packets that wait for a hop.
     pub(super) fn charge_hop(&mut self, at: Option<Slot>) {
         if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {
-            hop.charge(&mut self.other_octets);
+            hop.update_memory(&mut self.other_octets);
         }
     }
 
@@ -104,7 +104,7 @@ impl<R: Recovery> Snoop<R> {
     /// Updates the octets in flight on a flow's hop.
     pub(super) fn count_in_flight(&mut self, slot: Slot, before: u64, after: u64) {
         if let Some(hop) = self.hop_mut(slot) {
-            hop.recount(before, after);
+            hop.change_in_flight(before, after);
         }
     }
 }

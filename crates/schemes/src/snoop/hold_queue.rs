@@ -66,7 +66,7 @@ impl<R: Recovery> Snoop<R> {
             self.on_transmit(packet, slot, cx);
             return Verdict::Forward;
         }
-        let patience = hop.patience(&self.targets);
+        let patience = hop.max_waiting(&self.targets);
         let now = cx.now();
         // A retransmission is not dropped while there is any room: its loss would cost a time-out.
         let limit = if is_late { usize::MAX } else { patience.saturating_mul(MAX_DELAY_FACTOR) };
@@ -207,7 +207,7 @@ impl<R: Recovery> Snoop<R> {
             (true, false) => hop.turns.leave(key),
             _ => {}
         }
-        hop.charge(&mut self.other_octets);
+        hop.update_memory(&mut self.other_octets);
     }
 
     /// Ends the wait for a silent receiver. Its waiting packets are dropped: by now the sender

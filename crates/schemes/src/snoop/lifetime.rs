@@ -73,7 +73,7 @@ impl<R: Recovery> Snoop<R> {
         self.charge_tables();
         let Some((at, hop)) = flow.hop.and_then(|at| Some((at, self.hops.get_mut(at)?))) else { return };
         if hop.leave(flow.in_flight()) {
-            self.other_octets -= hop.charged();
+            self.other_octets -= hop.memory();
             self.hops.remove(at);
             self.hops.release_memory();
             self.charge_tables();

@@ -61,7 +61,7 @@ impl<R: Recovery> Snoop<R> {
         let effect = R::on_data(flow, packet, &self.settings, room, now);
         flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
-            hop.recount(was_in_flight, flow.in_flight());
+            hop.change_in_flight(was_in_flight, flow.in_flight());
         }
         if let Some(bound) = effect.at_bound {
             cx.report(Report::new(&AT_BOUND).which(bound));
@@ -105,7 +105,7 @@ impl<R: Recovery> Snoop<R> {
         let (in_flight, is_finished) = (flow.in_flight(), flow.is_finished());
         let hop = flow.hop;
         if let Some((host, hop)) = hop.and_then(|at| self.hops.key(at).zip(self.hops.get_mut(at))) {
-            hop.recount(was_in_flight, in_flight);
+            hop.change_in_flight(was_in_flight, in_flight);
             flow.pace.on_progress(&progress, hop, cx.now());
             hop.on_progress(progress, host, cx.now(), &self.targets);
             self.loss_free_run.on_progress(&progress, hop.segment());

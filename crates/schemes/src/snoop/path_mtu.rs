@@ -27,7 +27,7 @@ impl<R: Recovery> Snoop<R> {
         self.flush(slot, cx);
         let Some(flow) = self.flows.get_mut(slot) else { return };
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
-            hop.recount(flow.in_flight(), 0);
+            hop.change_in_flight(flow.in_flight(), 0);
         }
         flow.reset(&self.settings);
         let hop = flow.hop;

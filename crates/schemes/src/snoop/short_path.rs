@@ -20,7 +20,7 @@ impl<R: Recovery> Snoop<R> {
         self.flush(slot, cx);
         let (Some(key), Some(flow)) = (self.flows.key(slot), self.flows.get_mut(slot)) else { return };
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
-            hop.recount(flow.in_flight(), 0);
+            hop.change_in_flight(flow.in_flight(), 0);
         }
         flow.leave_to_sender(&self.settings);
         flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
