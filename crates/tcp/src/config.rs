@@ -52,7 +52,7 @@ pub struct Config {
     pub recovery: Recovery,
     /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042). With
     /// SACK, RACK does so in any case, because it counts the octets that have left the network. With
-    /// [`Congestion::Outside`] it has no effect: the owner of the window decides.
+    /// [`Congestion::External`] it has no effect: the owner of the window decides.
     pub limited_transmit: bool,
     /// Initial cwnd in segments: 1 in 4.3BSD Reno, up to 10 today (RFC 6928).
     pub initial_window: u32,

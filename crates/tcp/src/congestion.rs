@@ -6,9 +6,9 @@ mod bbr;
 mod control;
 mod cubic;
 mod cubic_linux;
+mod external;
 mod hystart;
 mod hystart_plus_plus;
-mod outside;
 mod pacing;
 mod reno;
 mod vegas;
@@ -19,9 +19,9 @@ pub use bbr::{Bbr, Bbr3};
 pub use control::{AckSample, CongestionControl, PathModel, PathSample, Reduction, SentSegment, Stage};
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
+pub use external::External;
 pub use hystart::Hystart;
 pub use hystart_plus_plus::HystartPlusPlus;
-pub use outside::External;
 pub use pacing::Pacing;
 pub use reno::Reno;
 pub use vegas::Vegas;
@@ -49,9 +49,9 @@ pub enum Congestion {
     /// [`Bbr3`]: adapts to losses as well (version 3, draft-ietf-ccwg-bbr). Intended for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
     Bbr3,
-    /// [`Outside`]: the owner of the connection sets the window. Intended for
+    /// [`External`]: the owner of the connection sets the window. Intended for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
-    Outside,
+    External,
 }
 
 impl Congestion {
@@ -88,7 +88,7 @@ impl Congestion {
     /// Whether it uses a model of the path ([`PathModel`]) and is intended for
     /// [`Recovery::Rack`](crate::Recovery::Rack).
     pub const fn goes_by_model(self) -> bool {
-        matches!(self, Self::Bbr | Self::Bbr3 | Self::Outside)
+        matches!(self, Self::Bbr | Self::Bbr3 | Self::External)
     }
 
     /// Whether slow start opens the window by the acknowledged octets, up to a limit for each ACK.
@@ -108,7 +108,7 @@ impl Congestion {
             Self::Cubic => Box::new(Cubic::new(slow_start_limit)),
             Self::Bbr => Box::<Bbr>::default(),
             Self::Bbr3 => Box::<Bbr3>::default(),
-            Self::Outside => Box::new(External),
+            Self::External => Box::new(External),
         }
     }
 }

@@ -289,25 +289,25 @@ impl Connection {
         self.send.is_unanswered()
     }
 
-    /// Whether its congestion control is [`Outside`](crate::Congestion::Outside).
+    /// Whether its congestion control is [`External`](crate::Congestion::External).
     pub fn has_external_window(&self) -> bool {
         self.send.has_external_window()
     }
 
     /// Sets the window so that `octets` more may be in the network than now, and at least a segment if the
-    /// network is empty: for [`Outside`](crate::Congestion::Outside).
+    /// network is empty: for [`External`](crate::Congestion::External).
     pub fn allow(&mut self, octets: u32) {
         self.send.allow(octets);
     }
 
-    /// Sets the window so that no new data is sent: for [`Outside`](crate::Congestion::Outside).
+    /// Sets the window so that no new data is sent: for [`External`](crate::Congestion::External).
     /// Outstanding data is retransmitted nevertheless.
     pub fn hold(&mut self) {
         self.send.hold();
     }
 
     /// Sets the congestion window in octets, at least a segment: for
-    /// [`Outside`](crate::Congestion::Outside), where nothing else changes it.
+    /// [`External`](crate::Congestion::External), where nothing else changes it.
     pub fn set_cwnd(&mut self, octets: u32) {
         self.send.set_cwnd(octets);
     }

@@ -131,7 +131,7 @@ impl RetransmissionQueue {
     }
 
     /// Whether data sent while the application limited the sender is still in the network
-    /// ([`Self::note_application_limited`]).
+    /// ([`Self::record_application_limited`]).
     pub const fn is_application_limited(&self) -> bool {
         self.meter.is_application_limited()
     }

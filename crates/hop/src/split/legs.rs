@@ -61,7 +61,7 @@ pub fn bsd(buffer: u32, sack: bool) -> Config {
 /// time, and each retransmission takes little more than a round trip over the hop.
 pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
     Config {
-        congestion: Congestion::Outside,
+        congestion: Congestion::External,
         slow_start: SlowStart::Standard,
         segmentation_offload: false,
         window_validation: false,

@@ -71,7 +71,7 @@ fn set(config: &mut Config, place: Place, name: &str, value: &str) -> Result<(),
         "dsack" => config.dsack = truth(place, value)?,
         "ecn" => config.ecn = truth(place, value)?,
         "congestion" => {
-            let known = Congestion::ALL.into_iter().chain([Congestion::Outside]);
+            let known = Congestion::ALL.into_iter().chain([Congestion::External]);
             config.congestion = one_of(place, value, known)?;
         }
         "slow_start" => config.slow_start = one_of(place, value, SlowStart::ALL)?,

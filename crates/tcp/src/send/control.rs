@@ -23,7 +23,7 @@ use before_ack::BeforeAck;
 pub(super) struct Control {
     congestion: Box<dyn CongestionControl>,
     /// Only the owner sets the congestion window.
-    is_ruled_from_outside: bool,
+    has_external_window: bool,
     recovery: Box<dyn LossRecovery>,
     is_recovering: bool,
     deadline: Option<Deadline>,
@@ -76,7 +76,7 @@ impl Control {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
-            is_ruled_from_outside: config.congestion == Congestion::Outside,
+            has_external_window: config.congestion == Congestion::External,
             recovery: config.recovery.begin(false),
             is_recovering: false,
             deadline: None,
@@ -96,7 +96,7 @@ impl Control {
         self.recovery = config.recovery.begin(has_reports);
         // RACK counts the octets that have left the network itself. A window set from outside is its owner's.
         let counts_itself = self.recovery.goes_by_segments();
-        self.has_limited_transmit = config.limited_transmit && !counts_itself && !self.is_ruled_from_outside;
+        self.has_limited_transmit = config.limited_transmit && !counts_itself && !self.has_external_window;
         self.tracking = if self.congestion.rules_recovery() {
             self.queue.record_in_network();
             Tracking::Model
@@ -108,7 +108,7 @@ impl Control {
     }
 
     pub(super) const fn has_external_window(&self) -> bool {
-        self.is_ruled_from_outside
+        self.has_external_window
     }
 
     pub(super) const fn has_reports(&self) -> bool {
