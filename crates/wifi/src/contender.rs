@@ -29,7 +29,7 @@ pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
 pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
 pub(crate) use queue::Queue;
-use rate_control::{FixedRate, RateControl};
+use rate_control::RateControl;
 
 /// A contender; its parts own their fields.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Contender {
     pub(crate) back_off: BackOff,
     pub(crate) queue: Queue,
     pub(crate) exchange: Exchange,
-    rate_control: FixedRate,
+    rate_control: Rate,
     /// A frame that the MAC makes itself, before the one at the head of the queue, which may have been
     /// transmitted already.
     own: Option<OwnFrame>,
@@ -75,7 +75,7 @@ impl Contender {
             back_off: BackOff::new((phy.cw_min, phy.cw_max), rng),
             queue: Queue::new(config.queue, config.scheduler),
             exchange: Exchange::default(),
-            rate_control: FixedRate(config.rate.unwrap_or(phy.rate)),
+            rate_control: config.rate.unwrap_or(phy.rate),
             own: None,
             own_attempts: Attempts::default(),
             next_own: None,

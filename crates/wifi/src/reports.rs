@@ -4,7 +4,7 @@ use super::frame::Receiver;
 use super::output::{Fate, Output};
 
 /// Which optional outputs the caller wants.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     /// Each transmission.
     pub(crate) attempts: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Whether a frame's fate is reported.
     #[inline]
-    pub(crate) fn has(&self, fate: Fate, to: Receiver) -> bool {
+    pub(crate) fn has(self, fate: Fate, to: Receiver) -> bool {
         self.fates || fate == Fate::GivenUp || to == Receiver::Broadcast
     }
 }

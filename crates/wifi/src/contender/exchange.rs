@@ -50,8 +50,8 @@ impl Plan {
 
     /// Adds a frame, a SIFS after the one before: what protects the data, the data, what answers it.
     #[inline]
-    pub(crate) fn push(&mut self, kind: Kind, duration: u64, sifs: u64) {
-        let Some(place) = self.frames.get_mut(self.count) else { return };
+    pub(crate) fn with(mut self, kind: Kind, duration: u64, sifs: u64) -> Self {
+        let Some(place) = self.frames.get_mut(self.count) else { return self };
         *place = (kind, duration);
         self.duration += if self.count > 0 { sifs } else { 0 } + duration;
         self.count += 1;
@@ -59,6 +59,7 @@ impl Plan {
         if kind == Kind::Data {
             self.to_data_end = self.duration;
         }
+        self
     }
 
     /// Its frames and their durations.

@@ -13,12 +13,9 @@ pub(crate) trait RateControl {
 }
 
 /// One rate for all frames.
-#[derive(Debug)]
-pub(crate) struct FixedRate(pub(crate) Rate);
-
-impl RateControl for FixedRate {
+impl RateControl for Rate {
     fn rate(&self, _to: Receiver) -> Rate {
-        self.0
+        *self
     }
 
     fn on_outcome(&mut self, _to: Receiver, _acknowledged: bool) -> bool {

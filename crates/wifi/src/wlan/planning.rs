@@ -35,9 +35,7 @@ impl Wlan {
         let ppdu = |rate| Ppdu { mpdus: [Mpdu { octets }], rate, duration: air_time(rate, octets) };
         let Receiver::Station(station) = to else {
             let data = ppdu(self.phy.broadcast_rate());
-            let mut plan = Plan::new(to, data);
-            plan.push(Kind::Data, data.duration, sifs);
-            return plan;
+            return Plan::new(to, data).with(Kind::Data, data.duration, sifs);
         };
         let (data_rate, protected, control_rate) = self.rates(from, station);
         // A PS-Poll is a control frame, and goes at the rate that an RTS would have.
@@ -45,14 +43,13 @@ impl Wlan {
         let data = ppdu(rate);
         let mut plan = Plan::new(to, data);
         if octets > self.mac.rts_threshold && !is_own {
-            plan.push(Kind::Rts, air_time(control_rate, RTS_OCTETS), sifs);
-            plan.push(Kind::Cts, air_time(self.phy.response_rate(control_rate), CTS_OCTETS), sifs);
+            plan = plan.with(Kind::Rts, air_time(control_rate, RTS_OCTETS), sifs);
+            plan = plan.with(Kind::Cts, air_time(self.phy.response_rate(control_rate), CTS_OCTETS), sifs);
         } else if protected && !is_own {
-            plan.push(Kind::CtsToSelf, air_time(control_rate, CTS_OCTETS), sifs);
+            plan = plan.with(Kind::CtsToSelf, air_time(control_rate, CTS_OCTETS), sifs);
         }
-        plan.push(Kind::Data, data.duration, sifs);
-        plan.push(Kind::Ack, air_time(self.phy.response_rate(rate), ACK_OCTETS), sifs);
-        plan
+        let ack = air_time(self.phy.response_rate(rate), ACK_OCTETS);
+        plan.with(Kind::Data, data.duration, sifs).with(Kind::Ack, ack, sifs)
     }
 
     /// From a station to another: the rate of data, whether that needs protection, the rate of
