@@ -42,6 +42,13 @@ fn fields_that_others_see_belong_to_values() {
     }
 }
 
+// The other structs of `wifi` are to follow.
+#[test]
+fn the_fields_of_a_cell_are_its_own() {
+    let cell = structs("wifi").into_iter().find(|((_, name), _)| name == "Wlan").expect("the MAC of a cell");
+    assert!(!cell.1.shows, "{:?}", cell.0);
+}
+
 #[test]
 fn the_methods_of_a_struct_stand_in_its_file() {
     for name in HELD {
