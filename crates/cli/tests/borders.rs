@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use source::{is_word, tokens, without_tests};
 
-/// The crates that are held to this.
-const HELD: [&str; 3] = ["link", "sim", "tcp"];
+/// The crates that are held to this, each with a number of structs that is surely found in it.
+const HELD: [(&str, usize); 3] = [("link", 10), ("sim", 100), ("tcp", 80)];
 
 /// Crate, struct: those whose methods are in several files, and why.
 const SPREAD: [(&str, &str); 4] = [
@@ -32,9 +32,9 @@ const SPREAD: [(&str, &str); 4] = [
 
 #[test]
 fn fields_that_others_see_belong_to_values() {
-    for name in HELD {
+    for (name, least) in HELD {
         let structs = structs(name);
-        assert!(structs.len() > 10, "crates/{name}: {} structs", structs.len());
+        assert!(structs.len() >= least, "crates/{name}: {} structs", structs.len());
         let is_state = |it: &Struct| it.is_changed || (it.shows_crate && !it.is_copy);
         let states = structs.into_iter().filter(|(_, it)| it.shows && is_state(it));
         let states: Vec<_> = states.map(|(place, _)| place).collect();
@@ -51,7 +51,7 @@ fn the_fields_of_a_cell_are_its_own() {
 
 #[test]
 fn the_methods_of_a_struct_stand_in_its_file() {
-    for name in HELD {
+    for (name, _) in HELD {
         let structs = structs(name);
         let is_elsewhere = |file: &Path, of: &str| {
             let defined = || structs.keys().filter(|(_, name)| *name == of);

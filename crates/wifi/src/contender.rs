@@ -60,7 +60,7 @@ impl Contender {
 
     /// The contender of a station for its packets, and for frames that its MAC makes itself.
     #[inline]
-    pub(crate) const fn of(station: u32) -> u32 {
+    pub(crate) const fn index_of(station: u32) -> u32 {
         station * CATEGORIES
     }
 

@@ -55,7 +55,7 @@ pub struct Wlan {
     times: Times,
     medium: Medium,
     stations: Vec<Station>,
-    /// By [`Contender::of`].
+    /// By [`Contender::index_of`].
     contenders: Vec<Contender>,
     errors: Errors,
     events: Events,

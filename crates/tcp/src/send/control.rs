@@ -312,7 +312,8 @@ impl Control {
         }
     }
 
-    /// An ACK arrived that echoes this timestamp, and single segments are not tracked.
+    /// Records the timestamp that an ACK echoes, if it has one. For a connection that does not track
+    /// single segments.
     pub(super) const fn set_echo(&mut self, echo: Option<Echoed>) {
         self.queue.set_echo(echo);
     }

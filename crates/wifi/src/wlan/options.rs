@@ -42,7 +42,7 @@ impl Wlan {
     /// first transmission. `false` if it goes without: it is broadcast, or its receiver does not know
     /// options.
     pub fn attach_options(&mut self, station: StationId, key: u32, octets: u16, now: Instant) -> bool {
-        let sender = &mut self.contenders[Contender::of(station.0) as usize];
+        let sender = &mut self.contenders[Contender::index_of(station.0) as usize];
         let Some(head) = sender.queue.head().filter(|head| head.frame.key == key) else { return false };
         let Receiver::Station(to) = head.frame.to else { return false };
         let attempts = sender.queue.attempts_mut();

@@ -56,7 +56,7 @@ impl Wlan {
     /// control frames.
     fn rates(&self, from: u32, to: StationId) -> (Rate, bool, Rate) {
         let rate = |of: u32, to: u32| {
-            self.contenders[Contender::of(of) as usize].rate(Receiver::Station(StationId(to)))
+            self.contenders[Contender::index_of(of) as usize].rate(Receiver::Station(StationId(to)))
         };
         let data = slower(rate(from, to.0), rate(to.0, from));
         let protected = self.mac.cts_to_self && data.is_ofdm();

@@ -56,7 +56,7 @@ impl Wlan {
     /// Gives a station a frame of its own to send, ahead of its queue.
     #[inline(never)]
     fn send_own(&mut self, now: Instant, station: u32, frame: OwnFrame, with_back_off: bool) {
-        let index = Contender::of(station);
+        let index = Contender::index_of(station);
         if self.contenders[index as usize].send_own(frame, now) {
             self.contend(now, index, with_back_off);
         }
@@ -113,7 +113,7 @@ impl Wlan {
         first: bool,
         now: Instant,
     ) {
-        let index = Contender::of(station);
+        let index = Contender::index_of(station);
         let contender = &mut self.contenders[index as usize];
         let (had_frame, had_packet) = (contender.has_frame(), !contender.queue.is_empty());
         contender.queue.push_ahead(frames, first, now);
@@ -175,7 +175,7 @@ impl Wlan {
         if let Some(poll) = poll {
             self.send_own(now, station, poll, true);
         } else {
-            self.contenders[Contender::of(station) as usize].withdraw_own();
+            self.contenders[Contender::index_of(station) as usize].withdraw_own();
         }
     }
 

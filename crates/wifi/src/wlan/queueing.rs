@@ -42,7 +42,7 @@ impl Wlan {
         {
             return power_save.buffer(frame, now);
         }
-        let index = Contender::of(station.0);
+        let index = Contender::index_of(station.0);
         let contender = &mut self.contenders[index as usize];
         let had_head = !contender.queue.is_empty();
         if !push(contender) {
@@ -65,7 +65,7 @@ impl Wlan {
 
     /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
     pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
-        let mut gone = self.contenders[Contender::of(station.0) as usize].queue.withdraw(to);
+        let mut gone = self.contenders[Contender::index_of(station.0) as usize].queue.withdraw(to);
         if let Some(power_save) = self.power_save.as_deref_mut() {
             let buffered = power_save.withdraw(station.0, to, !gone.is_empty());
             gone.extend(buffered.into_iter().map(|queued| queued.frame));
@@ -105,6 +105,6 @@ impl Wlan {
 
     /// The contender for a station's packets.
     fn of(&self, station: StationId) -> &Contender {
-        &self.contenders[Contender::of(station.0) as usize]
+        &self.contenders[Contender::index_of(station.0) as usize]
     }
 }

@@ -10,7 +10,7 @@ use crate::tests::{AIR, OnAir};
 
 impl Wlan {
     pub(crate) fn contender(&self, station: StationId) -> &Contender {
-        &self.contenders[Contender::of(station.0) as usize]
+        &self.contenders[Contender::index_of(station.0) as usize]
     }
 
     /// The exchange of a frame that a station's MAC makes itself.
