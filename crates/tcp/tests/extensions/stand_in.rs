@@ -154,7 +154,7 @@ fn timestamps_that_were_set_do_not_measure_round_trips() {
 #[test]
 fn a_window_set_from_outside_is_unchanged_by_losses_and_time_outs() {
     run_with(
-        r#"--open=established --config="rack congestion=Outside tail_loss_probe proportional_reduction f_rto undo""#,
+        r#"--open=established --config="rack congestion=External tail_loss_probe proportional_reduction f_rto undo""#,
         identity,
         |run| {
             run.change(|connection, _| connection.set_cwnd(4000));
@@ -187,7 +187,7 @@ fn a_window_set_from_outside_is_unchanged_by_losses_and_time_outs() {
 fn a_window_set_from_outside_allows_nothing_more_for_duplicate_acks() {
     // Without SACK: the two segments of limited transmit (RFC 3042) would exceed the window.
     run_with(
-        r#"--open=established --config="rack congestion=Outside sack=false limited_transmit""#,
+        r#"--open=established --config="rack congestion=External sack=false limited_transmit""#,
         identity,
         |run| {
             run.change(|connection, _| connection.set_cwnd(4000));
