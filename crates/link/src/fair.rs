@@ -186,11 +186,12 @@ impl<T: Length> FairQueue<T> {
 
     /// Updates the order after a flow's packets have changed; removes a flow that has none.
     fn rank(&mut self, number: u32) {
-        let Flow { id, packets, begins } = &self.flows[number as usize];
-        let turn = packets.first().map(|first| Reverse((begins + u64::from(first.octets()), first.arrival)));
+        let Flow { id, packets, begins } = &mut self.flows[number as usize];
+        let turn = packets.first().map(|first| Reverse((*begins + u64::from(first.octets()), first.arrival)));
         self.next.set(number, turn);
         self.longest.set(number, turn.map(|_| packets.size().1));
         if packets.is_empty() {
+            packets.trim();
             self.numbers.remove(id);
             self.vacant.push(number);
         }

@@ -8,6 +8,9 @@ pub trait Length {
     fn octets(&self) -> u32;
 }
 
+/// The number of packets for which [`Fifo::trim`] leaves the memory.
+const KEPT: usize = 256;
+
 /// Packets that wait, first in, first out.
 #[derive(Debug)]
 pub struct Fifo<T> {
@@ -68,6 +71,14 @@ impl<T: Length> Fifo<T> {
         Some(packet)
     }
 
+    /// Gives back the memory of an empty queue, unless it is little. A queue is one of many, and the next
+    /// burst may go to another.
+    pub fn trim(&mut self) {
+        if self.packets.is_empty() && self.packets.capacity() > KEPT {
+            self.packets = VecDeque::new();
+        }
+    }
+
     /// Packets and octets at the end that have to go until no more than `most` octets are left.
     #[inline]
     pub fn beyond(&self, most: u64) -> (usize, u64) {
@@ -91,5 +102,33 @@ impl<T: Length> Fifo<T> {
             }
         }
         gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Packet(u32);
+
+    impl Length for Packet {
+        fn octets(&self) -> u32 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn an_empty_queue_that_is_trimmed_keeps_the_memory_of_a_few_packets() {
+        for (packets, keeps) in [(KEPT / 2, true), (10_000, false)] {
+            let mut fifo = Fifo::default();
+            (0..packets).for_each(|_| fifo.push(Packet(1500)));
+            let peak = fifo.packets.capacity();
+            fifo.trim();
+            assert_eq!(fifo.packets.capacity(), peak, "it is not empty");
+            while fifo.pop().is_some() {}
+            fifo.trim();
+            assert_eq!(fifo.size(), (0, 0));
+            assert_eq!(fifo.packets.capacity(), if keeps { peak } else { 0 });
+        }
     }
 }

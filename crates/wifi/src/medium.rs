@@ -64,7 +64,7 @@ pub(crate) struct Medium {
     domains: Vec<Domain>,
     /// Settled exchanges that are not over.
     settling: u32,
-    /// Stations have moved, and the domains have not been divided anew.
+    /// Stations have moved since the domains were last divided.
     has_moved: bool,
     transmissions: Vec<Transmission>,
     vacant: Vec<u32>,

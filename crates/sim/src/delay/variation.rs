@@ -117,7 +117,8 @@ struct Wandering {
     at: Instant,
 }
 
-/// After this many times the way from 0 to 1, its position is independent of the last one: it is drawn anew.
+/// After this many times the way from 0 to 1, its position is independent of the last one, and is drawn
+/// at random.
 const FORGOTTEN: f64 = 50.0;
 
 impl Wandering {

@@ -176,6 +176,7 @@ impl FqCoDel {
                 self.move_on(turn, Some(index));
             } else {
                 flow.is_active = false;
+                flow.packets.trim();
                 self.move_on(turn, None);
             }
         }

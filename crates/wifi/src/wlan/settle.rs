@@ -48,7 +48,8 @@ impl Wlan {
         }
         let due = 0..self.medium.due().len();
         for number in due.clone() {
-            self.plan(self.medium.due()[number].contender);
+            let planned = self.plan(self.medium.due()[number].contender);
+            debug_assert!(planned.is_some(), "a contender that is due has a frame");
         }
         if !due.clone().all(|number| self.waits_for_response(self.medium.due()[number].contender)) {
             return;
