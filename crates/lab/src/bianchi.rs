@@ -197,7 +197,7 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
                 | Output::Attempt { .. }
                 | Output::Departs { .. }
                 | Output::TooOld { .. }
-                | Output::ChannelState { .. } => {}
+                => {}
             }
         }
     }

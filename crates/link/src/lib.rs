@@ -3,20 +3,17 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`upcoming`] | [`Upcoming`], the queue of events to come |
-//! | [`channel`] | [`Channel`]: two states, each with a probability of loss |
 //! | [`limit`] | [`QueueLimit`], the bound of a queue |
 //! | [`fifo`] | [`Fifo`]: packets first in, first out, and their octets |
 //! | [`fair`] | [`FairQueue`]: flows that take turns, octet for octet |
 //! | `tournament` | the largest of many keys that change |
 
-pub mod channel;
 pub mod fair;
 pub mod fifo;
 pub mod limit;
 mod tournament;
 pub mod upcoming;
 
-pub use channel::{Channel, ChannelConfig, Flip, ForcedLoss, Sojourn, StateSource, StateTrace};
 pub use fair::FairQueue;
 pub use fifo::{Fifo, Length};
 pub use limit::QueueLimit;

@@ -171,7 +171,7 @@ impl Scenario {
         let wlans = self.wlans.iter().zip(nodes).zip(places);
         wlans
             .map(|((model, nodes), places)| {
-                let WlanModel { name, config, stations, errors, power_save, mobility, .. } = model;
+                let WlanModel { name, config, channel, stations, errors, power_save, mobility, .. } = model;
                 let mut config = config.clone();
                 if without_loss {
                     config = WlanConfig { errors: ErrorConfig::none(), ..config };
@@ -184,6 +184,9 @@ impl Scenario {
                         world.add_station(wlan, *node, &config)
                     })
                     .collect();
+                if let Some(channel) = channel.as_ref().filter(|_| !without_loss) {
+                    world.set_radio_channels(wlan, channel.clone());
+                }
                 for (from, to, errors) in errors.iter().filter(|_| !without_loss) {
                     world.set_radio_errors(wlan, stations[*from], stations[*to], errors.clone());
                 }

@@ -220,6 +220,7 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
     scenario.wlans.push(WlanModel {
         name: "field".to_owned(),
         config: WlanConfig { propagation, ..WlanConfig::new(Standard::HrDsss) },
+        channel: None,
         stations: (0..count).map(station).collect(),
         errors: Vec::new(),
         power_save: None,

@@ -8,7 +8,7 @@
 //! does.
 
 mod cell;
-mod channel;
+mod channels;
 mod flows;
 mod station;
 mod stations;
@@ -30,6 +30,7 @@ use crate::technology::{Addressee, Admission, Output, Technology};
 use crate::transit::Transit;
 
 use cell::Cell;
+pub(crate) use channels::CellChannels;
 use station::Port;
 pub use station::RadioUse;
 
@@ -55,7 +56,7 @@ struct Place {
 }
 
 impl Cells {
-    pub(crate) fn add(&mut self, wlan: Wlan, interests: Interest) -> WlanId {
+    pub(crate) fn add(&mut self, wlan: Wlan<CellChannels>, interests: Interest) -> WlanId {
         let id = WlanId::from_index(self.all.len());
         self.all.push(Cell::new(id, wlan, self.reports_fates, interests));
         id

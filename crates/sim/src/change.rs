@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use lasthop_link::ChannelConfig;
 use lasthop_packet::Instant;
 use thiserror::Error;
 
 use crate::capacity::Capacity;
+use crate::channel::ChannelConfig;
 use crate::cut::Cut;
 use crate::delay::Delay;
 use crate::faults::Faults;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_apps::traffic::Application;
-use lasthop_link::ChannelConfig;
 use lasthop_packet::{Bitrate, Instant, Rng};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
+use lasthop_wifi::ErrorConfig;
 
 use crate::capacity::Capacity;
+use crate::channel::ChannelConfig;
 use crate::delay::Delay;
 use crate::endpoint::Endpoint;
 use crate::faults::Faults;
@@ -172,6 +173,22 @@ impl RadioLinkConfig {
     /// A link without a channel or a delay of its own.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), channel: None, delay: Duration::ZERO, seed: None }
+    }
+}
+
+/// What loses the frames of one direction between two stations of an 802.11 cell, besides collisions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RadioErrors {
+    /// Packet and bit errors.
+    pub frames: ErrorConfig,
+    /// Two states, by exponential sojourn times or by a trace. Forced losses mean nothing here. Control
+    /// frames are lost by it, too, if `frames.control` is set.
+    pub channel: Option<ChannelConfig>,
+}
+
+impl From<ErrorConfig> for RadioErrors {
+    fn from(frames: ErrorConfig) -> Self {
+        Self { frames, channel: None }
     }
 }
 

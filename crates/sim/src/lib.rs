@@ -39,6 +39,7 @@ mod ad_hoc;
 pub mod capacity;
 mod cells;
 pub mod change;
+mod channel;
 pub mod config;
 mod connections;
 pub mod counters;
@@ -78,6 +79,7 @@ pub mod world;
 
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
+pub use channel::{ChannelConfig, Sojourn, StateSource};
 pub use config::{
     Connect, Direction, FlowConfig, NodeConfig, NodeKind, Opening, RadioLinkConfig, TcpConfig,
     TransportConfig, WiredConfig, WirelessConfig,
@@ -97,7 +99,7 @@ pub use lasthop_apps::session::{
     Activity, CallOutcome, DialogueOutcome, Pace, SessionOutcome, SessionResult, SessionTcp,
 };
 pub use lasthop_apps::traffic::Application;
-pub use lasthop_link::{ChannelConfig, QueueLimit, Sojourn, StateSource};
+pub use lasthop_link::QueueLimit;
 pub use lasthop_wifi::StationId;
 pub use loss::Loss;
 pub use observe::{Interest, Observer, TraceEvent};

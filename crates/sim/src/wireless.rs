@@ -16,8 +16,8 @@ mod outstanding;
 mod received;
 mod state_trace;
 
+pub use crate::channel::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace};
 pub(crate) use hop::Hop;
-pub use lasthop_link::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace};
 pub use layer::{Arq, Feedback, LinkLayer};
 pub(crate) use links::WirelessLinks;
 pub use state_trace::{StateTraceError, parse_state_trace, state_trace_line};

@@ -118,6 +118,7 @@ impl Draft {
         self.scenario.wlans.push(WlanModel {
             name: name_of(block),
             config: config(bandwidth),
+            channel: None,
             stations: nodes.into_iter().map(station).collect(),
             errors: Vec::new(),
             power_save: None,

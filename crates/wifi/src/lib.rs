@@ -51,7 +51,7 @@ mod wlan;
 mod tests;
 
 pub use config::{MacConfig, WlanConfig};
-pub use errors::ErrorConfig;
+pub use errors::{ErrorConfig, ErrorModel, UndisturbedFrame};
 pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};

@@ -48,15 +48,6 @@ pub enum Output {
         /// The station.
         from: StationId,
     },
-    /// The channel of a link has changed its state.
-    ChannelState {
-        /// The stations that the link joins.
-        between: (StationId, StationId),
-        /// When; up to the length of an exchange before or after now.
-        at: Instant,
-        /// Whether it is in the good state.
-        good: bool,
-    },
     /// A frame has waited too long for its receiver to wake, and is dropped.
     TooOld {
         /// The access point.

@@ -5,7 +5,7 @@
 //! | `medium` | which stations hear each other, frames in the air, the next transmission |
 //! | `contenders` | queues, frames in the hands of the MAC, back-offs, exchanges |
 //! | `stations` | rates, duplicate filters, what stations know of each other |
-//! | `errors` | frames lost without a collision |
+//! | `errors`, `error_model` | frames lost without a collision |
 //! | `power_save` | stations that doze, and frames that wait for them |
 //! | `reports` | the outputs |
 //! | `events` | the event queue |
@@ -25,13 +25,12 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-use lasthop_link::Channel;
 use lasthop_packet::time::nanos;
 use lasthop_packet::{Instant, Rng};
 
 use super::config::{MacConfig, WlanConfig};
 use super::contender::Contender;
-use super::errors::{ErrorConfig, Errors};
+use super::errors::{ErrorConfig, ErrorModel, Errors};
 use super::events::{Event, Events};
 use super::frame::{CTS_OCTETS, StationId};
 use super::knowledge::OptionsKnowledge;
@@ -44,9 +43,10 @@ use super::reports::{Reports, Wanted};
 use super::station::{DuplicateFilter, Station, StationConfig};
 use super::times::Times;
 
-/// Stations on one channel: see the crate's documentation.
+/// Stations on one channel: see the crate's documentation. `E` loses frames in addition to the
+/// errors of its configuration.
 #[derive(Debug)]
-pub struct Wlan {
+pub struct Wlan<E = ()> {
     seed: u64,
     phy: PhyConfig,
     mac: MacConfig,
@@ -58,6 +58,7 @@ pub struct Wlan {
     /// By [`Contender::index_of`].
     contenders: Vec<Contender>,
     errors: Errors,
+    error_model: E,
     events: Events,
     /// The stations that received the broadcast that has just ended.
     receivers: Vec<u32>,
@@ -72,6 +73,14 @@ pub struct Wlan {
 impl Wlan {
     /// No stations yet. All randomness follows from `seed`.
     pub fn new(config: WlanConfig, seed: u64) -> Self {
+        Self::with_error_model(config, seed, ())
+    }
+}
+
+impl<E: ErrorModel> Wlan<E> {
+    /// As [`Wlan::new`], with a model that loses frames in addition to the errors of the
+    /// configuration.
+    pub fn with_error_model(config: WlanConfig, seed: u64, error_model: E) -> Self {
         let WlanConfig { phy, mac, propagation, capture, errors, settle } = config;
         let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
         let cts =
@@ -96,6 +105,7 @@ impl Wlan {
             stations: Vec::new(),
             contenders: Vec::new(),
             errors: Errors::new(seed, errors),
+            error_model,
             events: Events::default(),
             receivers: Vec::new(),
             committed: 0,
@@ -145,36 +155,19 @@ impl Wlan {
             .fold(Used::default(), |sum, it| sum.plus(self.contenders[it as usize].used()))
     }
 
-    /// Gives one direction of a link an error process of its own, from its next frame on.
+    /// Gives one direction of a link errors of its own, from its next frame on.
     pub fn set_errors(&mut self, from: StationId, to: StationId, config: ErrorConfig) {
         self.errors.configure(from, to, config);
     }
 
-    /// Gives a link a channel that applies to all frames between its two stations, of any kind and in both
-    /// directions, in addition to the error processes of the directions.
-    pub fn set_channel(&mut self, between: (StationId, StationId), channel: Channel) {
-        self.errors.set_channel(between, channel);
+    /// What loses frames in addition to the errors of the configuration.
+    pub const fn error_model(&self) -> &E {
+        &self.error_model
     }
 
-    /// The channel of a link.
-    pub fn channel_mut(&mut self, between: (StationId, StationId)) -> Option<&mut Channel> {
-        self.errors.channel_mut(between)
-    }
-
-    /// Marks a packet for loss on its way from one station to another, whose link has a channel.
-    pub fn lose(&mut self, link: (StationId, StationId), key: u32) {
-        self.errors.lose(link, key);
-    }
-
-    /// Whether any link has a channel.
-    pub fn has_channels(&self) -> bool {
-        self.errors.has_channels()
-    }
-
-    /// Brings the channels of all links up to `now`. Returns their changes.
-    pub fn catch_up(&mut self, now: Instant) -> impl Iterator<Item = Output> {
-        self.errors.catch_up(now);
-        self.errors.changes()
+    /// As [`Self::error_model`].
+    pub const fn error_model_mut(&mut self) -> &mut E {
+        &mut self.error_model
     }
 
     /// Sets whether a station drops data frames for it, without an ACK, from now on. An exchange that has

@@ -14,6 +14,7 @@ mod table;
 use super::reader::Reader;
 use crate::model::{LinkModel, NodeModel, WlanModel};
 use lasthop_config::FileError;
+use lasthop_sim::config::RadioErrors;
 use lasthop_wifi::{Propagation, WlanConfig};
 
 pub(super) use table::WlanTable;
@@ -36,12 +37,13 @@ pub(super) fn read(
     let capture = capture.map(|table| propagation::capture(reader, name, table, &propagation)).transpose()?;
     let errors = table.errors.as_ref();
     let errors = errors.map(|table| errors::read(reader, &["wlans", name, "errors"], table)).transpose()?;
+    let RadioErrors { frames, channel } = errors.unwrap_or_default();
     let config = WlanConfig {
         phy,
         mac,
         propagation,
         capture,
-        errors: errors.unwrap_or_default(),
+        errors: frames,
         ..WlanConfig::new(table.standard.standard())
     };
     let stations = stations::read(reader, name, table, nodes)?;
@@ -69,5 +71,8 @@ pub(super) fn read(
         .map(|table| power_save::read(reader, name, table, &stations, has_access_point))
         .transpose()?;
     let name = name.to_owned();
-    Ok((WlanModel { name, config, stations, errors, power_save, routing, placement, mobility }, links))
+    Ok((
+        WlanModel { name, config, channel, stations, errors, power_save, routing, placement, mobility },
+        links,
+    ))
 }

@@ -1,8 +1,10 @@
 //! An IEEE 802.11 cell: its stations, their positions and their movement.
 
 use lasthop_aodv::AodvConfig;
+use lasthop_sim::ChannelConfig;
+use lasthop_sim::config::RadioErrors;
 use lasthop_sim::mobility::RandomWaypoint;
-use lasthop_wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, WlanConfig};
+use lasthop_wifi::{Position, PowerSaveConfig, StationConfig, WlanConfig};
 
 /// The largest datagram that a station accepts, in octets. IEEE 802.11-2012, 8.2.3, has 2,304
 /// octets for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as
@@ -18,8 +20,10 @@ pub struct WlanModel {
     pub config: WlanConfig,
     /// Its stations; an access point comes first.
     pub stations: Vec<WlanStation>,
+    /// The error process of each direction between two stations, besides the errors in `config`.
+    pub channel: Option<ChannelConfig>,
     /// Directions with errors of their own: the indices in `stations` of sender and receiver.
-    pub errors: Vec<(usize, usize, ErrorConfig)>,
+    pub errors: Vec<(usize, usize, RadioErrors)>,
     /// Power save; only with an access point.
     pub power_save: Option<PowerSave>,
     /// Routing on demand, with which any two stations have a link; `None` with shortest paths or an

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_link::{Channel, Flip};
 use lasthop_packet::Instant;
 use lasthop_wifi::{
     Fate, FrameTimes, MacFrame, Output as WlanOutput, Position, PowerSaveConfig, Receiver, Scheduler,
     StationConfig, StationId, Wlan,
 };
 
-use super::channel;
+use super::channels::CellChannels;
 use super::flows::Turns;
 use super::station::{Arrival, Port, RadioUse};
 use super::stations::Stations;
 use crate::accounts::DropCause;
+use crate::channel::{Channel, Flip};
 use crate::counters::Counters;
 use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -31,7 +31,7 @@ const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
 /// A cell, and the nodes that its stations belong to.
 pub(crate) struct Cell {
     id: WlanId,
-    wlan: Wlan,
+    wlan: Wlan<CellChannels>,
     stations: Stations,
     /// Whether an agent receives each transmission.
     has_attentive_agent: bool,
@@ -70,7 +70,12 @@ struct SentFrame {
 
 /// Its stations.
 impl Cell {
-    pub(super) fn new(id: WlanId, mut wlan: Wlan, reports_fates: bool, interests: Interest) -> Self {
+    pub(super) fn new(
+        id: WlanId,
+        mut wlan: Wlan<CellChannels>,
+        reports_fates: bool,
+        interests: Interest,
+    ) -> Self {
         wlan.report_attempts(interests.contains(Interest::FRAMES));
         wlan.report_fates(reports_fates || interests.intersects(OF_FATES));
         Self {
@@ -103,12 +108,12 @@ impl Cell {
         &mut self.stations
     }
 
-    pub(crate) const fn wlan(&self) -> &Wlan {
+    pub(crate) const fn wlan(&self) -> &Wlan<CellChannels> {
         &self.wlan
     }
 
     /// As [`Self::wlan`], for changes that are not events of the cell.
-    pub(crate) const fn wlan_mut(&mut self) -> &mut Wlan {
+    pub(crate) const fn wlan_mut(&mut self) -> &mut Wlan<CellChannels> {
         &mut self.wlan
     }
 
@@ -207,28 +212,22 @@ impl Cell {
             // The last fate of a packet ends what is done to it.
             self.report_fates();
         }
-        self.wlan.set_channel(between, channel);
+        self.wlan.error_model_mut().add_link(between, channel);
     }
 
     /// Brings its channels up to now.
     pub(super) fn catch_up_channels(&mut self, transit: &mut Transit) {
-        let changes: Vec<_> = self.wlan.catch_up(transit.now()).collect();
-        for change in changes {
-            if let WlanOutput::ChannelState { between, at, good } = change {
-                self.report_channel(between, Flip { at, good }, transit);
-            }
-        }
+        self.wlan.error_model_mut().catch_up(transit.now());
+        self.report_channels(transit);
     }
 
+    /// Reports the changes of its channels since the last call.
     #[cold]
-    fn report_channel(
-        &self,
-        (one, other): (StationId, StationId),
-        Flip { at, good }: Flip,
-        transit: &mut Transit,
-    ) {
-        if let Some(port) = self.stations.port(one, other) {
-            transit.emit(&TraceEvent::ChannelState { link: port.link, at, good });
+    fn report_channels(&mut self, transit: &mut Transit) {
+        for ((one, other), Flip { at, good }) in self.wlan.error_model_mut().take_changes() {
+            if let Some(port) = self.stations.port(one, other) {
+                transit.emit(&TraceEvent::ChannelState { link: port.link, at, good });
+            }
         }
     }
 }
@@ -261,7 +260,7 @@ impl Cell {
             return admission;
         }
         self.stations.of_mut(from).hand_mut(frame.to).depart(PacketKey(frame.key));
-        channel::packet_begins(&mut self.wlan, from, frame, transit);
+        self.wlan.error_model_mut().packet_begins(from, frame, transit);
         Admission::Departs
     }
 
@@ -311,6 +310,9 @@ impl Cell {
     fn go_on(&mut self, transit: &mut Transit) {
         let (last, later) = self.wlan.go_on(transit.now(), transit.horizon());
         transit.skip_to(last, later);
+        if self.wlan.error_model().has_changes() {
+            self.report_channels(transit);
+        }
     }
 
     /// Follows the time of its next event.
@@ -355,10 +357,6 @@ impl Cell {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
             WlanOutput::Departs { from } => self.depart_next(from, transit),
-            WlanOutput::ChannelState { between, at, good } => {
-                self.report_channel(between, Flip { at, good }, transit);
-                None
-            }
             WlanOutput::TooOld { from, frame } => {
                 let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
@@ -474,8 +472,8 @@ impl Cell {
 
     fn end(&mut self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, .. } = sent;
-        if let Some((link, flip)) = channel::packet_ends(&mut self.wlan, from, frame, transit.now()) {
-            self.report_channel(link, flip, transit);
+        if self.wlan.error_model_mut().packet_ends(from, frame, transit.now()) {
+            self.report_channels(transit);
         }
         let link = self.stations.port_of(from, frame).map(|port| port.link);
         let radio = self.stations.of_mut(from);
@@ -508,7 +506,7 @@ impl Cell {
             Receiver::Broadcast => (radio.first_port()?, Addressee::Everyone),
         };
         let at = port.at;
-        channel::packet_begins(&mut self.wlan, from, frame, transit);
+        self.wlan.error_model_mut().packet_begins(from, frame, transit);
         Some(Output::Departs { at, to, key, time: Duration::ZERO })
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_wifi::{MacFrame, StationId, Wlan};
+use lasthop_wifi::{ErrorModel, MacFrame, StationId, Wlan};
 
 use crate::accounts::DropCause;
 use crate::packets::PacketKey;
@@ -26,7 +26,7 @@ impl Turns {
     #[cold]
     pub(super) fn enqueue(
         &mut self,
-        wlan: &mut Wlan,
+        wlan: &mut Wlan<impl ErrorModel>,
         from: StationId,
         frame: MacFrame,
         transit: &Transit,

@@ -1,8 +1,8 @@
 //! The channels of all wireless links, each brought up to date when it is looked at.
 
-use lasthop_link::{Channel, ChannelConfig, Flip};
 use lasthop_packet::Instant;
 
+use crate::channel::{Channel, ChannelConfig, Flip};
 use crate::id::{HopId, LinkId};
 use crate::observe::TraceEvent;
 use crate::packets::PacketKey;

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use lasthop_agent::Fate;
-use lasthop_link::Channel;
 use lasthop_packet::Instant;
 
 use super::channels::Channels;
@@ -13,6 +12,7 @@ use super::medium::Medium;
 use super::outstanding::Sending;
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
+use crate::channel::Channel;
 use crate::counters::Counters;
 use crate::id::{HopId, LinkId, MediumId};
 use crate::observe::{Interest, TraceEvent};

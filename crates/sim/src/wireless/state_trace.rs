@@ -1,7 +1,7 @@
 //! Traces of a channel's states as text: lines of a time in milliseconds (fractions allowed) and a state, `1`
 //! for good and `0` for bad; `#` begins a comment.
 
-use lasthop_link::StateTrace;
+use crate::channel::StateTrace;
 use lasthop_packet::Instant;
 use thiserror::Error;
 

@@ -1,12 +1,12 @@
 //! Adding links: what a kind of link needs to begin.
 
-use lasthop_link::{Channel, ChannelConfig};
 use lasthop_packet::{Instant, Rng};
-use lasthop_wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, StationId, Wlan, WlanConfig};
+use lasthop_wifi::{ErrorModel, Position, PowerSaveConfig, StationConfig, StationId, Wlan, WlanConfig};
 
 use super::World;
-use crate::cells::RadioUse;
-use crate::config::{Direction, RadioLinkConfig, WiredConfig, WirelessConfig};
+use crate::cells::{CellChannels, RadioUse};
+use crate::channel::{Channel, ChannelConfig};
+use crate::config::{Direction, RadioErrors, RadioLinkConfig, WiredConfig, WirelessConfig};
 use crate::id::{At, LinkId, MediumId, NodeId, WlanId};
 use crate::mobility::{Movement, RandomWaypoint, Walker};
 use crate::queue::Managed;
@@ -78,7 +78,9 @@ impl World {
     /// Adds an 802.11 cell. Its name is that of its streams of randomness.
     pub fn add_wlan(&mut self, name: &str, config: WlanConfig) -> WlanId {
         let seed = self.stream(&format!("wlan {name}")).next_u64();
-        self.links.cells_mut().add(Wlan::new(config, seed), self.transit.telemetry().interests())
+        let channels = CellChannels::new(seed, config.errors.control);
+        let wlan = Wlan::with_error_model(config, seed, channels);
+        self.links.cells_mut().add(wlan, self.transit.telemetry().interests())
     }
 
     /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station
@@ -144,9 +146,24 @@ impl World {
         Channel::new(config.clone(), Instant::ZERO, sojourns, losses)
     }
 
-    /// Gives one direction of a link in a cell an error process of its own.
-    pub fn set_radio_errors(&mut self, wlan: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
-        self.links.cells_mut().cell_mut(wlan).wlan_mut().set_errors(from, to, config);
+    /// Gives each direction between two stations of a cell a channel of its own, besides the errors of
+    /// the cell; where [`Self::set_radio_errors`] says otherwise, that applies.
+    pub fn set_radio_channels(&mut self, wlan: WlanId, channel: ChannelConfig) {
+        self.links.cells_mut().cell_mut(wlan).wlan_mut().error_model_mut().set_default(channel);
+    }
+
+    /// Sets the errors of one direction between two stations of a cell, instead of the cell's.
+    pub fn set_radio_errors(
+        &mut self,
+        wlan: WlanId,
+        from: StationId,
+        to: StationId,
+        errors: impl Into<RadioErrors>,
+    ) {
+        let RadioErrors { frames, channel } = errors.into();
+        let wlan = self.links.cells_mut().cell_mut(wlan).wlan_mut();
+        wlan.error_model_mut().configure((from, to), channel, frames.control);
+        wlan.set_errors(from, to, frames);
     }
 
     /// Stations of a cell are at other places from now on.
@@ -155,7 +172,7 @@ impl World {
     }
 
     /// A cell as it stands.
-    pub fn wlan(&self, wlan: WlanId) -> &Wlan {
+    pub fn wlan(&self, wlan: WlanId) -> &Wlan<impl ErrorModel> {
         self.links.cells().cell(wlan).wlan()
     }
 

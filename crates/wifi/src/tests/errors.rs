@@ -1,14 +1,12 @@
 //! Frames lost without a collision.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_link::{Channel, ChannelConfig, Sojourn, StateSource, StateTrace};
-use lasthop_packet::{Instant, Probability, Rng};
+use lasthop_packet::{Instant, Probability};
 
 use super::support::{Cell, config, us};
 use crate::output::Fate;
-use crate::{ErrorConfig, MacFrame, Output, Receiver, Standard, WlanConfig};
+use crate::{ErrorConfig, MacFrame, Rate, Standard, UndisturbedFrame, WlanConfig};
 
 fn probability(value: f64) -> Probability {
     Probability::new(value).expect("0 to 1")
@@ -67,7 +65,7 @@ fn one_direction_of_a_link_can_have_errors_of_its_own() {
 #[test]
 fn bit_errors_lose_frames_by_their_length_at_the_rate_of_the_frame() {
     let mut rates = [0.0; 12];
-    rates[crate::Rate::CCK_11.index()] = 1e-5;
+    rates[Rate::CCK_11.index()] = 1e-5;
     for octets in [100, 1500] {
         let errors = ErrorConfig { bit: Some(rates), ..ErrorConfig::none() };
         let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);
@@ -116,67 +114,53 @@ fn an_addressee_that_a_frame_did_not_reach_intact_waits_for_eifs_and_bystanders_
 }
 
 #[test]
-fn a_channel_of_a_link_takes_frames_and_acknowledgments_of_both_directions_and_no_others() {
-    let trace = StateTrace::from_changes([(us(100_000), false), (us(300_000), true)]);
-    let source = StateSource::Trace(Arc::new(trace));
-    let channel = ChannelConfig { source, ..ChannelConfig::bursty(Duration::MAX, Duration::ZERO) };
-    let channel = Channel::new(channel, Instant::ZERO, Rng::named(1, "stays"), Rng::named(1, "losses"));
+fn an_error_model_loses_frames_and_acknowledgments_of_both_directions_and_no_others() {
     let mut cell = Cell::new(config(Standard::HrDsss), &[0.0, 1.0, 2.0]);
-    cell.wlan.set_channel((cell.stations[1], cell.stations[0]), channel);
+    let model = cell.wlan.error_model_mut();
+    model.links = vec![[cell.stations[1], cell.stations[0]]];
+    model.times = [Duration::from_millis(100), Duration::from_millis(200)];
     cell.saturate(0, 1);
     cell.saturate(1, 0);
     cell.saturate(2, 0);
-    cell.run(Instant::from_millis(1_000));
+    cell.run(Instant::from_millis(300));
     for (from, is_spared) in [(0, false), (1, false), (2, true)] {
         let within = |from_ms: u64, to_ms: u64| {
             let arrivals = cell.arrivals(from);
             arrivals.iter().filter(|(at, _)| (from_ms..to_ms).contains(&(at / 1_000_000))).count()
         };
+        assert!(within(0, 100) > 5, "{from}");
         assert_eq!(within(100, 300) > 0, is_spared, "{from}");
-        assert!(within(0, 100) > 5 && within(400, 1_000) > 50, "{from}");
     }
-    let states = cell.log.iter().filter_map(|(_, output)| match output {
-        Output::ChannelState { between, at, good } => Some((*between, at.as_millis(), *good)),
-        _ => None,
-    });
-    let between = (cell.stations[0], cell.stations[1]);
-    assert_eq!(states.collect::<Vec<_>>(), [(between, 100, false), (between, 300, true)]);
 }
 
 #[test]
-fn states_follow_a_trace() {
-    let trace = StateTrace::from_changes([(us(100_000), false), (us(300_000), true)]);
-    let always = |loss| Sojourn { mean: Duration::MAX, loss };
-    let channel = ChannelConfig {
-        good: always(Probability::ZERO),
-        bad: always(Probability::ONE),
-        source: StateSource::Trace(Arc::new(trace)),
-    };
-    let mut cell =
-        Cell::new(with_errors(ErrorConfig { channel: Some(channel), ..ErrorConfig::none() }), &[0.0, 1.0]);
-    cell.saturate(0, 1);
-    cell.run(Instant::from_millis(1_000));
-    let within = |from: u64, to: u64| {
-        cell.arrivals(0).iter().filter(|(at, _)| (from..to).contains(&(at / 1_000_000))).count()
-    };
-    assert_eq!(within(100, 300), 0);
-    assert!(within(0, 100) > 45 && within(320, 1_000) > 300);
-}
-
-#[test]
-fn two_states_lose_their_share() {
-    let mean = Duration::from_millis;
-    let channel = ChannelConfig::bursty(mean(900), mean(100));
-    let errors = ErrorConfig { channel: Some(channel), ..ErrorConfig::none() };
-    let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);
-    // A broadcast each two milliseconds, 800 us long: the share of bad time, and a little for
-    // frames that meet both states.
-    let frame = MacFrame { to: Receiver::Broadcast, key: 0, octets: 40 };
-    for number in 0..300_000 {
-        let now = us(number * 2_000);
-        cell.run(now);
-        cell.wlan.enqueue(now, cell.stations[0], frame);
+fn an_error_model_is_asked_about_each_frame_once_with_its_times() {
+    for settle in [true, false] {
+        let mut cell = Cell::new(WlanConfig { settle, ..config(Standard::HrDsss) }, &[0.0, 1.0]);
+        let link = [cell.stations[0], cell.stations[1]];
+        let model = cell.wlan.error_model_mut();
+        model.links = vec![link];
+        model.times = [Duration::from_secs(1), Duration::ZERO];
+        cell.send(us(1_000), 0, 1, 7);
+        cell.run(us(100_000));
+        let data = UndisturbedFrame {
+            link: (link[0], link[1]),
+            key: Some(7),
+            is_control: false,
+            rate: Rate::CCK_11,
+            octets: 1536,
+            start: us(1_000),
+            end: us(1_000 + 1_310),
+        };
+        let ack = UndisturbedFrame {
+            link: (link[1], link[0]),
+            key: None,
+            is_control: true,
+            rate: Rate::DSSS_2,
+            octets: 14,
+            start: us(1_000 + 1_310 + 10),
+            end: us(1_000 + 1_310 + 10 + 248),
+        };
+        assert_eq!(cell.wlan.error_model().asked, [data, ack], "{settle}");
     }
-    let heard = cell.log.iter().filter(|(_, output)| matches!(output, Output::Delivered { .. })).count();
-    assert_close(1.0 - heard as f64 / 300_000.0, 0.1, 0.1);
 }

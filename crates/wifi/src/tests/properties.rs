@@ -203,7 +203,6 @@ proptest! {
                 Output::Departs { .. } => {
                     prop_assert!(case.dozing > 0 || case.scheduler == Scheduler::PerReceiver);
                 }
-                Output::ChannelState { .. } => unreachable!("no link has a channel"),
                 Output::TooOld { frame, .. } => {
                     prop_assert!(case.dozing > 0);
                     prop_assert!(last.insert(frame.key, (Fate::GivenUp, 0)).is_none());

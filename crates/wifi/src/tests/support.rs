@@ -1,12 +1,14 @@
 //! A cell with a log.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use lasthop_packet::Instant;
 
 use crate::output::Fate;
 use crate::{
-    MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    ErrorModel, MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId,
+    UndisturbedFrame, Wlan, WlanConfig,
 };
 
 /// An output with its time in nanoseconds.
@@ -29,8 +31,36 @@ thread_local! {
     pub(crate) static AIR: RefCell<Vec<OnAir>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Links that are bad at times, in either direction.
+#[derive(Debug, Default)]
+pub(super) struct Fading {
+    pub(super) links: Vec<[StationId; 2]>,
+    /// The length of a good and a bad time, which alternate from the start.
+    pub(super) times: [Duration; 2],
+    /// The frames that it was asked about.
+    pub(super) asked: Vec<UndisturbedFrame>,
+}
+
+impl ErrorModel for Fading {
+    fn is_none(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    fn loses(&mut self, frame: &UndisturbedFrame) -> bool {
+        let (from, to) = frame.link;
+        if !self.links.iter().any(|link| *link == [from, to] || *link == [to, from]) {
+            return false;
+        }
+        self.asked.push(*frame);
+        let [good, bad] = self.times.map(|time| time.as_nanos() as u64);
+        let [start, end] = [frame.start, frame.end].map(Instant::as_nanos);
+        let begins_bad = start % (good + bad) >= good;
+        begins_bad || start % (good + bad) + (end - start) > good
+    }
+}
+
 pub(super) struct Cell {
-    pub(super) wlan: Wlan,
+    pub(super) wlan: Wlan<Fading>,
     pub(super) stations: Vec<StationId>,
     pub(super) log: Vec<Entry>,
     /// Stations that get another frame for each that is done with.
@@ -55,7 +85,7 @@ impl Cell {
     }
 
     pub(super) fn seeded(config: WlanConfig, metres: &[f64], seed: u64) -> Self {
-        let mut wlan = Wlan::new(config, seed);
+        let mut wlan = Wlan::with_error_model(config, seed, Fading::default());
         wlan.report_attempts(true);
         let add = |x: &f64| StationConfig { position: Position::new(*x, 0.0), ..StationConfig::default() };
         let stations = metres.iter().map(|x| wlan.add_station(&add(x))).collect();

@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-use lasthop_link::{Channel, ChannelConfig};
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, Entry, config};
-use crate::{Capture, ErrorConfig, MacFrame, Output, Receiver, Standard, WlanConfig};
+use crate::{Capture, ErrorConfig, MacFrame, Receiver, Standard, WlanConfig};
 
 /// A clique with saturated stations and others that send now and then, to each other and to all.
-fn trace(mut config: WlanConfig, rts: bool, seed: u64, of_links: Option<&ChannelConfig>) -> Vec<Entry> {
+fn trace(mut config: WlanConfig, rts: bool, seed: u64, fading: Option<[Duration; 2]>) -> Vec<Entry> {
     if rts {
         config.mac.rts_threshold = 800;
     }
@@ -21,13 +20,10 @@ fn trace(mut config: WlanConfig, rts: bool, seed: u64, of_links: Option<&Channel
         let worse = ErrorConfig::packets(Probability::new(0.4).expect("a probability"), false);
         cell.wlan.set_errors(cell.stations[2], cell.stations[0], worse);
     }
-    if let Some(channel) = of_links {
-        for (one, other) in [(0, 1), (2, 0), (3, 4)] {
-            let streams = ["stays", "losses"].map(|name| Rng::named(seed, &format!("{one} {other} {name}")));
-            let [stays, losses] = streams;
-            let channel = Channel::new(channel.clone(), Instant::ZERO, stays, losses);
-            cell.wlan.set_channel((cell.stations[one], cell.stations[other]), channel);
-        }
+    if let Some(times) = fading {
+        let model = cell.wlan.error_model_mut();
+        model.links = [[0, 1], [2, 0], [3, 4]].map(|link| link.map(|index| cell.stations[index])).into();
+        model.times = times;
     }
     cell.saturate(1, 0);
     cell.saturate(2, 0);
@@ -49,8 +45,6 @@ fn trace(mut config: WlanConfig, rts: bool, seed: u64, of_links: Option<&Channel
         cell.wlan.enqueue(now, station, frame);
     }
     cell.run(at);
-    // A settled exchange looks at the states for its ACK when it begins.
-    cell.log.retain(|(_, output)| !matches!(output, Output::ChannelState { .. }));
     cell.log
 }
 
@@ -58,13 +52,13 @@ fn check_settling(change: impl Fn(&mut WlanConfig)) {
     check_settling_with(change, None);
 }
 
-fn check_settling_with(change: impl Fn(&mut WlanConfig), of_links: Option<&ChannelConfig>) {
+fn check_settling_with(change: impl Fn(&mut WlanConfig), fading: Option<[Duration; 2]>) {
     for standard in [Standard::Dsss, Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
         for (seed, rts) in [(1, false), (2, true), (3, false), (4, true)] {
             let mut config = config(standard);
             change(&mut config);
-            let [settled, by_frame] = [true, false]
-                .map(|settle| trace(WlanConfig { settle, ..config.clone() }, rts, seed, of_links));
+            let [settled, by_frame] =
+                [true, false].map(|settle| trace(WlanConfig { settle, ..config.clone() }, rts, seed, fading));
             assert!(settled.len() > 50, "{}", settled.len());
             let differ = settled.iter().zip(&by_frame).position(|(one, other)| one != other);
             assert_eq!(
@@ -92,14 +86,10 @@ fn with_errors_too() {
     check_settling(|config| config.errors = ErrorConfig::packets(probability(0.2), true));
     let bits = ErrorConfig { bit: Some([2e-5; 12]), control: true, ..ErrorConfig::none() };
     check_settling(|config| config.errors = bits.clone());
-    // Sojourns shorter than a frame, and longer.
-    for (good, bad) in [(ms(20), ms(5)), (us(700), us(300))] {
-        let channel = Some(ChannelConfig::bursty(good, bad));
-        let errors = ErrorConfig { channel, control: true, ..ErrorConfig::none() };
-        check_settling(|config| config.errors = errors.clone());
-        let of_links = ChannelConfig::bursty(good, bad);
-        check_settling_with(|_| (), Some(&of_links));
-        check_settling_with(|config| config.errors = bits.clone(), Some(&of_links));
+    // Bad times longer than a frame, and shorter.
+    for fading in [[ms(20), ms(5)], [us(1_900), us(300)]] {
+        check_settling_with(|_| (), Some(fading));
+        check_settling_with(|config| config.errors = bits.clone(), Some(fading));
     }
 }
 

@@ -5,10 +5,11 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::{Contender, Stage};
+use crate::errors::ErrorModel;
 use crate::events::Event;
 use crate::medium::Due;
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     /// A frame has come to a contender that had none. It transmits at once where the medium is idle, unless
     /// it is to back off even so.
     #[inline]

@@ -5,12 +5,13 @@ use lasthop_packet::Instant;
 use super::Wlan;
 use super::outcome::Failure;
 use crate::contender::Contender;
+use crate::errors::ErrorModel;
 use crate::events::Event;
 use crate::frame::{Kind, StationId};
 use crate::medium::Transmission;
 use crate::output::Output;
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     #[inline(never)]
     pub(super) fn begin(&mut self, contender: u32, now: Instant) {
         self.committed -= 1;

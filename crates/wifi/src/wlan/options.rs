@@ -13,10 +13,11 @@ use lasthop_packet::time::nanos;
 
 use super::Wlan;
 use crate::contender::Contender;
+use crate::errors::ErrorModel;
 use crate::frame::{Receiver, StationId};
 use crate::knowledge::Knowledge;
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     /// Whether a station knows options in frames; by default none does.
     pub fn set_knows_options(&mut self, station: StationId, knows: bool) {
         self.stations[station.index()].options.set_knows(knows);

@@ -4,6 +4,7 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::{Contender, Stage};
+use crate::errors::{ErrorModel, UndisturbedFrame};
 use crate::frame::{ACK_OCTETS, Kind, OwnFrame, RTS_OCTETS, StationId};
 use crate::output::{Fate, Output};
 
@@ -16,7 +17,7 @@ pub(super) enum Failure {
     BadResponse,
 }
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     /// Whether an undisturbed frame of an initiator's exchange is lost by errors on its way.
     pub(super) fn is_in_error(
         &mut self,
@@ -25,7 +26,7 @@ impl Wlan {
         initiator: u32,
         (start, end): (Instant, Instant),
     ) -> bool {
-        if self.errors.is_none() {
+        if self.is_free_of_errors() {
             return false;
         }
         let contender = &self.contenders[initiator as usize];
@@ -40,16 +41,19 @@ impl Wlan {
             Kind::Rts => (self.phy.response_rate(plan.data.rate), RTS_OCTETS),
             Kind::Cts | Kind::CtsToSelf | Kind::Ack => (self.phy.response_rate(plan.data.rate), ACK_OCTETS),
         };
+        let key = contender.packet().filter(|_| kind == Kind::Data).map(|packet| packet.key);
         let link = (StationId(from), StationId(to));
-        if kind == Kind::Data
-            && let Some(packet) = self.contenders[initiator as usize].packet()
-        {
-            self.errors.begins(link, packet.key, start);
-        }
-        let lost = self.errors.loses(link, is_control, (rate, octets), (start, end));
-        self.reports.extend(self.errors.changes());
+        let frame = UndisturbedFrame { link, key, is_control, rate, octets, start, end };
+        // Each draws, whatever the other has drawn.
+        let lost = (!self.errors.is_none() && self.errors.loses(&frame)) | self.error_model.loses(&frame);
         self.counters.errors += u64::from(lost);
         lost
+    }
+
+    /// Whether only collisions lose frames.
+    #[inline]
+    pub(super) fn is_free_of_errors(&self) -> bool {
+        self.errors.is_none() && self.error_model.is_none()
     }
 
     /// An addressee has received a data frame intact, or a PS-Poll.

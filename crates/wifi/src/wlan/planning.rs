@@ -2,10 +2,11 @@
 
 use super::Wlan;
 use crate::contender::{Contender, Mpdu, Plan, Ppdu};
+use crate::errors::ErrorModel;
 use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, OwnFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
 use crate::phy::Rate;
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     /// Plans the exchange for the frame in a contender's hands. Returns whom that is for, if there is one.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]

@@ -5,12 +5,13 @@ use lasthop_packet::{Instant, Rng};
 
 use super::Wlan;
 use crate::contender::Contender;
+use crate::errors::ErrorModel;
 use crate::events::Event;
 use crate::frame::{Kind, OwnFrame, Queued, StationId};
 use crate::output::Output;
 use crate::power_save::{PowerSave, PowerSaveConfig};
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     /// Puts these stations into power-save mode for the whole run; the access point, if it is among
     /// them, stays awake. To be called after the last station was added and before the first frame.
     pub fn save_power(&mut self, access_point: StationId, stations: &[StationId], config: PowerSaveConfig) {

@@ -4,9 +4,10 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::Contender;
+use crate::errors::ErrorModel;
 use crate::frame::{MacFrame, Receiver, StationId};
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     /// A packet for a station to send. `false`: its queue is full.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {

@@ -10,11 +10,12 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::Contender;
+use crate::errors::ErrorModel;
 use crate::events::Event;
 use crate::frame::Kind;
 use crate::medium::Due;
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     /// The contenders whose back-offs have ended in a clique transmit: settles what comes of it, if it
     /// can be; then none of them is due.
     pub(super) fn settle(&mut self, domain: u32, now: Instant) {
@@ -105,7 +106,7 @@ impl Wlan {
     /// Whether errors will end a contender's exchange that nothing else can; if so it is known by
     /// which of its frames.
     fn draws_a_loss(&mut self, index: u32, now: Instant) -> bool {
-        if self.errors.is_none() {
+        if self.is_free_of_errors() {
             return false;
         }
         let Some(plan) = self.contenders[index as usize].exchange.plan().copied() else { return false };

@@ -4,11 +4,12 @@ use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::{Contender, Plan};
+use crate::errors::ErrorModel;
 use crate::frame::{Kind, OwnFrame, PS_POLL_OCTETS, StationId};
 use crate::power_save::PowerSave;
 use crate::tests::{AIR, OnAir};
 
-impl Wlan {
+impl<E: ErrorModel> Wlan<E> {
     pub(crate) fn contender(&self, station: StationId) -> &Contender {
         &self.contenders[Contender::index_of(station.0) as usize]
     }

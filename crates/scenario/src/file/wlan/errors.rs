@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_config::FileError;
 use lasthop_packet::Probability;
+use lasthop_sim::config::RadioErrors;
 use lasthop_wifi::{ErrorConfig, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,7 +49,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,
     table: &ErrorTable,
-) -> Result<ErrorConfig, FileError> {
+) -> Result<RadioErrors, FileError> {
     let all = table.bit_error_rate.map(|Text(rate)| rate.value());
     let mut bit = all.map(|rate| [rate; Rate::COUNT]);
     for (written, Text(rate)) in &table.bit_error_rates {
@@ -59,16 +60,16 @@ pub(super) fn read(
     let channel_place = [place, &["channel"]].concat();
     let channel =
         table.channel.as_ref().map(|table| channel::read(reader, &channel_place, table)).transpose()?;
-    Ok(ErrorConfig {
+    let frames = ErrorConfig {
         packet: table.packet_error_rate.map_or(Probability::ZERO, |Text(rate)| rate),
         bit,
-        channel,
         control: table.control_frames.unwrap_or(false),
-    })
+    };
+    Ok(RadioErrors { frames, channel })
 }
 
 /// Errors from one station of a cell to another, by their indices.
-type DirectionErrors = (usize, usize, ErrorConfig);
+type DirectionErrors = (usize, usize, RadioErrors);
 
 /// Reads the directions between two stations that have errors of their own.
 pub(super) fn of_links(

@@ -1,4 +1,4 @@
-//! The error process of a link: two states with exponential sojourn times, or a trace of
+//! The error process of a wireless link: two states with exponential sojourn times, or a trace of
 //! states.
 
 use std::sync::Arc;
