@@ -161,6 +161,7 @@ impl Contender {
 
     /// The frame in its hands, or another that is next, will be transmitted again. Returns whether the
     /// packet has yielded to one for another receiver, whose turn it is.
+    #[inline]
     pub(crate) fn retry(&mut self, now: Instant) -> bool {
         let yields = self.own.is_none() && self.queue.yield_turn(now);
         self.take_next_own(now);

@@ -74,6 +74,7 @@ const NOTHING_YET: u16 = u16::MAX;
 
 impl DuplicateFilter {
     /// Whether a frame is no copy of the one before it.
+    #[inline]
     pub(crate) fn is_new(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
         let index = from as usize;
         if self.heard.len() <= index {

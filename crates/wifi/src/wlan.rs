@@ -220,6 +220,7 @@ impl<E: ErrorModel> Wlan<E> {
     /// As [`Self::on_event`]; also processes later events before `horizon`, until there is an output. The
     /// caller must not enqueue frames for times before `horizon`. Returns the time of the last event, and
     /// the number of distinct times after `now`.
+    #[inline(never)]
     pub fn go_on(&mut self, now: Instant, horizon: Instant) -> (Instant, u64) {
         self.reports.forget_told();
         let (mut now, mut later) = (now, 0);

@@ -60,6 +60,7 @@ impl Nav {
 
     /// When it ends for a station, `None` for one that takes part in no exchange, if the medium has
     /// been idle since `idle_since` and stays so.
+    #[inline]
     pub(super) fn ends(
         &self,
         station: Option<u32>,
