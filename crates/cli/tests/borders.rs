@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use source::{is_word, tokens, without_tests};
 
 /// The crates that are held to this, each with a number of structs that is surely found in it.
-const HELD: [(&str, usize); 3] = [("link", 10), ("sim", 100), ("tcp", 80)];
+const HELD: [(&str, usize); 4] = [("link", 6), ("sim", 100), ("tcp", 80), ("wifi", 30)];
 
 /// Crate, struct: those whose methods are in several files, and why.
-const SPREAD: [(&str, &str); 4] = [
+const SPREAD: [(&str, &str); 6] = [
     // Its fields are the parts, which own theirs: it only leads from one to another, a file for each way.
     ("sim", "World"),
     // It takes each input from one part to the next, in the order of RFC 9293: a file for each input.
@@ -28,6 +28,17 @@ const SPREAD: [(&str, &str); 4] = [
     ("tcp", "SendSide"),
     // The same: a segment that arrives, an ACK that leaves, the window.
     ("tcp", "ReceiveSide"),
+    // As `World`: it leads a frame from part to part, a file for each stage of its way.
+    ("wifi", "Wlan"),
+    // Its domains own their state. What leads to several of them has a file by its cause: frames in the air, access,
+    // stations that move.
+    ("wifi", "Medium"),
+];
+
+/// Crate, struct: those that show their parts, and why.
+const OPEN: [(&str, &str); 1] = [
+    // Its three parts own their fields, and a step of the MAC often changes two of them.
+    ("wifi", "Contender"),
 ];
 
 #[test]
@@ -36,17 +47,11 @@ fn fields_that_others_see_belong_to_values() {
         let structs = structs(name);
         assert!(structs.len() >= least, "crates/{name}: {} structs", structs.len());
         let is_state = |it: &Struct| it.is_changed || (it.shows_crate && !it.is_copy);
-        let states = structs.into_iter().filter(|(_, it)| it.shows && is_state(it));
+        let is_open = |place: &(PathBuf, String)| OPEN.contains(&(name, &place.1));
+        let states = structs.into_iter().filter(|(place, it)| it.shows && is_state(it) && !is_open(place));
         let states: Vec<_> = states.map(|(place, _)| place).collect();
         assert_eq!(states, [], "crates/{name}: their fields are for their own methods");
     }
-}
-
-// The other structs of `wifi` are to follow.
-#[test]
-fn the_fields_of_a_cell_are_its_own() {
-    let cell = structs("wifi").into_iter().find(|((_, name), _)| name == "Wlan").expect("the MAC of a cell");
-    assert!(!cell.1.shows, "{:?}", cell.0);
 }
 
 #[test]

@@ -117,21 +117,19 @@ impl Medium {
     }
 
     pub(crate) fn members(&self, domain: u32) -> &[u32] {
-        &self.domains[domain as usize].members
+        self.domains[domain as usize].members()
     }
 
     /// The domains that sense a domain's members, by number from 0.
     pub(crate) fn audience(&self, domain: u32, number: usize) -> Option<u32> {
-        self.domains[domain as usize].audience.get(number).map(|audience| audience.domain)
+        self.domains[domain as usize].audience().get(number).map(|audience| audience.domain)
     }
 
     /// Divides stations into domains, before the first frame.
     pub(crate) fn divide(&mut self) {
         self.group();
         for domain in &mut self.domains {
-            // No station has heard anything yet: the first frame need not wait.
-            domain.contention.resume(Instant::ZERO);
-            domain.ifs = self.times.difs;
+            domain.start(&self.times);
         }
     }
 
@@ -139,10 +137,9 @@ impl Medium {
     fn group(&mut self) {
         let (positions, kin): (Vec<_>, Vec<_>) =
             self.places.iter().map(|place| (place.position, place.domain)).unzip();
-        self.domains = domain::divide(&positions, &kin, &self.propagation);
-        for (index, domain) in self.domains.iter_mut().enumerate() {
-            domain.is_clique &= self.settles;
-            for member in &domain.members {
+        self.domains = domain::divide(&positions, &kin, &self.propagation, self.settles);
+        for (index, domain) in self.domains.iter().enumerate() {
+            for member in domain.members() {
                 self.places[*member as usize].domain = index as u32;
             }
         }
@@ -159,8 +156,8 @@ impl Medium {
             self.transmissions.len() as u32 - 1
         };
         let home = self.home(from);
-        for audience in 0..self.domains[home as usize].audience.len() {
-            let at = self.domains[home as usize].audience[audience].domain;
+        for audience in 0..self.domains[home as usize].audience().len() {
+            let at = self.domains[home as usize].audience()[audience].domain;
             let power = self.power_at(at, from);
             let domain = &mut self.domains[at as usize];
             domain.turn_busy(start, &self.times, contenders, &mut self.due);
@@ -174,7 +171,7 @@ impl Medium {
         if self.capture.is_none() || self.home(from) == domain {
             return domain::OWN_POWER;
         }
-        let listener = self.domains[domain as usize].members[0];
+        let listener = self.domains[domain as usize].members()[0];
         self.propagation.power(self.position(from), self.position(listener))
     }
 
@@ -194,12 +191,12 @@ impl Medium {
         let home = self.home(from);
         let target = to.map(|to| self.home(to));
         let mut reached = false;
-        for audience in 0..self.domains[home as usize].audience.len() {
-            let at = self.domains[home as usize].audience[audience];
+        for audience in 0..self.domains[home as usize].audience().len() {
+            let at = self.domains[home as usize].audience()[audience];
             let domain = &mut self.domains[at.domain as usize];
             let decoded = domain.ends(key) && at.decodes;
             if decoded {
-                domain.decoded_at = Some(now);
+                domain.decodes(now);
                 reached |= target == Some(at.domain);
                 //= IEEE 802.11-2020, 10.3.2.4: other stations than the addressee set their NAVs by the
                 // Duration field.
@@ -207,7 +204,7 @@ impl Medium {
                     let initiator = Contender::station_of(initiator);
                     let addressee = if from == initiator { to.unwrap_or(from) } else { from };
                     let (until, may_be_reset) = (now.after_nanos(reserves), kind == Kind::Rts);
-                    domain.nav.reserve(Reservation {
+                    domain.nav_mut().reserve(Reservation {
                         initiator,
                         addressee,
                         until,
@@ -216,7 +213,7 @@ impl Medium {
                     });
                 }
                 if to.is_none() {
-                    receivers.extend_from_slice(&domain.members);
+                    receivers.extend_from_slice(domain.members());
                 }
             }
             if domain.is_silent() {
@@ -236,7 +233,7 @@ impl Medium {
     /// begin.
     #[inline]
     pub(crate) fn is_clique(&self, domain: u32) -> bool {
-        self.domains[domain as usize].is_clique
+        self.domains[domain as usize].is_clique()
     }
 
     /// A settled exchange or a settled collision begins in a clique.
@@ -254,7 +251,7 @@ impl Medium {
     ) {
         self.settling -= 1;
         if decoded {
-            self.domains[domain as usize].decoded_at = Some(now);
+            self.domains[domain as usize].decodes(now);
         }
         self.begin_idle(domain, now, contenders);
     }

@@ -57,15 +57,51 @@ pub enum Scheduler {
 /// What belongs to a station whatever it contends for.
 #[derive(Debug)]
 pub(crate) struct Station {
-    /// It neither takes nor acknowledges data frames.
-    pub(crate) refuses: bool,
-    pub(crate) duplicates: DuplicateFilter,
-    pub(crate) options: OptionsKnowledge,
+    refuses: bool,
+    duplicates: DuplicateFilter,
+    options: OptionsKnowledge,
+}
+
+impl Station {
+    pub(crate) fn new(config: &StationConfig) -> Self {
+        Self {
+            refuses: false,
+            duplicates: DuplicateFilter::default(),
+            options: OptionsKnowledge::new(config.knows_options),
+        }
+    }
+
+    /// Whether it neither takes nor acknowledges data frames.
+    #[inline]
+    pub(crate) const fn refuses(&self) -> bool {
+        self.refuses
+    }
+
+    /// Sets that.
+    pub(crate) const fn refuse(&mut self, refuses: bool) {
+        self.refuses = refuses;
+    }
+
+    /// Whether a data frame from a contender is no copy of the one before it.
+    #[inline]
+    pub(crate) fn receive(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
+        self.duplicates.is_new(from, sequence, is_retry)
+    }
+
+    /// What it knows of options in frames.
+    pub(crate) const fn options(&self) -> &OptionsKnowledge {
+        &self.options
+    }
+
+    /// As [`Self::options`].
+    pub(crate) const fn options_mut(&mut self) -> &mut OptionsKnowledge {
+        &mut self.options
+    }
 }
 
 /// What detects frames that were received before (IEEE 802.11-2020, 10.3.2.14).
 #[derive(Debug, Default)]
-pub(crate) struct DuplicateFilter {
+struct DuplicateFilter {
     /// The sequence number last received from each contender; 12 bits, or [`NOTHING_YET`].
     heard: Vec<u16>,
 }
@@ -73,9 +109,8 @@ pub(crate) struct DuplicateFilter {
 const NOTHING_YET: u16 = u16::MAX;
 
 impl DuplicateFilter {
-    /// Whether a frame is no copy of the one before it.
     #[inline]
-    pub(crate) fn is_new(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
+    fn is_new(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
         let index = from as usize;
         if self.heard.len() <= index {
             self.heard.resize(index + 1, NOTHING_YET);

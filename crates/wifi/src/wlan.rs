@@ -33,14 +33,13 @@ use super::contender::Contender;
 use super::errors::{ErrorConfig, ErrorModel, Errors};
 use super::events::{Event, Events};
 use super::frame::{CTS_OCTETS, StationId};
-use super::knowledge::OptionsKnowledge;
 use super::medium::Medium;
 use super::output::{Output, Used, WlanCounters};
 use super::phy::PhyConfig;
 use super::power_save::PowerSave;
 use super::propagation::Position;
 use super::reports::{Reports, Wanted};
-use super::station::{DuplicateFilter, Station, StationConfig};
+use super::station::{Station, StationConfig};
 use super::times::Times;
 
 /// Stations on one channel: see the crate's documentation. `E` loses frames in addition to the
@@ -121,11 +120,7 @@ impl<E: ErrorModel> Wlan<E> {
         assert!(self.medium.domains() == 0, "stations are added before the first frame");
         let id = StationId::from_index(self.stations.len());
         self.medium.add(config.position);
-        self.stations.push(Station {
-            refuses: false,
-            duplicates: DuplicateFilter::default(),
-            options: OptionsKnowledge::new(config.knows_options),
-        });
+        self.stations.push(Station::new(config));
         for contender in Contender::all_of(id.0) {
             let rng = Rng::named(self.seed, &format!("radio {contender} back-off"));
             self.contenders.push(Contender::new(config, &self.phy, &self.mac, rng));
@@ -173,7 +168,7 @@ impl<E: ErrorModel> Wlan<E> {
     /// Sets whether a station drops data frames for it, without an ACK, from now on. An exchange that has
     /// begun is not affected. Broadcasts are not refused, because they are not acknowledged.
     pub fn refuse_frames(&mut self, station: StationId, refuse: bool) {
-        self.stations[station.index()].refuses = refuse;
+        self.stations[station.index()].refuse(refuse);
     }
 
     /// The position of a station.

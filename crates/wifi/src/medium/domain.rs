@@ -3,7 +3,7 @@
 //! Stations with the same closed neighbourhoods, of sensing and of decoding, are one domain: each
 //! hears what the others hear, itself included. A station's own transmission occupies its domain
 //! like any other, which also makes it deaf meanwhile. What a domain knows is what a bystander
-//! knows; a station that is none (`Medium::slots_from`) keeps its own inter-frame space and is not
+//! knows; a station that is none ([`Domain::slots_from`]) keeps its own inter-frame space and is not
 //! bound by its own NAV.
 
 use std::collections::BTreeMap;
@@ -25,21 +25,21 @@ pub(super) struct Audience {
 
 #[derive(Debug, Default)]
 pub(super) struct Domain {
-    pub(super) members: Vec<u32>,
+    members: Vec<u32>,
     /// The domains that sense its members, itself among them.
-    pub(super) audience: Vec<Audience>,
-    pub(super) contention: Contention,
-    pub(super) nav: Nav,
-    pub(super) idle_since: Instant,
+    audience: Vec<Audience>,
+    contention: Contention,
+    nav: Nav,
+    idle_since: Instant,
     /// Nanoseconds of the inter-frame space that bystanders keep in this idle period: DIFS or EIFS.
-    pub(super) ifs: u64,
+    ifs: u64,
     /// When the last frame ended that its members decoded.
-    pub(super) decoded_at: Option<Instant>,
+    decoded_at: Option<Instant>,
     on_air: Vec<OnAir>,
     /// The access event that counts.
-    pub(super) scheduled: Option<Instant>,
-    /// Nobody outside hears it, and it hears nobody outside.
-    pub(super) is_clique: bool,
+    scheduled: Option<Instant>,
+    /// Nobody outside hears it, and it hears nobody outside: its exchanges may be settled when they begin.
+    is_clique: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +51,112 @@ struct OnAir {
 }
 
 impl Domain {
+    pub(super) fn members(&self) -> &[u32] {
+        &self.members
+    }
+
+    pub(super) fn audience(&self) -> &[Audience] {
+        &self.audience
+    }
+
+    #[inline]
+    pub(super) const fn is_clique(&self) -> bool {
+        self.is_clique
+    }
+
+    /// Exchanges are simulated frame by frame from now on.
+    pub(super) const fn stop_settling(&mut self) {
+        self.is_clique = false;
+    }
+
+    #[inline]
+    pub(super) const fn contention(&self) -> &Contention {
+        &self.contention
+    }
+
+    #[inline]
+    pub(super) const fn contention_mut(&mut self) -> &mut Contention {
+        &mut self.contention
+    }
+
+    pub(super) const fn nav_mut(&mut self) -> &mut Nav {
+        &mut self.nav
+    }
+
     pub(super) fn is_silent(&self) -> bool {
         self.on_air.is_empty()
+    }
+
+    /// Whether an access event is needed at this time: none is to come before.
+    pub(super) fn schedule(&mut self, at: Instant) -> bool {
+        let is_earlier = self.scheduled.is_none_or(|scheduled| at < scheduled);
+        if is_earlier {
+            self.scheduled = Some(at);
+        }
+        is_earlier
+    }
+
+    /// An access event is due. Whether it is the one that counts.
+    pub(super) fn unschedule(&mut self, at: Instant) -> bool {
+        self.scheduled.take_if(|scheduled| *scheduled == at).is_some()
+    }
+
+    /// Its contenders transmit whose back-offs end now.
+    pub(super) fn access(
+        &mut self,
+        now: Instant,
+        times: &Times,
+        contenders: &mut [Contender],
+        due: &mut Vec<Due>,
+    ) {
+        self.scheduled = None;
+        self.turn_busy(now, times, contenders, due);
+    }
+
+    /// Its members have heard nothing yet: the first frame need not wait.
+    pub(super) fn start(&mut self, times: &Times) {
+        self.contention.resume(Instant::ZERO);
+        self.ifs = times.difs;
+    }
+
+    /// The medium turns idle.
+    pub(super) fn turn_idle(&mut self, now: Instant, times: &Times) {
+        self.idle_since = now;
+        //= IEEE 802.11-2020, 10.3.2.3.7: EIFS follows what was not decoded, until a frame is.
+        self.ifs = if self.decoded_at == Some(now) { times.difs } else { times.eifs };
+        self.contention.resume(times.slots_from(now, self.ifs, self.nav_of(None, times)));
+    }
+
+    /// From when a member's slots count in this idle period, if the medium is idle: its own frames
+    /// and those that were for it set it no NAV, and after a frame of its own it knows of nothing
+    /// that was not decoded. `own_ifs` as in `Place`.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
+    pub(super) fn slots_from(
+        &self,
+        station: u32,
+        own_ifs: Option<(Instant, u64)>,
+        times: &Times,
+    ) -> Option<Instant> {
+        let common = self.contention.slots_from()?;
+        let own_ifs = own_ifs.filter(|(since, _)| *since == self.idle_since);
+        if own_ifs.is_none() && !self.nav.exempts(station) {
+            return Some(common);
+        }
+        let ifs = own_ifs.map_or(self.ifs, |(_, ifs)| ifs);
+        Some(times.slots_from(self.idle_since, ifs, self.nav_of(Some(station), times)))
+    }
+
+    /// When the NAV of a member ends, or has ended; `None` for a bystander.
+    #[inline]
+    pub(super) fn nav_of(&self, station: Option<u32>, times: &Times) -> Instant {
+        self.nav.ends(station, self.idle_since, times.nav_reset)
+    }
+
+    /// Its members decode a frame that ends now.
+    #[inline]
+    pub(super) fn decodes(&mut self, now: Instant) {
+        self.decoded_at = Some(now);
     }
 
     /// The medium turns busy.
@@ -118,9 +222,14 @@ impl Domain {
 /// survive anything.
 pub(super) const OWN_POWER: f64 = f64::INFINITY;
 
-/// Divides stations into domains: those that hear the same, of those that are `kin`. See
-/// `Place::domain`.
-pub(super) fn divide(positions: &[Position], kin: &[u32], propagation: &Propagation) -> Vec<Domain> {
+/// Divides stations into domains: those that hear the same, of those that are `kin` (`Place::domain`).
+/// `settles`: whether exchanges may be settled when they begin.
+pub(super) fn divide(
+    positions: &[Position],
+    kin: &[u32],
+    propagation: &Propagation,
+    settles: bool,
+) -> Vec<Domain> {
     let heard = |at: usize| -> Vec<(u32, Hearing)> {
         let all = positions.iter().enumerate().map(|(other, position)| {
             let hearing = propagation.hearing(*position, positions[at]);
@@ -152,7 +261,7 @@ pub(super) fn divide(positions: &[Position], kin: &[u32], propagation: &Propagat
         let domain = &mut domains[index];
         domain.audience =
             audience.into_iter().map(|(domain, decodes)| Audience { domain, decodes }).collect();
-        domain.is_clique = matches!(domain.audience[..], [Audience { decodes: true, .. }]);
+        domain.is_clique = settles && matches!(domain.audience[..], [Audience { decodes: true, .. }]);
     }
     domains
 }

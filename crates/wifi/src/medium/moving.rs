@@ -16,7 +16,7 @@ impl Medium {
     pub(crate) fn stop_settling(&mut self) {
         self.settles = false;
         for domain in &mut self.domains {
-            domain.is_clique = false;
+            domain.stop_settling();
         }
     }
 
@@ -43,8 +43,8 @@ impl Medium {
         self.keep_transmissions(&old, &home);
         for index in 0..self.domains.len() as u32 {
             let domain = &mut self.domains[index as usize];
-            domain.goes_on(&old[home[domain.members[0] as usize] as usize]);
-            match (domain.contention.is_busy(), domain.is_silent()) {
+            domain.goes_on(&old[home[domain.members()[0] as usize] as usize]);
+            match (domain.contention().is_busy(), domain.is_silent()) {
                 // In the middle of a frame that is out of range now: it is lost.
                 (true, true) => self.begin_idle(index, now, contenders),
                 // Into the middle of a frame.
@@ -62,11 +62,11 @@ impl Medium {
             }
             let sent = self.transmissions[key as usize];
             let sender = self.home(sent.from);
-            for audience in 0..self.domains[sender as usize].audience.len() {
-                let index = self.domains[sender as usize].audience[audience].domain;
+            for audience in 0..self.domains[sender as usize].audience().len() {
+                let index = self.domains[sender as usize].audience()[audience].domain;
                 let power = self.power_at(index, sent.from);
                 let domain = &mut self.domains[index as usize];
-                let before = &old[home[domain.members[0] as usize] as usize];
+                let before = &old[home[domain.members()[0] as usize] as usize];
                 domain.hears_on(key, sent.start, power, before);
             }
         }

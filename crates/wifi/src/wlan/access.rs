@@ -84,7 +84,7 @@ impl<E: ErrorModel> Wlan<E> {
         let contender = &mut self.contenders[index as usize];
         // A PS-Poll is answered all the same: it carries nothing.
         let is_refused = contender.own().is_none()
-            && contender.exchange.addressee().is_some_and(|to| self.stations[to as usize].refuses);
+            && contender.exchange.addressee().is_some_and(|to| self.stations[to as usize].refuses());
         debug_assert!(
             matches!(contender.back_off.stage(), Stage::Counting(_) | Stage::Apart | Stage::Committed),
             "{:?}",

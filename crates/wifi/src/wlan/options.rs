@@ -20,12 +20,12 @@ use crate::knowledge::Knowledge;
 impl<E: ErrorModel> Wlan<E> {
     /// Whether a station knows options in frames; by default none does.
     pub fn set_knows_options(&mut self, station: StationId, knows: bool) {
-        self.stations[station.index()].options.set_knows(knows);
+        self.stations[station.index()].options_mut().set_knows(knows);
     }
 
     /// Whether it does.
     pub fn knows_options(&self, station: StationId) -> bool {
-        self.stations[station.index()].options.knows()
+        self.stations[station.index()].options().knows()
     }
 
     /// Whether the times of each data frame that arrives are told ([`crate::Output::Transmission`]);
@@ -47,7 +47,8 @@ impl<E: ErrorModel> Wlan<E> {
         let Some(head) = sender.queue.head().filter(|head| head.frame.key == key) else { return false };
         let Receiver::Station(to) = head.frame.to else { return false };
         let attempts = sender.queue.attempts_mut();
-        let goes = attempts.transmissions() == 0 && self.stations[station.index()].options.may_send(to, now);
+        let goes =
+            attempts.transmissions() == 0 && self.stations[station.index()].options().may_send(to, now);
         if goes {
             attempts.set_options(octets);
         }
@@ -60,7 +61,7 @@ impl<E: ErrorModel> Wlan<E> {
         let contender = &self.contenders[initiator as usize];
         contender.queue.attempts().options() > 0
             && contender.own().is_none()
-            && self.addressee(initiator).is_some_and(|to| !self.stations[to as usize].options.knows())
+            && self.addressee(initiator).is_some_and(|to| !self.stations[to as usize].options().knows())
     }
 
     /// The addressee of a frame with options has acknowledged it.
@@ -104,6 +105,6 @@ impl<E: ErrorModel> Wlan<E> {
         }
         let Receiver::Station(to) = contender.queue.head()?.frame.to else { return None };
         let station = &mut self.stations[Contender::station_of(index) as usize];
-        Some(note(station.options.of(to)))
+        Some(note(station.options_mut().of(to)))
     }
 }

@@ -69,8 +69,8 @@ impl<E: ErrorModel> Wlan<E> {
         let is_retry = contender.queue.attempts().transmissions() > 1;
         let Some(frame) = contender.queue.head().map(|head| head.frame) else { return };
         //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the frame before it is a duplicate.
-        let duplicates = &mut self.stations[index as usize].duplicates;
-        if duplicates.is_new(initiator, contender.queue.sequence(), is_retry) {
+        let station = &mut self.stations[index as usize];
+        if station.receive(initiator, contender.queue.sequence(), is_retry) {
             self.counters.delivered += 1;
             let from = StationId(from);
             if self.wanted.transmissions {

@@ -94,7 +94,7 @@ impl<E: ErrorModel> Wlan<E> {
     fn is_undisturbed(&self, domain: u32, index: u32, now: Instant) -> bool {
         let can_answer = |to: u32| {
             self.medium.home(to) == domain
-                && !self.stations[to as usize].refuses
+                && !self.stations[to as usize].refuses()
                 && self.medium.nav_of(to) <= now
                 && to != Contender::station_of(index)
                 && self.listens_since(to, now)
