@@ -10,7 +10,7 @@
 //! | `wlan` | the state machine: its parts, and a frame's way through them |
 //! | `medium` | which stations hear each other, frames in the air, the next transmission |
 //! | `contender` | queues, back-offs, retry counters, rate control, exchanges |
-//! | [`station`] | duplicate filters; with `knowledge`, which stations know options |
+//! | [`station`] | what a station has received; with `knowledge`, which stations know options |
 //! | `power_save` | beacons, stations that doze, frames that wait for them |
 //! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
 //! | [`phy`], [`frame`] | rates, air times, inter-frame spaces; frames and their sizes |

@@ -58,17 +58,17 @@ pub enum Scheduler {
 #[derive(Debug)]
 pub(crate) struct Station {
     refuses: bool,
-    duplicates: DuplicateFilter,
+    /// The sequence number last received from each contender; 12 bits, or [`NOTHING_YET`].
+    heard: Vec<u16>,
     options: OptionsKnowledge,
 }
 
+const NOTHING_YET: u16 = u16::MAX;
+
 impl Station {
     pub(crate) fn new(config: &StationConfig) -> Self {
-        Self {
-            refuses: false,
-            duplicates: DuplicateFilter::default(),
-            options: OptionsKnowledge::new(config.knows_options),
-        }
+        let options = OptionsKnowledge::new(config.knows_options);
+        Self { refuses: false, heard: Vec::new(), options }
     }
 
     /// Whether it neither takes nor acknowledges data frames.
@@ -82,10 +82,17 @@ impl Station {
         self.refuses = refuses;
     }
 
-    /// Whether a data frame from a contender is no copy of the one before it.
+    /// Receives a data frame from a contender. Returns whether it is new.
     #[inline]
     pub(crate) fn receive(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
-        self.duplicates.is_new(from, sequence, is_retry)
+        let index = from as usize;
+        if self.heard.len() <= index {
+            self.heard.resize(index + 1, NOTHING_YET);
+        }
+        //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the frame before it is a duplicate.
+        let is_duplicate = is_retry && self.heard[index] == sequence;
+        self.heard[index] = sequence;
+        !is_duplicate
     }
 
     /// What it knows of options in frames.
@@ -96,27 +103,5 @@ impl Station {
     /// As [`Self::options`].
     pub(crate) const fn options_mut(&mut self) -> &mut OptionsKnowledge {
         &mut self.options
-    }
-}
-
-/// What detects frames that were received before (IEEE 802.11-2020, 10.3.2.14).
-#[derive(Debug, Default)]
-struct DuplicateFilter {
-    /// The sequence number last received from each contender; 12 bits, or [`NOTHING_YET`].
-    heard: Vec<u16>,
-}
-
-const NOTHING_YET: u16 = u16::MAX;
-
-impl DuplicateFilter {
-    #[inline]
-    fn is_new(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
-        let index = from as usize;
-        if self.heard.len() <= index {
-            self.heard.resize(index + 1, NOTHING_YET);
-        }
-        let is_copy = is_retry && self.heard[index] == sequence;
-        self.heard[index] = sequence;
-        !is_copy
     }
 }

@@ -68,7 +68,6 @@ impl<E: ErrorModel> Wlan<E> {
         contender.queue.attempts_mut().deliver();
         let is_retry = contender.queue.attempts().transmissions() > 1;
         let Some(frame) = contender.queue.head().map(|head| head.frame) else { return };
-        //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the frame before it is a duplicate.
         let station = &mut self.stations[index as usize];
         if station.receive(initiator, contender.queue.sequence(), is_retry) {
             self.counters.delivered += 1;
