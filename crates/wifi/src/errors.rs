@@ -86,7 +86,7 @@ impl ErrorConfig {
 pub(crate) struct Errors {
     seed: u64,
     default: ErrorConfig,
-    configured: BTreeMap<(StationId, StationId), ErrorConfig>,
+    /// By transmitter and addressee; with the default from the first frame on.
     directions: BTreeMap<(StationId, StationId), Direction>,
     /// Nobody loses anything.
     is_none: bool,
@@ -103,13 +103,19 @@ struct Direction {
 impl Errors {
     pub(crate) fn new(seed: u64, default: ErrorConfig) -> Self {
         let is_none = default.is_none();
-        Self { seed, default, configured: BTreeMap::new(), directions: BTreeMap::new(), is_none }
+        Self { seed, default, directions: BTreeMap::new(), is_none }
     }
 
     pub(crate) fn configure(&mut self, from: StationId, to: StationId, config: ErrorConfig) {
         self.is_none &= config.is_none();
-        self.directions.remove(&(from, to));
-        self.configured.insert((from, to), config);
+        self.directions.insert((from, to), Direction::new(self.seed, (from, to), config));
+    }
+}
+
+impl Direction {
+    fn new(seed: u64, (from, to): (StationId, StationId), config: ErrorConfig) -> Self {
+        let rng = Rng::named(seed, &format!("radio {} {} errors", from.index(), to.index()));
+        Self { config, rng, last: (0, Rate::DSSS_1, Probability::ZERO) }
     }
 }
 
@@ -120,13 +126,9 @@ impl ErrorModel for Errors {
     }
 
     fn loses(&mut self, frame: &UndisturbedFrame) -> bool {
-        let UndisturbedFrame { link: (from, to), is_control, rate, octets, .. } = *frame;
-        let (seed, configured, default) = (self.seed, &self.configured, &self.default);
-        let direction = self.directions.entry((from, to)).or_insert_with(|| {
-            let config = configured.get(&(from, to)).unwrap_or(default).clone();
-            let rng = Rng::named(seed, &format!("radio {} {} errors", from.index(), to.index()));
-            Direction { config, rng, last: (0, Rate::DSSS_1, Probability::ZERO) }
-        });
+        let UndisturbedFrame { link, is_control, rate, octets, .. } = *frame;
+        let new = || Direction::new(self.seed, link, self.default.clone());
+        let direction = self.directions.entry(link).or_insert_with(new);
         if is_control && !direction.config.control {
             return false;
         }

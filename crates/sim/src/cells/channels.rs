@@ -14,10 +14,9 @@ use crate::transit::Transit;
 #[derive(Debug)]
 pub(crate) struct CellChannels {
     seed: u64,
-    /// What directions have that were not configured.
-    default: DirectionConfig,
-    configured: BTreeMap<(StationId, StationId), DirectionConfig>,
-    /// By sender and receiver; each begins with its first frame.
+    /// What directions have that are not configured, and whether it loses control frames, too.
+    default: (Option<ChannelConfig>, bool),
+    /// By sender and receiver; with the default from the first frame on.
     directions: BTreeMap<(StationId, StationId), Direction>,
     /// Those of links, by their stations, the lower first.
     links: BTreeMap<(StationId, StationId), Channel>,
@@ -32,16 +31,10 @@ pub(crate) struct CellChannels {
 /// A link's stations, and a change of its channel.
 pub(super) type ChannelChange = ((StationId, StationId), Flip);
 
-#[derive(Clone, Debug)]
-struct DirectionConfig {
-    channel: Option<ChannelConfig>,
-    /// Whether control frames are lost, too.
-    control: bool,
-}
-
 #[derive(Debug)]
 struct Direction {
     channel: Option<Channel>,
+    /// Whether control frames are lost, too.
     control: bool,
 }
 
@@ -52,8 +45,7 @@ impl CellChannels {
     pub(crate) fn new(seed: u64, control: bool) -> Self {
         Self {
             seed,
-            default: DirectionConfig { channel: None, control },
-            configured: BTreeMap::new(),
+            default: (None, control),
             directions: BTreeMap::new(),
             links: BTreeMap::new(),
             chosen: BTreeMap::new(),
@@ -65,7 +57,7 @@ impl CellChannels {
     /// Gives each direction a channel that is not configured.
     pub(crate) fn set_default(&mut self, channel: ChannelConfig) {
         self.is_none = false;
-        self.default.channel = Some(channel);
+        self.default.0 = Some(channel);
     }
 
     /// Configures one direction, from its next frame on.
@@ -76,8 +68,7 @@ impl CellChannels {
         control: bool,
     ) {
         self.is_none &= channel.is_none();
-        self.directions.remove(&direction);
-        self.configured.insert(direction, DirectionConfig { channel, control });
+        self.directions.insert(direction, Direction::new(self.seed, direction, channel, control));
     }
 
     /// Gives a link a channel that applies to all frames between its two stations, of any kind and in both
@@ -173,14 +164,8 @@ impl CellChannels {
 impl CellChannels {
     /// Whether the channel of a frame's direction loses it.
     fn direction_loses(&mut self, frame: &UndisturbedFrame) -> bool {
-        let (seed, (from, to)) = (self.seed, frame.link);
-        let (configured, default) = (&self.configured, &self.default);
-        let direction = self.directions.entry(frame.link).or_insert_with(|| {
-            let config = configured.get(&(from, to)).unwrap_or(default).clone();
-            let stream = |what| Rng::named(seed, &format!("radio {} {} {what}", from.index(), to.index()));
-            let new = |config| Channel::new(config, Instant::ZERO, stream("stays"), stream("losses"));
-            Direction { channel: config.channel.map(new), control: config.control }
-        });
+        let new = || Direction::new(self.seed, frame.link, self.default.0.clone(), self.default.1);
+        let direction = self.directions.entry(frame.link).or_insert_with(new);
         match &mut direction.channel {
             Some(channel) if direction.control || !frame.is_control => {
                 channel.advance(frame.start, |_| {});
@@ -188,6 +173,19 @@ impl CellChannels {
             }
             _ => false,
         }
+    }
+}
+
+impl Direction {
+    fn new(
+        seed: u64,
+        (from, to): (StationId, StationId),
+        channel: Option<ChannelConfig>,
+        control: bool,
+    ) -> Self {
+        let stream = |what| Rng::named(seed, &format!("radio {} {} {what}", from.index(), to.index()));
+        let new = |config| Channel::new(config, Instant::ZERO, stream("stays"), stream("losses"));
+        Self { channel: channel.map(new), control }
     }
 }
 
