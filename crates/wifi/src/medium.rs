@@ -125,8 +125,16 @@ impl Medium {
         self.domains[domain as usize].audience().get(number).map(|audience| audience.domain)
     }
 
-    /// Divides stations into domains, before the first frame.
+    /// Divides stations into domains, if they are not yet: before the first frame.
+    #[inline]
     pub(crate) fn divide(&mut self) {
+        if self.domains.is_empty() {
+            self.divide_at_first();
+        }
+    }
+
+    #[cold]
+    fn divide_at_first(&mut self) {
         self.group();
         for domain in &mut self.domains {
             domain.start(&self.times);

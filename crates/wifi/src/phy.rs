@@ -208,14 +208,6 @@ impl PhyConfig {
         self
     }
 
-    /// The slot time of 20 us that g has while stations of 802.11b are near by (19.4.5); CWmin
-    /// stays 15.
-    #[must_use]
-    pub fn with_long_slots(mut self) -> Self {
-        self.slot = Duration::from_micros(20);
-        self
-    }
-
     /// `DIFS = aSIFSTime + 2 x aSlotTime` (9.3.7).
     pub fn difs(&self) -> Duration {
         self.sifs + 2 * self.slot

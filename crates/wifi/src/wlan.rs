@@ -274,12 +274,4 @@ impl<E: ErrorModel> Wlan<E> {
     pub fn domains(&self) -> usize {
         self.medium.domains()
     }
-
-    /// Divides stations into domains, when the first frame comes.
-    #[inline]
-    fn divide(&mut self) {
-        if self.medium.domains() == 0 {
-            self.medium.divide();
-        }
-    }
 }

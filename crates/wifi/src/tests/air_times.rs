@@ -78,7 +78,7 @@ fn ofdm_frames_take_whole_symbols() {
 
 #[test]
 fn inter_frame_spaces_are_the_standards() {
-    let long_slots = PhyConfig::new(Standard::Erp).with_long_slots();
+    let long_slots = PhyConfig { slot: Duration::from_micros(20), ..PhyConfig::new(Standard::Erp) };
     let short = PhyConfig::new(Standard::HrDsss).with_short_preamble();
     for (phy, difs, eifs, timeout) in [
         (PhyConfig::new(Standard::Dsss), 50, 10 + 304 + 50, 222),

@@ -36,7 +36,7 @@ impl<E: ErrorModel> Wlan<E> {
     /// next. If the previous beacon has not been sent yet, that one is sent, and no second one: its
     /// contents are made when it is sent.
     pub(super) fn on_tbtt(&mut self, access_point: u32, now: Instant) {
-        self.divide();
+        self.medium.divide();
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
         power_save.tbtt(now);
         let next = now.after_nanos(power_save.interval());

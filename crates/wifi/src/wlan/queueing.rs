@@ -37,7 +37,7 @@ impl<E: ErrorModel> Wlan<E> {
         frame: MacFrame,
         push: impl FnOnce(&mut Contender) -> bool,
     ) -> bool {
-        self.divide();
+        self.medium.divide();
         if let Some(power_save) = self.power_save.as_deref_mut()
             && power_save.buffers(station.0, frame.to)
         {
