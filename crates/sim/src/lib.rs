@@ -10,6 +10,7 @@
 //! | `wired` | wired links: each direction a pipe, first in, first out or with a managed queue |
 //! | [`queue`] | plain queues, RED, CoDel, FQ-CoDel |
 //! | [`wireless`] | medium and link layer of a wireless link of the 1997 thesis |
+//! | `channel` | two states of a wireless link, each with a probability of loss |
 //! | `cells` | 802.11 cells ([`lasthop_wifi`]) between nodes |
 //! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
 //! | [`loss`] | which packets a link loses |

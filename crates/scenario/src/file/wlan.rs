@@ -72,7 +72,7 @@ pub(super) fn read(
         .transpose()?;
     let name = name.to_owned();
     Ok((
-        WlanModel { name, config, channel, stations, errors, power_save, routing, placement, mobility },
+        WlanModel { name, config, stations, channel, errors, power_save, routing, placement, mobility },
         links,
     ))
 }
