@@ -1,7 +1,8 @@
 //! The fields of a struct are its file's own.
 //!
 //! - What others may see of a struct's fields is a value: nothing changes it in place (no method takes `&mut
-//!   self`), and where the fields are visible to a part of the crate only, it is `Copy`.
+//!   self`), and where the fields are visible to a part of the crate only, it is `Copy`. A `pub` field is as
+//!   visible as its struct.
 //! - The methods of a struct stand in its file. Files of modules below it see its fields as well, and use them by
 //!   its methods only.
 //!
@@ -36,7 +37,9 @@ const SPREAD: [(&str, &str); 6] = [
 ];
 
 /// Crate, struct: those that show their parts, and why.
-const OPEN: [(&str, &str); 1] = [
+const OPEN: [(&str, &str); 2] = [
+    // It has no state: the file that asks for it takes it apart, and its data goes into the packet.
+    ("tcp", "Segment"),
     // Its three parts own their fields, and a step of the MAC often changes two of them.
     ("wifi", "Contender"),
 ];
@@ -81,6 +84,7 @@ fn what_a_struct_shows_is_found() {
         pub struct Config { pub a: u8 }
         struct Hidden(u8);
         struct Shown(pub(crate) u8);
+        pub(crate) struct Near { pub a: u8 }
         impl<'a, T: Into<u8>> Value<'a, T> { fn get(&self) -> u8 { let mut it = self.a; it } }
         impl Iterator for Config { fn next(&'_ mut self) -> Option<u8> { None } }
     ";
@@ -92,6 +96,7 @@ fn what_a_struct_shows_is_found() {
     assert_eq!(of("Config"), Struct { is_copy: false, shows: true, shows_crate: false, is_changed: true });
     assert_eq!(of("Hidden"), Struct::default());
     assert_eq!(of("Shown"), of("State"));
+    assert_eq!(of("Near"), of("State"));
 }
 
 /// What others see of a struct.
@@ -114,14 +119,22 @@ struct Impl {
     changes: bool,
 }
 
-/// All structs of a crate, by file and name.
+/// All structs of a crate, by file and name. Methods in other files count where the name is the only one.
 fn structs(name: &str) -> BTreeMap<(PathBuf, String), Struct> {
     let in_file = |file: PathBuf| {
         let text = fs::read_to_string(&file).expect("UTF-8");
         let found = structs_in(&without_tests(&tokens(&text)));
         found.into_iter().map(move |(name, it)| ((file.clone(), name), it))
     };
-    files(name).into_iter().flat_map(in_file).collect()
+    let mut structs: BTreeMap<(PathBuf, String), Struct> =
+        files(name).into_iter().flat_map(in_file).collect();
+    for of in files(name).iter().flat_map(|file| impls(file)).filter(|of| of.changes) {
+        let mut named = structs.iter_mut().filter(|((_, name), _)| *name == of.name);
+        if let (Some((_, it)), None) = (named.next(), named.next()) {
+            it.is_changed = true;
+        }
+    }
+    structs
 }
 
 fn impls(file: &Path) -> Vec<Impl> {
@@ -157,7 +170,9 @@ fn structs_in(tokens: &[&str]) -> BTreeMap<String, Struct> {
         match *token {
             "derive" => is_copy = block(&tokens[at + 1..], ["(", ")"]).contains(&"Copy"),
             "struct" if tokens.get(at + 1).is_some_and(|name| is_word(name)) => {
-                let (shows, shows_crate) = shown(fields(&tokens[at + 2..]));
+                let (shows, restricted) = shown(fields(&tokens[at + 2..]));
+                // A field is seen no further than its struct.
+                let shows_crate = restricted || (shows && tokens[..at].last() != Some(&"pub"));
                 let it = Struct { is_copy, shows, shows_crate, is_changed: false };
                 found.insert(tokens[at + 1].to_owned(), it);
                 is_copy = false;
