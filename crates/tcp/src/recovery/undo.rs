@@ -21,8 +21,8 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// Before the window is reduced. `under_way`: earlier retransmissions that are still in the network, and may cause duplicates
-    /// too.
+    /// Before the window is reduced. `under_way`: earlier retransmissions that are still in the network,
+    /// and may cause duplicates too.
     pub(super) const fn new(flight: &Flight, under_way: u32) -> Self {
         let Flight { cwnd, ssthresh, una, .. } = *flight;
         Self { cwnd, ssthresh, una, has_retransmitted: false, unreported: under_way }

@@ -20,7 +20,8 @@ impl<E: ErrorModel> Wlan<E> {
     /// can be; then none of them is due.
     pub(super) fn settle(&mut self, domain: u32, now: Instant) {
         if let [Due { contender, .. }] = *self.medium.due() {
-            self.plan(contender);
+            let plan = self.plan(contender);
+            debug_assert!(plan.is_some(), "a contender that is due has a frame");
             self.settle_exchange(domain, contender, now);
         } else {
             self.settle_collision(domain, now);
