@@ -1,8 +1,8 @@
 //! Frames that are lost without a collision.
 //!
-//! A frame's fate is drawn for its addressee only: bystanders hear its Duration field in any case.
-//! Each direction of a link has a stream of random numbers of its own. What else may lose frames,
-//! such as fading, is an [`ErrorModel`] of the owner of the [`Wlan`](crate::Wlan).
+//! A loss is drawn for the addressee of a frame only: bystanders decode its Duration field in any case.
+//! Each direction of a link has a stream of random numbers of its own. Other causes of loss, such as
+//! fading, are an [`ErrorModel`] that the owner of the [`Wlan`](crate::Wlan) adds.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use lasthop_packet::{Instant, Probability, Rng};
 use super::phy::Rate;
 use crate::frame::StationId;
 
-/// A frame on its way to one of its addressees, which nothing has disturbed.
+/// A frame on its way to an addressee that no other frame has disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndisturbedFrame {
     /// Its transmitter and the addressee.
@@ -36,9 +36,9 @@ pub trait ErrorModel: Debug {
     /// Whether it never loses a frame.
     fn is_none(&self) -> bool;
 
-    /// Whether this frame is lost. It is called once for each addressee and undisturbed frame that
-    /// it listens to. The frames of a link come in the order of their times, which may be up to the
-    /// length of an exchange ahead of the clock.
+    /// Whether this frame is lost. The function is called once for each undisturbed frame and addressee
+    /// that listens to it, in the order of the frames of a link. Their times may be ahead of the clock by
+    /// up to the length of an exchange.
     fn loses(&mut self, frame: &UndisturbedFrame) -> bool;
 }
 
@@ -53,15 +53,15 @@ impl ErrorModel for () {
     }
 }
 
-/// Errors of one direction of a link; its parts are independent of each other.
+/// Errors of one direction of a link. The parts are independent of each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorConfig {
-    /// Packet error rate: of each frame, whatever its length.
+    /// Packet error rate: the probability that a frame is lost, whatever its length.
     pub packet: Probability,
-    /// Bit error rate by rate, in the order of [`Rate::all`], each from 0 to 1; frames are lost by
-    /// their length. `None` for none.
+    /// Bit error rates by rate, in the order of [`Rate::all`], each from 0 to 1: longer frames are lost more
+    /// often. `None` for no bit errors.
     pub bit: Option<[f64; Rate::COUNT]>,
-    /// Whether RTS, CTS and ACK frames are lost, too.
+    /// Whether control frames (RTS, CTS, ACK, PS-Poll) are lost, too.
     pub control: bool,
 }
 
@@ -71,7 +71,7 @@ impl ErrorConfig {
         Self::default()
     }
 
-    /// This packet error rate.
+    /// This packet error rate, and no bit errors.
     pub fn packets(rate: Probability, control: bool) -> Self {
         Self { packet: rate, control, ..Self::default() }
     }
@@ -86,9 +86,9 @@ impl ErrorConfig {
 pub(crate) struct Errors {
     seed: u64,
     default: ErrorConfig,
-    /// By transmitter and addressee; with the default from the first frame on.
+    /// By transmitter and addressee; those that are not configured are added at their first frame.
     directions: BTreeMap<(StationId, StationId), Direction>,
-    /// Nobody loses anything.
+    /// Whether no direction loses frames.
     is_none: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Errors {
 struct Direction {
     config: ErrorConfig,
     rng: Rng,
-    /// A length and rate, and the probability that follows from its bits.
+    /// The length and the rate of the last frame, and the probability that one of its bits was wrong.
     last: (u32, Rate, Probability),
 }
 

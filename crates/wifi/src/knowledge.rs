@@ -1,10 +1,10 @@
-//! What a station knows of its neighbours: whether they know options in frames.
+//! Which neighbours of a station understand options in frames, as far as it knows.
 
 use lasthop_packet::Instant;
 
 use crate::frame::StationId;
 
-/// Whether a station knows options in frames, and what it knows of each station that it has sent some to.
+/// Whether a station understands options in frames, and what it knows of its neighbours.
 #[derive(Debug, Default)]
 pub(crate) struct OptionsKnowledge {
     knows: bool,
@@ -14,12 +14,12 @@ pub(crate) struct OptionsKnowledge {
 /// What a station knows of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Knowledge {
-    /// Nothing: the next frame with options tries.
+    /// Nothing: the next frame with options is a trial.
     #[default]
     Untried,
     /// It has acknowledged a frame with options.
     Knows,
-    /// It has not, and is not tried before this time.
+    /// It did not acknowledge one, and is not tried before this time.
     FallBack(Instant),
 }
 
@@ -28,7 +28,7 @@ impl OptionsKnowledge {
         Self { knows, neighbours: Vec::new() }
     }
 
-    /// Whether the station itself knows options.
+    /// Whether the station itself understands options.
     pub(crate) const fn knows(&self) -> bool {
         self.knows
     }
@@ -37,14 +37,14 @@ impl OptionsKnowledge {
         self.knows = knows;
     }
 
-    /// Whether a frame to a neighbour goes with options.
+    /// Whether a frame to a neighbour is sent with options.
     pub(crate) fn may_send(&self, to: StationId, now: Instant) -> bool {
         let is_told =
             !matches!(self.neighbours.get(to.index()), Some(Knowledge::FallBack(until)) if now < *until);
         self.knows && is_told
     }
 
-    /// What is known of a neighbour.
+    /// What the station knows of a neighbour.
     pub(crate) fn of(&mut self, to: StationId) -> &mut Knowledge {
         if self.neighbours.len() <= to.index() {
             self.neighbours.resize(to.index() + 1, Knowledge::Untried);

@@ -1,12 +1,12 @@
-//! The channel as each station senses it: which stations hear each other, frames in the air, the next
-//! transmission.
+//! The medium as each station senses it: which stations hear each other, which frames are in the air,
+//! and who transmits next.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | `domain` | sense domains; frames that overlap there |
-//! | `contention` | when each contender of a domain transmits: computed, not stepped |
+//! | `contention` | the time at which each contender of a domain transmits |
 //! | `nav` | reservations of the medium |
-//! | `access` | inter-frame spaces, and back-offs that begin |
+//! | `access` | inter-frame spaces, and the start of back-offs |
 //! | `moving` | stations that move |
 
 mod access;
@@ -29,7 +29,7 @@ use nav::Reservation;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transmission {
     pub(crate) from: u32,
-    /// `None` for everybody.
+    /// The addressee; `None` for a broadcast.
     pub(crate) to: Option<u32>,
     pub(crate) kind: Kind,
     /// The contender whose exchange it belongs to.
@@ -39,19 +39,19 @@ pub(crate) struct Transmission {
     pub(crate) reserves: u64,
 }
 
-/// A station's place in the channel.
+/// A station's position and sense domain.
 #[derive(Debug)]
 struct Place {
     position: Position,
-    /// The number of its sense domain. Stations that were in different domains stay there, even if they
-    /// hear the same from now on: each knows only what it has heard.
+    /// The number of its sense domain. Stations of different domains never share one again, even if they
+    /// come to hear the same frames: each knows only what it has heard.
     domain: u32,
-    /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
-    /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
+    /// The start of an idle period, and its inter-frame space in that period, in nanoseconds, if it differs
+    /// from its domain's: after a frame that it sent, and after one for it that it did not decode.
     own_ifs: Option<(Instant, u64)>,
 }
 
-/// The channel.
+/// The medium of a cell.
 #[derive(Debug)]
 pub(crate) struct Medium {
     times: Times,
@@ -62,13 +62,13 @@ pub(crate) struct Medium {
     places: Vec<Place>,
     /// Empty until the first frame: stations are added before.
     domains: Vec<Domain>,
-    /// Settled exchanges that are not over.
+    /// The number of settled exchanges under way.
     settling: u32,
-    /// Stations have moved since the domains were last divided.
+    /// Whether stations have moved since the domains were last divided.
     has_moved: bool,
     transmissions: Vec<Transmission>,
     vacant: Vec<u32>,
-    /// The contenders whose back-offs have ended, and that do not transmit yet.
+    /// The contenders whose back-offs have ended, and that have not begun to transmit.
     due: Vec<Due>,
 }
 
@@ -94,9 +94,9 @@ impl Medium {
         }
     }
 
-    /// Adds a station, before stations are divided.
+    /// Adds a station, before stations are divided into domains.
     pub(crate) fn add(&mut self, position: Position) {
-        // Powers differ from place to place: with capture each station hears for itself.
+        // With capture, reception depends on the power at each station: each has a domain of its own.
         let domain = if self.capture.is_some() { self.places.len() as u32 } else { 0 };
         self.places.push(Place { position, domain, own_ifs: None });
     }
@@ -105,13 +105,13 @@ impl Medium {
         self.places[station as usize].position
     }
 
-    /// A station's domain.
+    /// The domain that a station is a member of.
     #[inline]
     pub(crate) fn home(&self, station: u32) -> u32 {
         self.places[station as usize].domain
     }
 
-    /// Sense domains. 0 before stations are divided.
+    /// The number of sense domains; 0 before stations are divided.
     pub(crate) fn domains(&self) -> usize {
         self.domains.len()
     }
@@ -120,12 +120,12 @@ impl Medium {
         self.domains[domain as usize].members()
     }
 
-    /// The domains that sense a domain's members, by number from 0.
+    /// One of the domains that sense a domain's members; `number` counts them from 0.
     pub(crate) fn audience(&self, domain: u32, number: usize) -> Option<u32> {
         self.domains[domain as usize].audience().get(number).map(|audience| audience.domain)
     }
 
-    /// Divides stations into domains, if they are not yet: before the first frame.
+    /// Divides stations into domains, unless that has been done: before the first frame.
     #[inline]
     pub(crate) fn divide(&mut self) {
         if self.domains.is_empty() {
@@ -141,7 +141,7 @@ impl Medium {
         }
     }
 
-    /// Divides stations into domains without any other state.
+    /// Divides stations into domains, which have no state yet.
     fn group(&mut self) {
         let (positions, kin): (Vec<_>, Vec<_>) =
             self.places.iter().map(|place| (place.position, place.domain)).unzip();
@@ -153,7 +153,7 @@ impl Medium {
         }
     }
 
-    /// A transmission begins, wherever it is sensed. Returns its number.
+    /// Begins a transmission in all domains that sense it. Returns its number.
     pub(crate) fn begin(&mut self, transmission: Transmission, contenders: &mut [Contender]) -> u32 {
         let Transmission { from, start, .. } = transmission;
         let key = if let Some(key) = self.vacant.pop() {
@@ -174,7 +174,7 @@ impl Medium {
         key
     }
 
-    /// A station's power at a domain's members. With capture, a domain has one member.
+    /// The power of a station's frames at a domain's members. With capture, a domain has one member.
     fn power_at(&self, domain: u32, from: u32) -> f64 {
         if self.capture.is_none() || self.home(from) == domain {
             return domain::OWN_POWER;
@@ -183,8 +183,8 @@ impl Medium {
         self.propagation.power(self.position(from), self.position(listener))
     }
 
-    /// A transmission ends, wherever it is sensed. Returns it, and whether its addressee has decoded it. For a
-    /// broadcast, `receivers` gets the stations that have.
+    /// Ends a transmission in all domains that sense it. Returns it, and whether its addressee has decoded
+    /// it. The stations that have decoded a broadcast are added to `receivers`.
     pub(crate) fn end(
         &mut self,
         key: u32,
@@ -206,8 +206,7 @@ impl Medium {
             if decoded {
                 domain.decodes(now);
                 reached |= target == Some(at.domain);
-                //= IEEE 802.11-2020, 10.3.2.4: other stations than the addressee set their NAVs by the
-                // Duration field.
+                //= IEEE 802.11-2020, 10.3.2.4: the Duration field sets the NAV of all but the addressee.
                 if reserves > 0 {
                     let initiator = Contender::station_of(initiator);
                     let addressee = if from == initiator { to.unwrap_or(from) } else { from };
@@ -237,19 +236,19 @@ impl Medium {
         (transmission, reached)
     }
 
-    /// Whether a domain's stations and all others do not hear each other: its exchanges are settled when they
-    /// begin.
+    /// Whether a domain and all other stations do not hear each other, and its exchanges may be settled when
+    /// they begin.
     #[inline]
     pub(crate) fn is_clique(&self, domain: u32) -> bool {
         self.domains[domain as usize].is_clique()
     }
 
-    /// A settled exchange or a settled collision begins in a clique.
+    /// A settled exchange or collision begins.
     pub(crate) const fn begin_settled(&mut self) {
         self.settling += 1;
     }
 
-    /// A domain's settled exchange is over, or its collision (`decoded` is `false`).
+    /// A domain's settled exchange or collision is over. `decoded`: whether its last frame was decoded.
     pub(crate) fn end_settled(
         &mut self,
         domain: u32,

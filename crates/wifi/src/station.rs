@@ -89,7 +89,7 @@ impl Station {
         if self.heard.len() <= index {
             self.heard.resize(index + 1, NOTHING_YET);
         }
-        //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the frame before it is a duplicate.
+        //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the last frame is discarded.
         let is_duplicate = is_retry && self.heard[index] == sequence;
         self.heard[index] = sequence;
         !is_duplicate

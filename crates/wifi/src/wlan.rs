@@ -2,17 +2,17 @@
 //!
 //! | part | what it owns |
 //! |---|---|
-//! | `medium` | which stations hear each other, frames in the air, the next transmission |
-//! | `contenders` | queues, frames in the hands of the MAC, back-offs, exchanges |
-//! | `stations` | rates, duplicate filters, what stations know of each other |
+//! | `medium` | which stations hear each other, which frames are in the air, who transmits next |
+//! | `contenders` | queues, back-offs, retries, exchanges |
+//! | `stations` | the frames last received, what stations know of each other |
 //! | `errors`, `error_model` | frames lost without a collision |
 //! | `power_save` | stations that doze, and frames that wait for them |
 //! | `reports` | the outputs |
 //! | `events` | the event queue |
 //!
 //! The parts do not call each other, except that the medium makes contenders count down. A step from one
-//! part to another is a method of [`Wlan`]; each subject has a file. A frame goes from `queueing` by
-//! `access`, `planning` and `settle` or `exchange` to `outcome`.
+//! part to another is a method of [`Wlan`]; each subject has a file. The way of a frame: `queueing`,
+//! `access`, `planning`, `settle` or `exchange`, `outcome`.
 
 mod access;
 mod exchange;
@@ -49,7 +49,7 @@ pub struct Wlan<E = ()> {
     seed: u64,
     phy: PhyConfig,
     mac: MacConfig,
-    /// Octets around a packet.
+    /// The octets that a data frame adds to a packet.
     overhead: u32,
     times: Times,
     medium: Medium,
@@ -61,7 +61,7 @@ pub struct Wlan<E = ()> {
     events: Events,
     /// The stations that received the broadcast that has just ended.
     receivers: Vec<u32>,
-    /// The number of contenders that will transmit at a set time, whatever they hear until then.
+    /// The number of contenders that will transmit whatever they hear until then.
     committed: u32,
     wanted: Wanted,
     reports: Reports,
@@ -70,7 +70,7 @@ pub struct Wlan<E = ()> {
 }
 
 impl Wlan {
-    /// No stations yet. All randomness follows from `seed`.
+    /// A cell without stations. All randomness follows from `seed`.
     pub fn new(config: WlanConfig, seed: u64) -> Self {
         Self::with_error_model(config, seed, ())
     }
@@ -150,12 +150,12 @@ impl<E: ErrorModel> Wlan<E> {
             .fold(Used::default(), |sum, it| sum.plus(self.contenders[it as usize].used()))
     }
 
-    /// Gives one direction of a link errors of its own, from its next frame on.
+    /// Sets the errors of one direction of a link, from its next frame on.
     pub fn set_errors(&mut self, from: StationId, to: StationId, config: ErrorConfig) {
         self.errors.configure(from, to, config);
     }
 
-    /// What loses frames in addition to the errors of the configuration.
+    /// The model that loses frames in addition to the errors of the configuration.
     pub const fn error_model(&self) -> &E {
         &self.error_model
     }

@@ -1,5 +1,5 @@
-//! The channels of a cell: those of links, which frames of both directions meet, and those of single
-//! directions. Chosen packets are lost on the channels of links.
+//! The channels of a cell: those of links, which apply to both directions, and those of single directions.
+//! Chosen packets are lost on the channels of links.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use crate::transit::Transit;
 #[derive(Debug)]
 pub(crate) struct CellChannels {
     seed: u64,
-    /// What directions have that are not configured, and whether it loses control frames, too.
+    /// The channel of directions that are not configured, and whether it loses control frames, too.
     default: (Option<ChannelConfig>, bool),
-    /// By sender and receiver; with the default from the first frame on.
+    /// By sender and receiver; those that are not configured are added at their first frame.
     directions: BTreeMap<(StationId, StationId), Direction>,
-    /// Those of links, by their stations, the lower first.
+    /// The channels of links, by their stations, the lower first.
     links: BTreeMap<(StationId, StationId), Channel>,
     /// By sender and receiver, the packet that the link's channel is to lose.
     chosen: BTreeMap<(StationId, StationId), PacketKey>,
     /// Changes of the states of links' channels that have not been reported.
     changes: Vec<ChannelChange>,
-    /// Whether no direction and no link has one.
+    /// Whether no direction and no link has a channel.
     is_none: bool,
 }
 
@@ -40,8 +40,8 @@ struct Direction {
 
 /// Its configuration.
 impl CellChannels {
-    /// No channels. All randomness of directions follows from `seed`. `control`: whether control frames are lost
-    /// where a direction is not configured.
+    /// No channels yet. All randomness of directions follows from `seed`. `control`: whether the channels of
+    /// directions that are not configured lose control frames.
     pub(crate) fn new(seed: u64, control: bool) -> Self {
         Self {
             seed,
@@ -54,7 +54,7 @@ impl CellChannels {
         }
     }
 
-    /// Gives each direction a channel that is not configured.
+    /// Sets the channel of each direction that is not configured.
     pub(crate) fn set_default(&mut self, channel: ChannelConfig) {
         self.is_none = false;
         self.default.0 = Some(channel);
@@ -99,8 +99,8 @@ impl CellChannels {
         std::mem::take(&mut self.changes)
     }
 
-    /// A packet comes into the hands of a station's MAC: if it is one to lose, its link's channel is bad from
-    /// its first transmission on.
+    /// A station's MAC takes over a packet. If the packet is to be lost, its link's channel is bad from its
+    /// first transmission on.
     #[inline]
     pub(super) fn packet_begins(&mut self, from: StationId, frame: MacFrame, transit: &Transit) {
         if let Receiver::Station(to) = frame.to
@@ -121,7 +121,7 @@ impl CellChannels {
         }
     }
 
-    /// A packet's transmission begins: if it was chosen, its link's channel turns bad.
+    /// The transmission of a packet begins. If it was chosen, its link's channel turns bad.
     fn transmit(&mut self, direction: (StationId, StationId), key: PacketKey, now: Instant) {
         if self.chosen.get(&direction) != Some(&key) {
             return;
@@ -132,8 +132,8 @@ impl CellChannels {
         self.changes.extend(flip.map(|flip| (between, flip)));
     }
 
-    /// A station is done with a packet, which was delivered or given up: a channel that was bad because of it
-    /// is good again. Returns whether there is one.
+    /// A packet was delivered or given up. A channel that was bad because of it is good again. Returns whether
+    /// there is one.
     #[inline]
     pub(super) fn packet_ends(&mut self, from: StationId, frame: MacFrame, now: Instant) -> bool {
         match frame.to {
@@ -202,7 +202,7 @@ impl ErrorModel for CellChannels {
         if let Some(key) = frame.key {
             self.transmit(frame.link, PacketKey(key), frame.start);
         }
-        // Each draws, whatever the other has drawn.
+        // Both draw, whatever the other result is: each has random numbers of its own.
         self.direction_loses(frame) | self.link_loses(frame)
     }
 }

@@ -1,4 +1,4 @@
-//! Inter-frame spaces, and back-offs that begin.
+//! Inter-frame spaces, and the start of back-offs.
 
 use lasthop_packet::Instant;
 
@@ -6,8 +6,8 @@ use super::{Due, Medium};
 use crate::contender::Contender;
 
 impl Medium {
-    /// A frame has come to a contender that had none: it transmits at once where the medium is idle,
-    /// `with_back_off` or where it is busy after a back-off.
+    /// A contender that had no frame has one. It transmits at once if the medium is idle, and after a
+    /// back-off if the medium is busy or `with_back_off` is set.
     #[inline]
     pub(crate) fn contend(&mut self, index: u32, now: Instant, with_back_off: bool, at: &mut Contender) {
         let station = Contender::station_of(index);
@@ -19,8 +19,7 @@ impl Medium {
             && let Some(from) = self.slots_from(station)
             && self.nav_of(station) <= now
         {
-            //= IEEE 802.11-2020, 10.3.4.2: where the medium has been idle for the inter-frame space, without
-            // a back-off.
+            //= IEEE 802.11-2020, 10.3.4.2: no back-off if the medium has been idle for DIFS or EIFS.
             let contention = self.domains[self.places[station as usize].domain as usize].contention_mut();
             contention.stand_apart(index, from.max(now), 0, true, at);
         } else {
@@ -28,7 +27,8 @@ impl Medium {
         }
     }
 
-    /// A contender draws a back-off, which counts from a moment or once the medium is idle.
+    /// A contender draws a back-off. It counts down from `earliest` at the earliest, while the medium is
+    /// idle.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(crate) fn back_off(&mut self, index: u32, now: Instant, earliest: Instant, at: &mut Contender) {
@@ -44,8 +44,8 @@ impl Medium {
         }
     }
 
-    /// The medium is idle for a domain: for its bystanders, and for those of its stations that are
-    /// none.
+    /// The medium turns idle for the members of a domain: for bystanders, and for the stations that take
+    /// part in an exchange.
     pub(super) fn begin_idle(&mut self, index: u32, now: Instant, contenders: &mut [Contender]) {
         let domain = &mut self.domains[index as usize];
         domain.turn_idle(now, &self.times);
@@ -59,7 +59,7 @@ impl Medium {
         }
     }
 
-    /// From when a station's slots count in this idle period, if the medium is idle.
+    /// The start of a station's slots in this idle period; `None` if the medium is busy.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     fn slots_from(&self, station: u32) -> Option<Instant> {
@@ -67,13 +67,14 @@ impl Medium {
         self.domains[place.domain as usize].slots_from(station, place.own_ifs, &self.times)
     }
 
-    /// When the NAV of a station ends, or has ended.
+    /// The end of a station's NAV, which may be past.
     #[inline]
     pub(crate) fn nav_of(&self, station: u32) -> Instant {
         self.domains[self.home(station) as usize].nav_of(Some(station), &self.times)
     }
 
-    /// A station's contenders that count with its domain count from its own moment, if that is another.
+    /// If a station's slots do not start with those of its domain, its contenders stop counting with the
+    /// domain, and count by themselves.
     pub(crate) fn part(&mut self, station: u32, contenders: &mut [Contender]) {
         let Some(from) = self.slots_from(station) else { return };
         let domain = self.home(station);
@@ -85,46 +86,46 @@ impl Medium {
         }
     }
 
-    /// A station's frame has ended, or will have by then: it keeps DIFS from then.
+    /// A station's frame ends at `end`: it waits for DIFS from then on.
     pub(crate) fn sent(&mut self, station: u32, end: Instant) {
         self.places[station as usize].own_ifs = Some((end, self.times.difs));
     }
 
-    /// A frame has ended that a station has not decoded: it keeps EIFS from then.
+    /// A frame that a station has not decoded ends at `end`: it waits for EIFS from then on.
     pub(crate) fn missed(&mut self, station: u32, end: Instant) {
         self.places[station as usize].own_ifs = Some((end, self.times.eifs));
     }
 
-    /// When somebody in a domain transmits if its medium stays idle.
+    /// The time of a domain's next transmission, if its medium stays idle.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(crate) fn next_access(&mut self, domain: u32, contenders: &[Contender]) -> Option<Instant> {
         self.domains[domain as usize].contention_mut().next_access(self.times.slot, contenders)
     }
 
-    /// Whether an access event is needed at this moment: none is to come before.
+    /// Whether an access event is needed at this time: none is due before.
     pub(crate) fn schedule(&mut self, domain: u32, at: Instant) -> bool {
         self.domains[domain as usize].schedule(at)
     }
 
-    /// An access event is due: whether it is the one that counts.
+    /// An access event is due. Returns whether it is the one that was scheduled last.
     pub(crate) fn unschedule(&mut self, domain: u32, at: Instant) -> bool {
-        // One from before stations moved may be of a domain that is no more.
+        // If stations have moved since, the domain may no longer exist.
         self.domains.get_mut(domain as usize).is_some_and(|domain| domain.unschedule(at))
     }
 
-    /// The contenders transmit whose back-offs end now.
+    /// The contenders of a domain whose back-offs end now transmit.
     pub(crate) fn access(&mut self, domain: u32, now: Instant, contenders: &mut [Contender]) {
         self.domains[domain as usize].access(now, &self.times, contenders, &mut self.due);
     }
 
-    /// The contenders that transmit and have not been taken.
+    /// The contenders that are to transmit, until they are taken.
     #[inline]
     pub(crate) fn due(&self) -> &[Due] {
         &self.due
     }
 
-    /// Takes them.
+    /// Takes the contenders that are to transmit.
     pub(crate) fn take_due(&mut self) -> impl Iterator<Item = Due> {
         self.due.drain(..)
     }

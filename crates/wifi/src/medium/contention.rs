@@ -1,18 +1,18 @@
-//! Contention, computed: who transmits when.
+//! Contention: who transmits when. It is computed, not simulated slot by slot.
 //!
-//! Stations that hear the same (a *sense domain*) count down together. The domain has a counter of
-//! *virtual slots* that goes on by the whole slots of each idle period; a contender whose back-off
+//! Stations that hear the same frames (a *sense domain*) count down together. The domain has a counter of
+//! *virtual slots*, which advances by the whole slots of each idle period; a contender whose back-off
 //! has `r` slots left enters a queue with the counter's value plus `r`, and never moves until it
 //! transmits. So a busy medium freezes every back-off at the cost of one division.
 //!
-//! Contenders that count from another moment than the rest, for one idle period, stand apart in a
-//! short list: those whose transmission failed (from `ACKTimeout` plus DIFS), those that a frame
-//! did not reach intact, and those that came upon an idle medium and need no back-off. At the next
-//! freeze they join the others.
+//! Contenders whose slots do not start with those of the domain in one idle period are in a short list
+//! apart: those whose transmission failed (`ACKTimeout` plus DIFS), those that did not decode a frame for
+//! them, and those that found the medium idle and need no back-off. When the medium turns busy they join
+//! the others.
 //!
-//! A contender that is to transmit senses what began `carrier_sense_delay` before, a slot by default.
-//! What began since it does not know of: whose back-offs end together collide, and so do those of
-//! stations apart that end within a slot of each other.
+//! A contender that is about to transmit senses a transmission only if it began at least
+//! `carrier_sense_delay` ago, by default a slot. So contenders whose back-offs end together collide, and
+//! so do those of the list whose back-offs end within a slot of each other.
 
 use lasthop_link::Upcoming;
 use lasthop_packet::Instant;
@@ -22,22 +22,22 @@ use crate::times::Times;
 
 #[derive(Debug, Default)]
 pub(super) struct Contention {
-    /// When slots begin to count in this idle period: its start and an inter-frame space, or the
-    /// end of a NAV and DIFS. `None` while the medium is busy.
+    /// The start of the first slot of this idle period: an inter-frame space after the period's start, or
+    /// DIFS after the end of a NAV. `None` while the medium is busy.
     slots_from: Option<Instant>,
-    /// Virtual slots that have passed.
+    /// The number of virtual slots that have passed.
     slots: u64,
     counting: Upcoming<Counting>,
     apart: Vec<Apart>,
 }
 
-/// A contender that counts with the others.
+/// A contender that counts down with its domain.
 #[derive(Clone, Copy, Debug)]
 struct Counting {
     /// The virtual slot in which it transmits.
     end: u64,
     contender: u32,
-    /// The contender's, unless this entry is stale.
+    /// The stamp of the contender, unless this entry is stale.
     stamp: u32,
 }
 
@@ -58,17 +58,17 @@ impl lasthop_link::Due for Counting {
     }
 }
 
-/// A contender that counts from a moment of its own.
+/// A contender that counts down by itself.
 #[derive(Clone, Copy, Debug)]
 struct Apart {
     contender: u32,
     slots_from: Instant,
     slots: u64,
-    /// It has no back-off, and draws one if the medium is busy before it transmits.
+    /// Whether it has no back-off, and draws one if the medium turns busy before it transmits.
     at_once: bool,
 }
 
-/// A contender that transmits, at a moment that nothing it hears from now on will change.
+/// A contender that transmits at a certain time, whatever it hears until then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
     pub(crate) contender: u32,
@@ -84,12 +84,12 @@ impl Contention {
         self.slots_from
     }
 
-    /// The medium is idle, and slots count from `slots_from` on.
+    /// The medium is idle, and the first slot starts at `slots_from`.
     pub(super) fn resume(&mut self, slots_from: Instant) {
         self.slots_from = Some(slots_from);
     }
 
-    /// A contender with a back-off of so many slots counts with the others, from their present slot.
+    /// A contender begins to count down this number of slots with its domain, from the present slot.
     pub(super) fn enter(&mut self, now: Instant, contender: u32, slots: u64, slot: u64, at: &mut Contender) {
         let end = self.slots_at(now, slot) + slots;
         self.count(contender, end, at);
@@ -105,7 +105,7 @@ impl Contention {
         }
     }
 
-    /// A contender counts from a moment of its own.
+    /// A contender counts down by itself, from a time of its own.
     pub(super) fn stand_apart(
         &mut self,
         contender: u32,
@@ -118,7 +118,7 @@ impl Contention {
         self.apart.push(Apart { contender, slots_from, slots, at_once });
     }
 
-    /// A contender that counts with the others stands apart from now on.
+    /// A contender that counts down with its domain does so by itself from now on.
     pub(super) fn part(&mut self, contender: u32, slots_from: Instant, at: &mut Contender) {
         let (Stage::Counting(end) | Stage::Post(end)) = at.back_off.stage() else { return };
         let slots = end.saturating_sub(self.slots);
@@ -129,8 +129,7 @@ impl Contention {
         self.stand_apart(contender, slots_from, slots, false, at);
     }
 
-    /// A frame has come to a contender whose queue was empty: goes on with its post-back-off. `false`
-    /// if that is over.
+    /// A contender whose queue was empty has a frame: continues its post-back-off. `false` if that is over.
     pub(super) fn continue_post_back_off(
         &mut self,
         now: Instant,
@@ -158,7 +157,7 @@ impl Contention {
         }
     }
 
-    /// When somebody transmits if the medium stays idle.
+    /// The time of the next transmission, if the medium stays idle.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(super) fn next_access(&mut self, slot: u64, contenders: &[Contender]) -> Option<Instant> {
@@ -173,8 +172,8 @@ impl Contention {
         next
     }
 
-    /// The medium turns busy: all back-offs stop but those that end before their contenders can sense
-    /// it. Who transmits therefore is told in `due`.
+    /// The medium turns busy: all back-offs stop, except those that end before their contenders can sense
+    /// that. These contenders transmit, and are added to `due`.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(super) fn freeze(
@@ -194,7 +193,7 @@ impl Contention {
         if is_unsensed(next) {
             self.take_due(self.slots + begun, next, contenders, due);
         }
-        // In order of arrival; what comes of it does not depend on the order.
+        // In order of arrival; the result does not depend on the order.
         for index in 0..self.apart.len() {
             let Apart { contender, slots_from, slots, at_once } = self.apart[index];
             let at = &mut contenders[contender as usize];
@@ -211,7 +210,7 @@ impl Contention {
         self.apart.clear();
     }
 
-    /// Those that transmit with this virtual slot, which begins at `at`.
+    /// The contenders that transmit in this virtual slot, which starts at `at`.
     fn take_due(&mut self, slot: u64, at: Instant, contenders: &[Contender], due: &mut Vec<Due>) {
         while let Some(next) = self.counting.pop_if(|next| next.end <= slot || next.is_stale(contenders)) {
             if !next.is_stale(contenders) {
@@ -224,7 +223,7 @@ impl Contention {
         while self.counting.pop_if(|next| next.is_stale(contenders)).is_some() {}
     }
 
-    /// The same for some of its stations, in order of their numbers: they go on by themselves.
+    /// The contention of some of its stations, which leave the domain; in order of their numbers.
     pub(super) fn part_of(&self, members: &[u32]) -> Self {
         let stays = |it: &u32| members.binary_search(&Contender::station_of(*it)).is_ok();
         Self {

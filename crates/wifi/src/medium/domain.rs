@@ -1,10 +1,9 @@
-//! What a sense domain hears: frames in the air, and which of them overlap.
+//! The frames that a sense domain hears, and which of them overlap.
 //!
-//! Stations with the same closed neighbourhoods, of sensing and of decoding, are one domain: each
-//! hears what the others hear, itself included. A station's own transmission occupies its domain
-//! like any other, which also makes it deaf meanwhile. What a domain knows is what a bystander
-//! knows; a station that is none ([`Domain::slots_from`]) keeps its own inter-frame space and is not
-//! bound by its own NAV.
+//! Stations that sense the same stations, and decode the same stations, themselves included, are one
+//! domain. A station's own transmission occupies its domain like any other, so the station hears nothing
+//! else meanwhile. The state of a domain is that of a bystander. A station that takes part in an exchange
+//! ([`Domain::slots_from`]) has an inter-frame space of its own, and its own reservations do not bind it.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ use crate::contender::Contender;
 use crate::propagation::{Capture, Hearing, Position, Propagation};
 use crate::times::Times;
 
-/// Who hears a domain's members.
+/// A domain that senses the members of another, or of itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Audience {
     pub(super) domain: u32,
@@ -31,14 +30,14 @@ pub(super) struct Domain {
     contention: Contention,
     nav: Nav,
     idle_since: Instant,
-    /// Nanoseconds of the inter-frame space that bystanders keep in this idle period: DIFS or EIFS.
+    /// The inter-frame space of bystanders in this idle period, DIFS or EIFS, in nanoseconds.
     ifs: u64,
-    /// When the last frame ended that its members decoded.
+    /// The end of the last frame that its members decoded.
     decoded_at: Option<Instant>,
     on_air: Vec<OnAir>,
-    /// The access event that counts.
+    /// The time of the next access event; events for other times are stale.
     scheduled: Option<Instant>,
-    /// Nobody outside hears it, and it hears nobody outside: its exchanges may be settled when they begin.
+    /// Whether its members and all other stations do not hear each other, and exchanges may be settled.
     is_clique: bool,
 }
 
@@ -87,7 +86,7 @@ impl Domain {
         self.on_air.is_empty()
     }
 
-    /// Whether an access event is needed at this time: none is to come before.
+    /// Whether an access event is needed at this time: none is due before.
     pub(super) fn schedule(&mut self, at: Instant) -> bool {
         let is_earlier = self.scheduled.is_none_or(|scheduled| at < scheduled);
         if is_earlier {
@@ -96,12 +95,12 @@ impl Domain {
         is_earlier
     }
 
-    /// An access event is due. Whether it is the one that counts.
+    /// An access event is due. Returns whether it is the one that was scheduled last.
     pub(super) fn unschedule(&mut self, at: Instant) -> bool {
         self.scheduled.take_if(|scheduled| *scheduled == at).is_some()
     }
 
-    /// Its contenders transmit whose back-offs end now.
+    /// The contenders whose back-offs end now transmit.
     pub(super) fn access(
         &mut self,
         now: Instant,
@@ -113,7 +112,7 @@ impl Domain {
         self.turn_busy(now, times, contenders, due);
     }
 
-    /// Its members have heard nothing yet: the first frame need not wait.
+    /// Starts with an idle medium: its members have heard nothing, so the first frame need not wait.
     pub(super) fn start(&mut self, times: &Times) {
         self.contention.resume(Instant::ZERO);
         self.ifs = times.difs;
@@ -122,14 +121,14 @@ impl Domain {
     /// The medium turns idle.
     pub(super) fn turn_idle(&mut self, now: Instant, times: &Times) {
         self.idle_since = now;
-        //= IEEE 802.11-2020, 10.3.2.3.7: EIFS follows what was not decoded, until a frame is.
+        //= IEEE 802.11-2020, 10.3.2.3.7: EIFS follows a frame that was not decoded, until one is decoded.
         self.ifs = if self.decoded_at == Some(now) { times.difs } else { times.eifs };
         self.contention.resume(times.slots_from(now, self.ifs, self.nav_of(None, times)));
     }
 
-    /// From when a member's slots count in this idle period, if the medium is idle: its own frames
-    /// and those that were for it set it no NAV, and after a frame of its own it knows of nothing
-    /// that was not decoded. `own_ifs` as in `Place`.
+    /// The start of a member's slots in this idle period; `None` if the medium is busy. Its own frames and
+    /// those for it do not set its NAV, and a frame that it could not decode while it sent one of its own
+    /// does not cause EIFS. `own_ifs` as in `Place`.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(super) fn slots_from(
@@ -147,7 +146,7 @@ impl Domain {
         Some(times.slots_from(self.idle_since, ifs, self.nav_of(Some(station), times)))
     }
 
-    /// When the NAV of a member ends, or has ended; `None` for a bystander.
+    /// The end of a member's NAV, which may be past; `None` for a bystander's.
     #[inline]
     pub(super) fn nav_of(&self, station: Option<u32>, times: &Times) -> Instant {
         self.nav.ends(station, self.idle_since, times.nav_reset)
@@ -173,23 +172,23 @@ impl Domain {
         }
     }
 
-    /// A transmission begins that the domain senses.
+    /// Begins a transmission that the domain senses.
     pub(super) fn begins(&mut self, transmission: u32, start: Instant, power: f64, capture: Option<Capture>) {
-        // Of frames that begin together none is the later one.
+        // A frame is later than another only if it began later.
         let is_later = self.on_air.iter().any(|other| other.start < start);
         let corrupted = is_later && !capture.is_some_and(|capture| capture.later_frames);
         self.on_air.push(OnAir { transmission, start, power, corrupted });
         self.corrupt_overlaps(capture);
     }
 
-    /// Its members have been of another domain, and know what that knew.
+    /// Takes over the state of the domain that its members come from.
     pub(super) fn goes_on(&mut self, before: &Self) {
         self.contention = before.contention.part_of(&self.members);
         self.nav = before.nav.clone();
         (self.idle_since, self.ifs, self.decoded_at) = (before.idle_since, before.ifs, before.decoded_at);
     }
 
-    /// What becomes of a transmission that is in the air while stations move: heard on by who has
+    /// Takes over a transmission that is in the air while stations move. It stays intact if the members have
     /// heard it from its beginning.
     pub(super) fn hears_on(&mut self, transmission: u32, start: Instant, power: f64, before: &Self) {
         let is_intact = |heard: &OnAir| heard.transmission == transmission && !heard.corrupted;
@@ -197,7 +196,8 @@ impl Domain {
         self.on_air.push(OnAir { transmission, start, power, corrupted });
     }
 
-    /// Of frames that overlap those survive that are so much stronger than all others together.
+    /// Marks frames that overlap as corrupted, except one that is stronger than all others together by the
+    /// threshold of capture.
     pub(super) fn corrupt_overlaps(&mut self, capture: Option<Capture>) {
         if self.on_air.len() < 2 {
             return;
@@ -209,7 +209,7 @@ impl Domain {
         }
     }
 
-    /// A transmission ends. Whether it was intact here.
+    /// Ends a transmission. Returns whether it was intact here.
     pub(super) fn ends(&mut self, transmission: u32) -> bool {
         let Some(index) = self.on_air.iter().position(|on_air| on_air.transmission == transmission) else {
             return false;
@@ -218,12 +218,12 @@ impl Domain {
     }
 }
 
-/// The power of a station's own frame at its own place: nothing survives it there, nor does it
-/// survive anything.
+/// The power of a station's own frame at its own position. Neither it nor a frame that overlaps it is
+/// received there.
 pub(super) const OWN_POWER: f64 = f64::INFINITY;
 
-/// Divides stations into domains: those that hear the same, of those that are `kin` (`Place::domain`).
-/// `settles`: whether exchanges may be settled when they begin.
+/// Divides stations into domains: those that hear the same stations and have the same number in `kin`
+/// (`Place::domain`). `settles`: whether exchanges may be settled when they begin.
 pub(super) fn divide(
     positions: &[Position],
     kin: &[u32],
@@ -253,7 +253,7 @@ pub(super) fn divide(
         domain_of[station] = index;
     }
     for (index, neighbourhood) in neighbourhoods.iter().enumerate() {
-        // Hearing is mutual: whom a domain hears, by whom it is heard.
+        // Hearing is mutual: a domain hears those who hear it.
         let mut audience = BTreeMap::new();
         for (station, hearing) in neighbourhood {
             audience.insert(domain_of[*station as usize], *hearing == Hearing::Decodes);

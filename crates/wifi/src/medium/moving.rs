@@ -1,8 +1,8 @@
-//! Stations that move: sense domains are divided anew, and what each station knows goes with it.
+//! Stations that move: sense domains are divided anew, and each station keeps what it knows.
 //!
-//! What is in the air while stations move is heard on by those that have heard it from its
-//! beginning and stay in range. Stations of several domains do not come together in one, whatever
-//! they hear from now on: domains are only ever divided.
+//! A frame that is in the air while stations move is still heard by the stations that have heard it from
+//! its beginning and stay in range. Domains are divided, never joined, whatever their stations come to
+//! hear.
 
 use lasthop_packet::Instant;
 
@@ -12,7 +12,7 @@ use crate::contender::Contender;
 use crate::propagation::Position;
 
 impl Medium {
-    /// Exchanges go frame by frame from now on.
+    /// From now on exchanges are simulated frame by frame.
     pub(crate) fn stop_settling(&mut self) {
         self.settles = false;
         for domain in &mut self.domains {
@@ -20,7 +20,7 @@ impl Medium {
         }
     }
 
-    /// A station is at another place from now on, for its domain once that is divided anew.
+    /// Moves a station. Its domain changes when the domains are divided anew.
     pub(crate) fn move_to(&mut self, station: u32, position: Position) {
         self.places[station as usize].position = position;
         self.has_moved = !self.domains.is_empty();
@@ -30,8 +30,8 @@ impl Medium {
         self.has_moved
     }
 
-    /// Divides domains anew, if stations have moved and no exchange is under way that was settled for
-    /// their old places. Returns whether it has.
+    /// Divides domains anew, if stations have moved and no settled exchange is under way, to which the old
+    /// positions apply. Returns whether it has.
     pub(crate) fn divide_anew(&mut self, now: Instant, contenders: &mut [Contender]) -> bool {
         if !self.has_moved || self.settling > 0 {
             return false;
@@ -45,9 +45,9 @@ impl Medium {
             let domain = &mut self.domains[index as usize];
             domain.goes_on(&old[home[domain.members()[0] as usize] as usize]);
             match (domain.contention().is_busy(), domain.is_silent()) {
-                // In the middle of a frame that is out of range now: it is lost.
+                // A frame that was being received is out of range now, and lost.
                 (true, true) => self.begin_idle(index, now, contenders),
-                // Into the middle of a frame.
+                // A frame came into range after its beginning.
                 (false, false) => domain.turn_busy(now, &self.times, contenders, &mut self.due),
                 _ => {}
             }

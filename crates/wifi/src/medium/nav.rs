@@ -2,15 +2,15 @@
 
 use lasthop_packet::Instant;
 
-/// What an exchange's frames have reserved.
+/// The reservation that an exchange's frames have made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reservation {
     pub(super) initiator: u32,
     pub(super) addressee: u32,
     pub(super) until: Instant,
-    /// When the frame ended that said so.
+    /// The end of the frame that made it.
     pub(super) set_at: Instant,
-    /// That was an RTS, and nothing has followed it.
+    /// Whether that was an RTS, and nothing has followed it.
     pub(super) may_be_reset: bool,
 }
 
@@ -19,7 +19,8 @@ impl Reservation {
         station == self.initiator || station == self.addressee
     }
 
-    /// When it may be reset (10.3.2.4) if the medium has been idle since `idle_since` and stays so.
+    /// The time at which it may be reset (10.3.2.4), if the medium has been idle since `idle_since` and stays
+    /// so.
     fn reset_at(&self, idle_since: Instant, reset_after: Option<u64>) -> Option<Instant> {
         let after = reset_after.filter(|_| self.may_be_reset && self.set_at == idle_since)?;
         Some(self.set_at.after_nanos(after))
@@ -30,14 +31,14 @@ impl Reservation {
     }
 }
 
-/// The network allocation vectors of a domain's members (10.3.2.4): what was reserved within their
-/// hearing, one entry for each pair of stations. It binds all but the two: an initiator does not
-/// hear its own frames, and its addressee is who they are for.
+/// The network allocation vectors of a domain's members (10.3.2.4): the reservations that they have
+/// heard, one for each pair of stations. A reservation does not bind these two: the initiator does not
+/// hear its own frames, and the addressee of a frame does not update its NAV.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nav(Vec<Reservation>);
 
 impl Nav {
-    /// A frame has ended that reserves the medium.
+    /// Adds the reservation of a frame that ends now.
     pub(super) fn reserve(&mut self, new: Reservation) {
         self.0.retain(|old| old.until > new.set_at);
         let same = |old: &&mut Reservation| (old.initiator, old.addressee) == (new.initiator, new.addressee);
@@ -48,8 +49,8 @@ impl Nav {
         }
     }
 
-    /// The medium, idle since `idle_since`, turns busy: what was reset by now does not come back,
-    /// and nothing else is reset any more.
+    /// The medium, idle since `idle_since`, turns busy: reservations that were reset by now are removed,
+    /// and the others are not reset any more.
     pub(super) fn turn_busy(&mut self, idle_since: Instant, now: Instant, reset_after: Option<u64>) {
         self.0.retain_mut(|it| {
             let was_reset = it.reset_at(idle_since, reset_after).is_some_and(|reset| reset <= now);
@@ -58,7 +59,7 @@ impl Nav {
         });
     }
 
-    /// When it ends for a station, `None` for one that takes part in no exchange, if the medium has
+    /// The end of the NAV of a station (`None`: of one that takes part in no exchange), if the medium has
     /// been idle since `idle_since` and stays so.
     #[inline]
     pub(super) fn ends(
@@ -71,7 +72,7 @@ impl Nav {
         binding.map(|it| it.ends(idle_since, reset_after)).max().unwrap_or(Instant::ZERO)
     }
 
-    /// Whether some of it does not bind a station.
+    /// Whether a reservation does not bind a station.
     pub(super) fn exempts(&self, station: u32) -> bool {
         self.0.iter().any(|it| it.involves(station))
     }
@@ -80,8 +81,8 @@ impl Nav {
         self.0.len()
     }
 
-    /// Whom a reservation does not bind, if it was made before now. Those of a frame that ends now
-    /// respond, or are told that they do not.
+    /// The stations that a reservation does not bind, if it was made before now. The stations of a frame that
+    /// ends now are not returned: the MAC decides whether they respond.
     pub(super) fn exempt(&self, reservation: usize, now: Instant) -> Option<[u32; 2]> {
         let it = &self.0[reservation];
         (it.until > now && it.set_at < now).then_some([it.initiator, it.addressee])

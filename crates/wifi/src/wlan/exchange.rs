@@ -1,4 +1,4 @@
-//! Exchanges frame by frame, where others may interfere.
+//! Exchanges that are simulated frame by frame, because others may interfere.
 
 use lasthop_packet::Instant;
 
@@ -120,7 +120,7 @@ impl<E: ErrorModel> Wlan<E> {
         self.fail(contender, now, Failure::NoResponse);
     }
 
-    /// A broadcast that nothing overlapped where its receivers are: each draws its own errors.
+    /// Receives a broadcast at the stations that have decoded it. Errors are drawn for each of them.
     pub(super) fn receive_broadcast(&mut self, initiator: u32, (start, end): (Instant, Instant)) {
         let mut receivers = std::mem::take(&mut self.receivers);
         let from = Contender::station_of(initiator);

@@ -1,4 +1,4 @@
-//! The consequences of success and failure, for settled exchanges and for those frame by frame.
+//! The outcome of an exchange, whether it was settled or simulated frame by frame.
 
 use lasthop_packet::Instant;
 
@@ -37,14 +37,14 @@ impl<E: ErrorModel> Wlan<E> {
         }
         let (rate, octets) = match kind {
             Kind::Data => (plan.data.rate, plan.data.octets()),
-            // Bit errors of control frames: at the rate of an ACK.
+            // The bit error rate of control frames is that of an ACK's rate.
             Kind::Rts => (self.phy.response_rate(plan.data.rate), RTS_OCTETS),
             Kind::Cts | Kind::CtsToSelf | Kind::Ack => (self.phy.response_rate(plan.data.rate), ACK_OCTETS),
         };
         let key = contender.packet().filter(|_| kind == Kind::Data).map(|packet| packet.key);
         let link = (StationId(from), StationId(to));
         let frame = UndisturbedFrame { link, key, is_control, rate, octets, start, end };
-        // Each draws, whatever the other has drawn.
+        // Both draw, whatever the other result is: each has random numbers of its own.
         let lost = (!self.errors.is_none() && self.errors.loses(&frame)) | self.error_model.loses(&frame);
         self.counters.errors += u64::from(lost);
         lost
@@ -84,7 +84,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// The exchange succeeded: post-back-off from CWmin.
+    /// The exchange succeeded. A post-back-off follows, with CWmin.
     #[inline]
     pub(super) fn succeed(&mut self, index: u32, now: Instant) {
         let contender = &mut self.contenders[index as usize];
@@ -120,8 +120,8 @@ impl<E: ErrorModel> Wlan<E> {
         }
         let (data_sent, was_long) = contender.exchange.has_sent_data();
         let is_first = contender.attempts().transmissions() == 1;
-        //= IEEE 802.11-2020, 10.3.3: CW takes the next value of the series at each failure until it is CWmax,
-        // and is CWmin again once the frame is delivered or given up.
+        //= IEEE 802.11-2020, 10.3.3: CW grows at each failure up to CWmax; it is reset to CWmin once the
+        //= frame is delivered or given up.
         let is_given_up = contender.fail(was_long, self.mac.long_retry_limit);
         if is_given_up {
             contender.back_off.reset_window();
@@ -140,8 +140,8 @@ impl<E: ErrorModel> Wlan<E> {
         } else if self.contenders[index as usize].retry(now) {
             self.reports.extend([Output::Departs { from: StationId(station) }]);
         }
-        //= IEEE 802.11-2020, 10.3.2.9 and 10.3.2.11: where nothing begins within CTSTimeout or ACKTimeout, the
-        // exchange has failed then; if something does, when that ends.
+        //= IEEE 802.11-2020, 10.3.2.9, 10.3.2.11: the exchange fails at the end of CTSTimeout or ACKTimeout,
+        //= or, if a reception begins before, at the end of that.
         let earliest = match failure {
             Failure::NoResponse => now.after_nanos(self.times.difs),
             Failure::BadResponse => {
@@ -152,14 +152,14 @@ impl<E: ErrorModel> Wlan<E> {
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(false);
         self.medium.back_off(index, now, earliest, contender);
-        // If it has moved out of the range of the frame that it missed, nothing else schedules this.
+        // If the station has moved out of range of the frame that it missed, nothing else schedules this.
         self.schedule_access(self.medium.home(station));
         if self.power_save.is_some() {
             self.doze(station, now);
         }
     }
 
-    /// The frame in a contender's hands is done with.
+    /// Removes the frame that a contender has delivered or given up.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
@@ -195,7 +195,7 @@ impl<E: ErrorModel> Wlan<E> {
         self.contenders[index as usize].exchange.addressee()
     }
 
-    /// The addressee of the frame in a contender's hands; `None` for a broadcast.
+    /// The addressee of the frame that a contender transmits next; `None` for a broadcast.
     pub(super) fn addressee(&self, index: u32) -> Option<u32> {
         self.contenders[index as usize].receiver()?.station()
     }

@@ -7,7 +7,8 @@ use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, OwnFrame, PS_POLL_OCTETS, RTS_O
 use crate::phy::Rate;
 
 impl<E: ErrorModel> Wlan<E> {
-    /// Plans the exchange for the frame in a contender's hands. Returns whom that is for, if there is one.
+    /// Plans the exchange for the frame that a contender is to transmit. Returns its receiver, if there is a
+    /// frame.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(super) fn plan(&mut self, index: u32) -> Option<Receiver> {
@@ -39,7 +40,7 @@ impl<E: ErrorModel> Wlan<E> {
             return Plan::new(to, data).with(Kind::Data, data.duration, sifs);
         };
         let (data_rate, protected, control_rate) = self.rates(from, station);
-        // A PS-Poll is a control frame, and goes at the rate that an RTS would have.
+        // A PS-Poll is a control frame, and is sent at the rate of an RTS.
         let rate = if is_own { control_rate } else { data_rate };
         let data = ppdu(rate);
         let mut plan = Plan::new(to, data);
@@ -53,7 +54,7 @@ impl<E: ErrorModel> Wlan<E> {
         plan.with(Kind::Data, data.duration, sifs).with(Kind::Ack, ack, sifs)
     }
 
-    /// From a station to another: the rate of data, whether that needs protection, the rate of
+    /// The rate of data frames from one station to another, whether they need protection, and the rate of
     /// control frames.
     fn rates(&self, from: u32, to: StationId) -> (Rate, bool, Rate) {
         let rate = |of: u32, to: u32| {

@@ -1,4 +1,4 @@
-//! What waits at stations: in their queues, and at an access point for those that doze.
+//! Frames that wait: in the queues of stations, and at an access point for stations that doze.
 
 use lasthop_packet::Instant;
 
@@ -8,14 +8,14 @@ use crate::errors::ErrorModel;
 use crate::frame::{MacFrame, Receiver, StationId};
 
 impl<E: ErrorModel> Wlan<E> {
-    /// A packet for a station to send. `false`: its queue is full.
+    /// Enqueues a packet that a station is to send. `false`: its queue is full, and the packet is dropped.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
         self.put(now, station, frame, |contender| contender.queue.push(frame, now))
     }
 
-    /// As [`Self::enqueue`], for a packet of the flow with this number where flows take turns.
-    /// `displaced` is told which frames of others are dropped to make room for it.
+    /// As [`Self::enqueue`], for a packet of the flow with this number, at a station where flows take turns.
+    /// Frames that are dropped to make room for it are passed to `displaced`.
     #[cold]
     pub fn enqueue_in_turn(
         &mut self,
@@ -27,7 +27,7 @@ impl<E: ErrorModel> Wlan<E> {
         self.put(now, station, frame, |contender| contender.queue.push_in_turn(flow, frame, now, displaced))
     }
 
-    /// Has a frame buffered for its receiver to wake, or pushed into its station's queue.
+    /// Buffers a frame until its receiver wakes, or pushes it into its station's queue.
     #[expect(clippy::inline_always, reason = "every frame; measured")]
     #[inline(always)]
     fn put(
@@ -64,7 +64,8 @@ impl<E: ErrorModel> Wlan<E> {
         self.of(station).queue.is_per_flow()
     }
 
-    /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
+    /// Removes and returns the frames that wait at a station for another one, except the frame that its MAC
+    /// is transmitting.
     pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
         let mut gone = self.contenders[Contender::index_of(station.0) as usize].queue.withdraw(to);
         if let Some(power_save) = self.power_save.as_deref_mut() {
@@ -74,7 +75,7 @@ impl<E: ErrorModel> Wlan<E> {
         gone
     }
 
-    /// Packets and octets that wait at a station, the one that is being transmitted not counted.
+    /// Packets and octets that wait at a station, without the frame that is being transmitted.
     pub fn waiting(&self, station: StationId) -> (usize, u64) {
         let (packets, octets) = self.of(station).queue.waiting();
         match self.power_save.as_deref().map(|it| it.waiting(station.0)) {
@@ -83,7 +84,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// The frame in the hands of a station's MAC: no longer one that waits.
+    /// The frame that a station's MAC is transmitting or contends for; it no longer waits.
     pub fn head(&self, station: StationId) -> Option<MacFrame> {
         self.of(station).queue.head().map(|queued| queued.frame)
     }
@@ -93,13 +94,13 @@ impl<E: ErrorModel> Wlan<E> {
         self.of(station).queue.attempts().is_delivered()
     }
 
-    /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver
-    /// to wake.
+    /// Whether a frame that is enqueued at a station now has to wait: behind another one, or until its
+    /// receiver wakes.
     pub fn would_wait(&self, station: StationId, to: Receiver) -> bool {
         self.of(station).has_frame() || self.buffers(station, to)
     }
 
-    /// Whether a frame that comes to a station now is kept for its receiver to wake.
+    /// Whether a frame that is enqueued at a station now is buffered until its receiver wakes.
     pub fn buffers(&self, station: StationId, to: Receiver) -> bool {
         self.power_save.as_deref().is_some_and(|it| it.buffers(station.0, to))
     }

@@ -1,10 +1,11 @@
-//! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear
-//! each other and nobody else, and only one of them transmits. What errors do to its frames is
-//! drawn at once, each link's in the order in which they are sent. If they spare them all the
-//! exchange succeeds; only its data frame's end and its own end are events. If several begin at
-//! the same moment nobody decodes anything: their stations wait in vain for responses. Everything
-//! else, an exchange that an error ends among it, goes frame by frame (`exchange`), by the same
-//! plans and with the same outcome.
+//! Exchanges that are settled when they begin.
+//!
+//! This is possible if nobody can interfere: all stations of a domain hear each other and nobody else,
+//! and only one of them transmits. The errors of its frames are drawn at once, in the order in which the
+//! frames are sent. If none is lost the exchange succeeds, and only the end of its data frame and its own
+//! end are events. If several stations transmit at the same time, nobody decodes anything, and all of
+//! them wait for a response until they time out. All other exchanges, among them those that an error
+//! ends, are simulated frame by frame (`exchange`), with the same plans and the same outcome.
 
 use lasthop_packet::Instant;
 
@@ -16,8 +17,8 @@ use crate::frame::Kind;
 use crate::medium::Due;
 
 impl<E: ErrorModel> Wlan<E> {
-    /// The contenders whose back-offs have ended in a clique transmit: settles what comes of it, if it
-    /// can be; then none of them is due.
+    /// Settles the exchange or the collision of the contenders of a clique that are to transmit, if that is
+    /// possible. If it is, none of them is due any more.
     pub(super) fn settle(&mut self, domain: u32, now: Instant) {
         if let [Due { contender, .. }] = *self.medium.due() {
             let plan = self.plan(contender);
@@ -42,7 +43,7 @@ impl<E: ErrorModel> Wlan<E> {
         self.events.push(end, index, Event::SettledData(domain, index));
     }
 
-    /// Several contenders transmit at once.
+    /// Several contenders transmit at the same time.
     #[inline(never)]
     fn settle_collision(&mut self, domain: u32, now: Instant) {
         if self.committed > 0 || self.medium.due().iter().any(|due| due.at > now) {
@@ -73,7 +74,7 @@ impl<E: ErrorModel> Wlan<E> {
         plan.and_then(|plan| plan.frames().get(1)).is_some_and(|(kind, _)| kind.is_of_responder())
     }
 
-    /// A contender's frame begins that nobody decodes. Returns when it ends.
+    /// A contender transmits a frame that nobody decodes. Returns the end of the frame.
     fn collide(&mut self, index: u32, now: Instant) -> Option<Instant> {
         let sifs = self.times.sifs;
         let contender = self.begin_attempt(index, now);
@@ -91,7 +92,7 @@ impl<E: ErrorModel> Wlan<E> {
         self.divide_if_moved(now);
     }
 
-    /// Whether nothing but errors can make the exchange of the only contender that transmits fail.
+    /// Whether only errors can make the exchange of the only contender that transmits fail.
     fn is_undisturbed(&self, domain: u32, index: u32, now: Instant) -> bool {
         let can_answer = |to: u32| {
             self.medium.home(to) == domain
@@ -104,14 +105,14 @@ impl<E: ErrorModel> Wlan<E> {
         self.committed == 0 && !self.drops_type(index) && self.partner(index).is_none_or(can_answer)
     }
 
-    /// Whether errors will end a contender's exchange that nothing else can; if so it is known by
-    /// which of its frames.
+    /// Draws the errors of an exchange that nothing else can make fail. Returns whether a frame is lost; the
+    /// exchange then knows which.
     fn draws_a_loss(&mut self, index: u32, now: Instant) -> bool {
         if self.is_free_of_errors() {
             return false;
         }
         let Some(plan) = self.contenders[index as usize].exchange.plan().copied() else { return false };
-        // The receivers of a broadcast draw when it ends.
+        // The errors of a broadcast are drawn when it ends.
         let Some(to) = plan.addressee() else { return false };
         let from = Contender::station_of(index);
         let mut start = now;
@@ -145,9 +146,9 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A settled exchange is over, and the medium of its domain is idle. Returns whether the caller is to
-    /// begin or schedule the domain's next access. Where stations have moved that is done here, because
-    /// the domains are then divided anew.
+    /// A settled exchange is over, and the medium of its domain is idle. Returns whether the caller must
+    /// begin or schedule the domain's next access. If stations have moved, this function has done that,
+    /// because the domains are divided anew.
     #[must_use]
     pub(super) fn on_settled_end(&mut self, domain: u32, initiator: u32, now: Instant) -> bool {
         self.medium.end_settled(domain, now, true, &mut self.contenders);
