@@ -1,22 +1,22 @@
-//! Power save in an infrastructure network (IEEE 802.11-2012, 10.2.1).
+//! Power save in an infrastructure network (IEEE 802.11-2020, 11.2.3).
 //!
 //! The access point sends a beacon at each target beacon transmission time (TBTT), ahead of its
 //! queue. Stations in power-save mode doze; frames for them wait at the access point, which names
 //! these stations in the beacon's traffic indication map (TIM). A station wakes for the beacon and
-//! fetches its frames one by one, each with a PS-Poll. Group frames wait for the next beacon with a
-//! delivery TIM (DTIM), and follow it.
+//! fetches its frames one by one, each with a PS-Poll. Group addressed frames (*group frames*) wait
+//! for the next beacon with a delivery TIM (DTIM) and follow it.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | `config` | beacon interval, DTIM period, listen interval, bounds of buffers |
 //! | `tim` | the size of a beacon |
-//! | `buffer` | frames that wait at the access point; the answer to a PS-Poll |
+//! | `buffer` | frames that wait at the access point; the response to a PS-Poll |
 //! | `sleeper` | when a station is awake, and why |
 //!
-//! What leads from here to queues and to the medium is in `wlan/power_save.rs`.
+//! The connection to queues and to the medium is in `wlan/power_save.rs`.
 //!
 //! Beacons and PS-Polls are a station's *own frames* ([`OwnFrame`]): they carry no packet, never
-//! wait in a queue, and no output is about them.
+//! wait in a queue, and cause no output.
 
 mod buffer;
 pub mod config;
@@ -34,18 +34,18 @@ use buffer::Buffer;
 pub use config::PowerSaveConfig;
 use sleeper::Sleeper;
 
-/// A cell with power save.
+/// The power save of a cell.
 #[derive(Debug)]
 pub(crate) struct PowerSave {
     config: PowerSaveConfig,
     access_point: u32,
-    /// TBTTs so far.
+    /// The number of TBTTs so far.
     beacons: u64,
-    /// What the latest beacon said, apart from the TIM's bits of stations.
+    /// The contents of the latest beacon, except the stations' bits in its TIM.
     announced: Announced,
     /// The More Data field of the frame that the access point is sending.
     more_data: bool,
-    /// By station; the access point's own never changes.
+    /// By station; the access point's does not change.
     sleepers: Vec<Sleeper>,
     /// Frames for each station, by station.
     buffers: Vec<Buffer>,
@@ -58,12 +58,12 @@ pub(crate) struct PowerSave {
 #[derive(Clone, Copy, Debug, Default)]
 struct Announced {
     is_dtim: bool,
-    /// Group frames follow.
+    /// Whether group frames follow.
     group: bool,
 }
 
 impl PowerSave {
-    /// `doze` says of each station whether it is in power-save mode.
+    /// `doze` has an entry for each station: whether it is in power-save mode.
     pub(crate) fn new(config: PowerSaveConfig, access_point: u32, doze: &[bool]) -> Self {
         let sleepers: Vec<Sleeper> = doze.iter().map(|doze| Sleeper::new(*doze)).collect();
         Self {
@@ -84,8 +84,8 @@ impl PowerSave {
         self.config.interval()
     }
 
-    /// A station's exchange begins, of a frame of its own or of a packet to a station or to all: its frames
-    /// carry the present state (TIM, More Data).
+    /// A station's exchange begins. It is for an own frame, for a packet to the station `to`, or
+    /// for a broadcast. Its frames carry the present TIM or More Data field.
     pub(crate) fn begins(&mut self, station: u32, own: Option<OwnFrame>, to: Option<u32>) {
         if self.access_point != station {
             return;
@@ -100,11 +100,11 @@ impl PowerSave {
         };
     }
 
-    /// Its frame was delivered or given up, and is about to leave the MAC.
+    /// A station's frame was delivered or given up, and is about to leave the MAC.
     pub(crate) fn ends(&mut self, station: u32, own: Option<OwnFrame>, to: Option<u32>) {
         match (own, to) {
             (Some(OwnFrame::Beacon), _) => {}
-            // Even a PS-Poll that was given up may have arrived and only its ACK been lost: the
+            // A PS-Poll that was given up may have arrived if only its ACKs were lost, so the
             // station waits for the response.
             (Some(OwnFrame::PsPoll { .. }), _) => self.sleepers[station as usize].await_response(),
             _ if self.access_point != station => {}
@@ -113,7 +113,7 @@ impl PowerSave {
         }
     }
 
-    /// A station's state.
+    /// The power state of a station.
     pub(crate) fn sleeper(&self, station: u32) -> &Sleeper {
         &self.sleepers[station as usize]
     }
@@ -136,17 +136,17 @@ impl PowerSave {
         number.is_multiple_of(u64::from(self.config.dtim_period.max(1)))
     }
 
-    /// A beacon begins: its TIM is made from the buffers as they are now.
+    /// A beacon begins: its TIM reflects the present buffers.
     fn announce(&mut self) {
         let is_dtim = self.is_dtim(self.beacons.saturating_sub(1));
-        // What is left of the last DTIM's is announced by each beacon until it is sent (10.2.1.6 f).
+        // Each beacon announces the group frames of the last DTIM until they are sent (11.2.3.6).
         let group = self.group_left > 0 || (is_dtim && !self.group.is_empty());
         self.announced = Announced { is_dtim, group };
         self.buffers.iter_mut().for_each(Buffer::announce);
     }
 
-    /// Octets of a beacon now. Association identifiers count the stations of the cell from 1, without the
-    /// access point.
+    /// Octets of a beacon that begins now. Association identifiers (AID) number the stations of the
+    /// cell from 1, without the access point.
     pub(crate) fn beacon_octets(&self, standard: Standard) -> u32 {
         let own = self.access_point as usize;
         let others = self.buffers.iter().enumerate().filter(|(index, _)| *index != own);
@@ -154,15 +154,15 @@ impl PowerSave {
         tim::beacon_octets(standard, set.map(|(_, identifier)| identifier))
     }
 
-    /// A station that was awake has received a beacon. Returns the PS-Poll that it sends; `None`: nothing is
-    /// left to poll for.
+    /// A station that was awake has received a beacon. Returns the PS-Poll that it sends; `None` if
+    /// no frame waits for it.
     pub(crate) fn receive_beacon(&mut self, station: u32) -> Option<OwnFrame> {
         self.sleepers[station as usize].receive_beacon(self.announced.group);
         self.buffers[station as usize].is_announced().then_some(self.ps_poll())
     }
 
-    /// A station has received a frame that was addressed to it alone, and will acknowledge it. Returns whether
-    /// that was a response to its PS-Poll.
+    /// A station has received an individually addressed frame, which it will acknowledge. Returns
+    /// whether that was a response to its PS-Poll.
     pub(crate) fn receive_response(&mut self, station: u32, from: u32) -> bool {
         let is_response = from == self.access_point;
         let sleeper = &mut self.sleepers[station as usize];
@@ -172,7 +172,7 @@ impl PowerSave {
         sleeper.saves_power() && is_response
     }
 
-    /// The PS-Poll that follows a response.
+    /// The PS-Poll that follows a response; `None` if the response did not have More Data set.
     pub(crate) fn next_poll(&self) -> Option<OwnFrame> {
         self.more_data.then_some(self.ps_poll())
     }
@@ -190,8 +190,8 @@ impl PowerSave {
         is_expected
     }
 
-    /// Whether frames for a receiver are buffered at the access point. Group frames are as soon as
-    /// one station is in power-save mode.
+    /// Whether frames for a receiver are buffered at the access point: those for a station in
+    /// power-save mode, and group frames as soon as one station is in that mode.
     pub(crate) fn buffers(&self, from: u32, to: Receiver) -> bool {
         from == self.access_point
             && match to {
@@ -200,7 +200,7 @@ impl PowerSave {
             }
     }
 
-    /// Buffers a frame for its receiver, if there is room.
+    /// Buffers a frame for its receiver if there is room. Returns whether there was.
     pub(crate) fn buffer(&mut self, frame: MacFrame, now: Instant) -> bool {
         let buffer = match frame.to {
             Receiver::Station(to) => &mut self.buffers[to.index()],
@@ -233,14 +233,15 @@ impl PowerSave {
         if self.access_point == access_point { self.buffers[from as usize].respond() } else { None }
     }
 
-    /// A beacon was sent. Returns the group frames that follow it; it had a DTIM if there are any.
+    /// A beacon was sent. Returns the group frames that follow it; there are none unless it had a
+    /// DTIM.
     pub(crate) fn take_group(&mut self) -> Vec<Queued> {
         let frames = if self.announced.is_dtim { self.group.take_all() } else { Vec::new() };
         self.group_left += frames.len() as u32;
         frames
     }
 
-    /// Takes out the next frame that is too old.
+    /// Removes and returns the next frame that is too old.
     pub(crate) fn pop_old(&mut self, now: Instant) -> Option<MacFrame> {
         let age = self.config.max_age();
         self.buffers.iter_mut().find_map(|buffer| buffer.pop_older(age, now)).map(|old| old.frame)

@@ -1,20 +1,20 @@
-//! When a station in power-save mode is awake, and why (10.2.1.8).
+//! The power state of a station: when it is awake, and why (IEEE 802.11-2020, 11.2.3).
 //!
-//! A station is awake while it has a frame or an ACK to send, or expects a beacon, the response to its
-//! PS-Poll, or group frames. It dozes as soon as none of these is left.
+//! A station in power-save mode is awake while it has a frame or an ACK to send, or expects a
+//! beacon, the response to its PS-Poll, or group frames. It dozes as soon as none of these is left.
 
 use lasthop_packet::Instant;
 
-/// A station as power save knows it.
+/// The power state of a station.
 #[derive(Debug)]
 pub(crate) struct Sleeper {
     /// Whether it is in power-save mode.
     saves_power: bool,
-    /// Why it is awake, apart from frames to send: some of the constants below.
+    /// The reasons why it is awake, apart from frames to send: a set of the constants below.
     reasons: u8,
     /// `None` while it dozes.
     awake_since: Option<Instant>,
-    /// Nanoseconds awake, without those since `awake_since`.
+    /// Nanoseconds awake before `awake_since`.
     awake: u64,
 }
 
@@ -28,7 +28,7 @@ const GROUP: u8 = 4;
 const ACK: u8 = 8;
 
 impl Sleeper {
-    /// A station that dozes, or one that is always awake.
+    /// A station in power-save mode, which dozes at first, or one that is always awake.
     pub(super) fn new(saves_power: bool) -> Self {
         let awake_since = (!saves_power).then_some(Instant::ZERO);
         Self { saves_power, reasons: 0, awake_since, awake: 0 }
@@ -38,7 +38,7 @@ impl Sleeper {
         self.saves_power
     }
 
-    /// Nanoseconds that it has been awake up to now; `None` if it is not in power-save mode.
+    /// Nanoseconds for which it has been awake; `None` if it is not in power-save mode.
     pub(crate) fn awake_time(&self, now: Instant) -> Option<u64> {
         let until_now = self.awake_since.map_or(0, |since| now.as_nanos() - since.as_nanos());
         self.saves_power.then_some(self.awake + until_now)
@@ -49,12 +49,13 @@ impl Sleeper {
         self.awake_since.is_some_and(|since| since <= start)
     }
 
-    /// It has a frame to send.
+    /// Wakes, to send a frame.
     pub(crate) fn wake(&mut self, now: Instant) {
         self.awake_since.get_or_insert(now);
     }
 
-    /// It dozes, if it is in power-save mode, unless it has a reason to be awake or a frame to send.
+    /// Dozes if the station is in power-save mode and has neither a reason to be awake nor a frame
+    /// to send.
     pub(crate) fn doze(&mut self, now: Instant, has_frame: impl FnOnce() -> bool) {
         if self.saves_power
             && self.reasons == 0
@@ -65,7 +66,7 @@ impl Sleeper {
         }
     }
 
-    /// It expects a beacon now.
+    /// Wakes for a beacon, if the station is in power-save mode.
     pub(super) fn wake_for_beacon(&mut self, now: Instant) {
         if self.saves_power {
             self.set(BEACON, true);
@@ -73,7 +74,7 @@ impl Sleeper {
         }
     }
 
-    /// It has received a beacon; group frames follow it or not.
+    /// The station has received a beacon; `group`: group frames follow it.
     pub(super) const fn receive_beacon(&mut self, group: bool) {
         self.set(BEACON, false);
         self.set(RESPONSE, false);
@@ -98,7 +99,7 @@ impl Sleeper {
         self.set(ACK, false);
     }
 
-    /// It has received a group frame; more follow it or not.
+    /// It has received a group frame; `more`: more of them follow.
     pub(super) const fn receive_group_frame(&mut self, more: bool) {
         self.set(GROUP, more);
     }

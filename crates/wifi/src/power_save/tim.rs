@@ -1,24 +1,25 @@
-//! The size of a beacon (IEEE 802.11-2012, 8.3.3.2 and 8.4.2).
+//! The size of a beacon (IEEE 802.11-2020, 9.3.3.2 and 9.4.2).
 
 use crate::phy::{Rate, Standard};
 
-/// MAC header of a management frame, and FCS (8.3.3.1).
+/// MAC header of a management frame, and FCS (9.3.3.1).
 const HEADER_AND_FCS: u32 = 24 + 4;
 /// Timestamp, beacon interval, capability information.
 const FIXED_FIELDS: u32 = 8 + 2 + 2;
-/// The SSID element: its network is called "lasthop".
+/// The SSID element (9.4.2.2) of a network with the name "lasthop".
 const SSID: u32 = 2 + 7;
-/// The DSSS parameter set element; OFDM at 5 GHz has none.
+/// The DSSS Parameter Set element (9.4.2.4); OFDM at 5 GHz has none.
 const DSSS_PARAMETER_SET: u32 = 2 + 1;
-/// The ERP information element, with 802.11g (8.4.2.14).
+/// The ERP element of 802.11g.
 const ERP_INFORMATION: u32 = 2 + 1;
-/// The TIM element up to its partial virtual bitmap: DTIM count, DTIM period, bitmap control.
+/// The TIM element up to its Partial Virtual Bitmap: DTIM Count, DTIM Period, Bitmap Control
+/// (9.4.2.5).
 const TIM: u32 = 2 + 3;
 
-/// Octets of a beacon, FCS included, whose TIM has the bits of these association identifiers, in
-/// ascending order.
+/// Octets of a beacon, FCS included, in whose TIM the bits of these association identifiers are
+/// set. The identifiers are in ascending order.
 pub(super) fn beacon_octets(standard: Standard, set: impl Iterator<Item = u32>) -> u32 {
-    // Up to eight rates, and the others in an element of their own (8.4.2.3, 8.4.2.15).
+    // Up to eight rates (9.4.2.3); the others are in an Extended Supported Rates element.
     let rates = standard.rates().count() as u32;
     let rates = 2 + rates + if rates > 8 { 2 } else { 0 };
     let (slowest, fastest) = (standard.rates().next(), standard.rates().next_back());
@@ -28,8 +29,9 @@ pub(super) fn beacon_octets(standard: Standard, set: impl Iterator<Item = u32>) 
     HEADER_AND_FCS + FIXED_FIELDS + SSID + rates + others + TIM + partial_virtual_bitmap(set)
 }
 
-/// Length of octets N1 to N2 of the traffic indication virtual bitmap (8.4.2.7): N1 is even, and no bit
-/// outside them is set. One octet if no bit is set. Bit 0, for group frames, is in the bitmap control.
+/// Length of the Partial Virtual Bitmap: octets N1 to N2 of the traffic indication virtual bitmap,
+/// where N1 is even and no bit outside them is set; one octet if no bit is set (9.4.2.5.1). Bit 0,
+/// for group frames, is in the Bitmap Control field.
 fn partial_virtual_bitmap(set: impl Iterator<Item = u32>) -> u32 {
     let mut ends = None;
     for identifier in set {

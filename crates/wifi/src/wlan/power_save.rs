@@ -1,4 +1,4 @@
-//! What power save does to queues, and to frames that begin and end.
+//! The effects of power save on queues, and on frames that begin and end.
 
 use lasthop_packet::time::nanos;
 use lasthop_packet::{Instant, Rng};
@@ -12,8 +12,12 @@ use crate::output::Output;
 use crate::power_save::{PowerSave, PowerSaveConfig};
 
 impl<E: ErrorModel> Wlan<E> {
-    /// Puts these stations into power-save mode for the whole run; the access point, if it is among
-    /// them, stays awake. To be called after the last station was added and before the first frame.
+    /// Puts these stations into power-save mode for the whole run. The access point stays awake,
+    /// even if it is among them. All stations have to be added before.
+    ///
+    /// # Panics
+    ///
+    /// If a frame has been enqueued.
     pub fn save_power(&mut self, access_point: StationId, stations: &[StationId], config: PowerSaveConfig) {
         assert!(self.medium.domains() == 0, "power save begins before the first frame");
         let first = config
@@ -27,13 +31,13 @@ impl<E: ErrorModel> Wlan<E> {
         self.events.push(Instant::from_nanos(first), access_point.0, Event::Tbtt(access_point.0));
     }
 
-    /// Nanoseconds that a station has been awake up to now; `None` if it is not in power-save mode.
+    /// Nanoseconds for which a station has been awake; `None` if it is not in power-save mode.
     pub fn awake_time(&self, station: StationId, now: Instant) -> Option<u64> {
         self.power_save.as_deref()?.sleeper(station.0).awake_time(now)
     }
 
-    /// A TBTT: stations wake, frames that are too old are dropped, and the access point sends a beacon
-    /// next. If the previous beacon has not been sent yet, that one is sent, and no second one: its
+    /// A TBTT: stations wake, frames that are too old are dropped, and the access point sends a
+    /// beacon next. If the previous beacon has not been sent yet, no second one follows it: its
     /// contents are made when it is sent.
     pub(super) fn on_tbtt(&mut self, access_point: u32, now: Instant) {
         self.medium.divide();
@@ -48,13 +52,13 @@ impl<E: ErrorModel> Wlan<E> {
         self.send_own(now, access_point, OwnFrame::Beacon, false);
     }
 
-    /// Octets of a beacon now.
+    /// Octets of a beacon that begins now.
     #[cold]
     pub(super) fn beacon_octets(&self) -> u32 {
         self.power_save.as_deref().map_or(0, |it| it.beacon_octets(self.phy.standard))
     }
 
-    /// Gives a station a frame of its own to send, ahead of its queue.
+    /// Gives a station an own frame to send ahead of its queue.
     #[inline(never)]
     fn send_own(&mut self, now: Instant, station: u32, frame: OwnFrame, with_back_off: bool) {
         let index = Contender::index_of(station);
@@ -88,8 +92,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// The access point has received a PS-Poll: it contends for the medium to send the next frame for
-    /// that station.
+    /// The access point has received a PS-Poll, and contends for the medium to send the response.
     #[cold]
     pub(super) fn receive_ps_poll(&mut self, station: u32, from: u32, now: Instant) {
         if let Some(queued) = self.power_save.as_deref_mut().and_then(|it| it.on_ps_poll(station, from)) {
@@ -97,7 +100,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A beacon was sent; if it had a DTIM, the group frames follow it.
+    /// A beacon was sent. If it had a DTIM, the group frames follow it.
     #[cold]
     pub(super) fn release_group(&mut self, station: u32, now: Instant) {
         let frames = self.power_save.as_deref_mut().map(PowerSave::take_group).unwrap_or_default();
@@ -106,7 +109,8 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// Puts frames ahead of a station's queue; with `first`, also ahead of frames put there before.
+    /// Puts frames ahead of a station's queue; with `first`, also ahead of frames that were put
+    /// there before.
     fn move_ahead(
         &mut self,
         station: u32,
@@ -126,7 +130,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A beacon has ended; these stations received it without a collision.
+    /// A beacon has ended, and these stations have received it without a collision.
     #[cold]
     pub(super) fn receive_beacon(&mut self, initiator: u32, receivers: &[u32], during: (Instant, Instant)) {
         let from = Contender::station_of(initiator);
@@ -144,7 +148,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A station has received a frame that was addressed to it alone, and will acknowledge it.
+    /// A station has received an individually addressed frame, which it will acknowledge.
     #[cold]
     pub(super) fn receive_response(&mut self, station: u32, from: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut()
@@ -171,7 +175,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A station sends a PS-Poll, or takes one back.
+    /// Gives a station a PS-Poll to send, or withdraws the one that it has.
     fn poll_for_frames(&mut self, station: u32, poll: Option<OwnFrame>, now: Instant) {
         if let Some(poll) = poll {
             self.send_own(now, station, poll, true);
@@ -186,7 +190,7 @@ impl<E: ErrorModel> Wlan<E> {
         self.power_save.as_deref().is_none_or(|it| it.sleeper(station).listens_since(start))
     }
 
-    /// A station has a frame to send.
+    /// Wakes a station, which has a frame to send.
     #[inline]
     pub(super) fn wake(&mut self, station: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut() {

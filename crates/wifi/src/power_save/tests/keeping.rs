@@ -95,8 +95,8 @@ fn all_frames_can_be_withdrawn_but_the_one_that_the_mac_is_sending() {
 
 #[test]
 fn a_station_that_is_not_served_by_the_next_beacon_starts_over() {
-    // 10.2.1.8: its bit is still set, and it polls again. Until its frame is delivered or given up the
-    // access point acknowledges further PS-Polls and ignores them (10.2.1.6).
+    // The station's bit is still set, and it polls again. Until its frame is delivered or given up,
+    // the access point acknowledges further PS-Polls and ignores them (11.2.3.6).
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     let lost = ErrorConfig::packets(lasthop_packet::Probability::ONE, true);
     cell.send(ms(50), 0, 1, 1);

@@ -1,9 +1,9 @@
-//! Which frames are sent, in which order: scripts against the clauses of IEEE 802.11-2012.
+//! The frames that are sent, and their order: scripts against the clauses of IEEE 802.11-2020.
 
 use super::support::{Cell, INTERVAL, by_frame, ms, power_save};
 use crate::PowerSaveConfig;
 
-/// The frames of a cell, one a line.
+/// The frames of a cell, one per line.
 fn check(cell: &Cell, script: &str) {
     let expected: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(cell.frames(), expected);
@@ -11,7 +11,7 @@ fn check(cell: &Cell, script: &str) {
 
 #[test]
 fn a_buffered_frame_is_announced_polled_for_and_sent_after_the_acknowledgment() {
-    // 10.2.1.6 and 10.2.1.8.
+    // 11.2.3.6, and the receive operation of stations in power-save mode.
     let mut cell = Cell::new(by_frame(), power_save(), (2, 0));
     cell.send(ms(150), 0, 2, 7);
     cell.run(ms(350));
@@ -26,8 +26,8 @@ fn a_buffered_frame_is_announced_polled_for_and_sent_after_the_acknowledgment() 
          2 ACK to 0
          0 beacon DTIM",
     );
-    // The beacon is sent at its TBTT. The ACK follows the PS-Poll after a SIFS, the data frame follows
-    // that ACK after a DIFS at least, and the data frame's ACK after a SIFS.
+    // The beacon is sent at its TBTT. The ACK follows the PS-Poll after a SIFS, the data frame
+    // follows that ACK after at least a DIFS, and the data frame's ACK after a SIFS.
     let beacon = cell.times("beacon")[2];
     assert_eq!(beacon, (200_000_000, 200_704_000));
     let (poll, acks, data) = (cell.times("PS-Poll")[0], cell.times("ACK"), cell.times("data")[0]);
@@ -40,7 +40,7 @@ fn a_buffered_frame_is_announced_polled_for_and_sent_after_the_acknowledgment() 
 
 #[test]
 fn more_data_leads_to_the_next_ps_poll() {
-    // 10.2.1.6: one frame for each PS-Poll.
+    // 11.2.3.6: one frame for each PS-Poll.
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     for key in 0..3 {
         cell.send(ms(10), 0, 1, key);
@@ -68,7 +68,7 @@ fn more_data_leads_to_the_next_ps_poll() {
 
 #[test]
 fn a_frame_that_comes_while_its_receiver_is_awake_waits_for_a_poll_too() {
-    // 10.2.1.6: what counts is the station's mode, not whether it dozes at this moment.
+    // 11.2.3.6: the station's mode matters, not whether it dozes at this moment.
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     cell.send(ms(10), 1, 0, 5);
     cell.send(ms(10), 0, 1, 6);
@@ -100,7 +100,7 @@ fn stations_that_are_awake_get_their_frames_at_once() {
 
 #[test]
 fn group_frames_follow_the_dtim_all_but_the_last_with_more_data() {
-    // 10.2.1.6; 8.2.4.1.8.
+    // 11.2.3.6; More Data: 9.2.4.1.8.
     let config = PowerSaveConfig { dtim_period: 3, ..power_save() };
     let mut cell = Cell::new(by_frame(), config, (2, 1));
     cell.run(ms(50));
@@ -124,14 +124,14 @@ fn group_frames_follow_the_dtim_all_but_the_last_with_more_data() {
         let keys: Vec<u32> = cell.arrivals(station).iter().map(|(_, key)| *key).collect();
         assert_eq!(keys, [1, 2, 3], "station {station}");
     }
-    // Awake for five beacons, and from the DTIM on until the last group frame.
+    // Awake for five beacons, and from the DTIM to the last group frame.
     let dtim = cell.times("beacon")[3].1;
     assert_eq!(cell.awake(1, ms(450)), 5 * 704_000 + (last - dtim));
 }
 
 #[test]
 fn group_frames_that_take_longer_than_a_beacon_interval_are_announced_until_the_last_is_sent() {
-    // 10.2.1.6.
+    // 11.2.3.6.
     let config = PowerSaveConfig { dtim_period: 3, ..power_save() };
     let mut cell = Cell::new(by_frame(), config, (2, 0));
     for key in 1..=40 {
@@ -146,7 +146,7 @@ fn group_frames_that_take_longer_than_a_beacon_interval_are_announced_until_the_
 
 #[test]
 fn group_frames_go_before_what_stations_poll_for() {
-    // 10.2.1.6.
+    // 11.2.3.6.
     let mut cell = Cell::new(by_frame(), power_save(), (2, 0));
     for key in 0..6 {
         cell.send(ms(50), 0, 1 + key as usize % 2, key);
@@ -176,7 +176,7 @@ fn group_frames_are_sent_at_once_where_all_stations_are_awake() {
 
 #[test]
 fn a_station_wakes_for_each_beacon_of_its_listen_interval_and_for_dtims_if_it_is_told_to() {
-    // 10.2.1.8.
+    // The receive operation of stations in power-save mode: `ListenInterval` and `ReceiveDTIMs`.
     let of = |listen_interval, receive_dtims| {
         let config = PowerSaveConfig { listen_interval, receive_dtims, dtim_period: 2, ..power_save() };
         let mut cell = Cell::new(by_frame(), config, (1, 0));
@@ -197,7 +197,7 @@ fn a_station_wakes_for_each_beacon_of_its_listen_interval_and_for_dtims_if_it_is
 
 #[test]
 fn a_beacon_goes_before_the_queue_and_once_however_late() {
-    // 10.1.3.2.
+    // 11.1.3: beacon generation.
     let mut cell = Cell::new(by_frame(), power_save(), (1, 1));
     cell.run(ms(99));
     // 40 frames to a station that is awake take 50 ms and more, so that the queue is never empty.
@@ -219,17 +219,18 @@ fn a_station_that_has_something_to_send_sends_at_once_and_dozes_again() {
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     cell.send(ms(40), 1, 0, 1);
     cell.run(ms(90));
-    // An idle medium: no back-off.
+    // The medium is idle: no backoff.
     let data = cell.times("data")[0];
     assert_eq!(data.0, 40_000_000);
     let ack = cell.times("ACK")[0];
-    // The beacon at 0, and from the packet's arrival to the ACK's end.
+    // Awake for the beacon at 0, and from the packet's arrival to the end of the ACK.
     assert_eq!(cell.awake(1, ms(90)), 704_000 + (ack.1 - data.0));
 }
 
 #[test]
 fn polls_of_several_stations_are_spread_by_their_back_offs() {
-    // 10.2.1.8: a random delay if more than one bit is set.
+    // The receive operation of stations in power-save mode: a random delay if more than one bit is
+    // set.
     let mut cell = Cell::new(by_frame(), power_save(), (4, 0));
     for station in 1..=4 {
         cell.send(ms(10), 0, station, station as u32);
