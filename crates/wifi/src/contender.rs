@@ -1,13 +1,16 @@
-//! A contender: an access category of a station, with its own queue, contention window, retry counters
-//! and back-off. Stations of the distributed coordination function have one.
+//! A contender: an access category of a station, with its own queue, contention window, retry
+//! counts and backoff. A station of the distributed coordination function (DCF) has one.
+//!
+//! The contender's *current frame* is its own frame if it has one, or else the frame at the head of
+//! its queue. An own frame is one that the MAC generates.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | `queue`, `round` | frames that wait; flows or receivers that take turns |
 //! | `attempts` | transmissions and retry counts of a frame so far |
-//! | `exchange` | the frames of an exchange, and how far it has come |
+//! | `exchange` | the frames of an exchange and its progress |
 //! | `rate_control` | the rates of its data frames |
-//! | `back_off` | the contention window; the stage of a back-off |
+//! | `back_off` | the contention window; the stage of a backoff |
 
 mod attempts;
 mod back_off;
@@ -31,19 +34,19 @@ pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
 pub(crate) use queue::Queue;
 use rate_control::RateControl;
 
-/// A contender; its parts own their fields.
+/// A contender. Its parts own their fields.
 #[derive(Debug)]
 pub(crate) struct Contender {
     pub(crate) back_off: BackOff,
     pub(crate) queue: Queue,
     pub(crate) exchange: Exchange,
     rate_control: Rate,
-    /// A frame that the MAC makes itself, before the one at the head of the queue, which may have been
-    /// transmitted already.
+    /// A frame that the MAC generates. It is sent before the frame at the head of the queue, even
+    /// if that one has been transmitted already.
     own: Option<OwnFrame>,
-    /// The transmissions of that frame.
+    /// The transmissions of `own`.
     own_attempts: Attempts,
-    /// The next one, while it transmits.
+    /// The next own frame, if it became due during a transmission.
     next_own: Option<OwnFrame>,
     short_retry_limit: u32,
     used: Used,
@@ -53,18 +56,18 @@ pub(crate) struct Contender {
 const CATEGORIES: u32 = 1;
 
 impl Contender {
-    /// Numbers of a station's contenders.
+    /// The indices of a station's contenders.
     pub(crate) const fn all_of(station: u32) -> Range<u32> {
         station * CATEGORIES..(station + 1) * CATEGORIES
     }
 
-    /// The contender of a station for its packets, and for frames that its MAC makes itself.
+    /// The index of a station's contender for packets and for frames that its MAC generates.
     #[inline]
     pub(crate) const fn index_of(station: u32) -> u32 {
         station * CATEGORIES
     }
 
-    /// The station of the contender with this number.
+    /// The station of a contender.
     #[inline]
     pub(crate) const fn station_of(contender: u32) -> u32 {
         contender / CATEGORIES
@@ -89,7 +92,7 @@ impl Contender {
         self.own
     }
 
-    /// The transmissions of the frame in its hands.
+    /// The transmissions of the current frame.
     #[inline]
     pub(crate) const fn attempts(&self) -> &Attempts {
         if self.own.is_some() { &self.own_attempts } else { self.queue.attempts() }
@@ -109,7 +112,7 @@ impl Contender {
         self.rate_control.rate(to)
     }
 
-    /// An exchange is over: updates the rate control.
+    /// Updates the rate control with the outcome of an exchange.
     #[inline]
     pub(crate) fn adapt_rate(&mut self, acknowledged: bool) {
         if let Some(to) = self.exchange.plan().map(|plan| plan.to)
@@ -119,19 +122,19 @@ impl Contender {
         }
     }
 
-    /// Whether there is a frame, in the queue or of its own.
+    /// Whether it has a current frame.
     #[inline]
     pub(crate) fn has_frame(&self) -> bool {
         self.own.is_some() || !self.queue.is_empty()
     }
 
-    /// The packet in its hands.
+    /// The packet of the current frame; `None` for an own frame.
     #[inline]
     pub(crate) fn packet(&self) -> Option<MacFrame> {
         self.queue.head().filter(|_| self.own.is_none()).map(|head| head.frame)
     }
 
-    /// The receiver of the frame in its hands.
+    /// The receiver of the current frame.
     pub(crate) fn receiver(&self) -> Option<Receiver> {
         match self.own {
             None => self.queue.head().map(|head| head.frame.to),
@@ -139,14 +142,14 @@ impl Contender {
         }
     }
 
-    /// A transmission failed; `was_long`: it was the data frame after an RTS. Returns whether the frame is
-    /// given up.
+    /// Counts a failed transmission; `was_long`: it was the data frame after an RTS. Returns
+    /// whether the frame is given up.
     pub(crate) const fn fail(&mut self, was_long: bool, long_retry_limit: u32) -> bool {
         let limits = (self.short_retry_limit, long_retry_limit);
         self.attempts_mut().fail(was_long, limits)
     }
 
-    /// The frame in its hands is done with, and the next one is there.
+    /// Removes the current frame, which was delivered or given up. The next one becomes current.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(crate) fn pop(&mut self, now: Instant, is_given_up: bool) {
@@ -159,8 +162,9 @@ impl Contender {
         self.take_next_own(now);
     }
 
-    /// The frame in its hands, or another that is next, will be transmitted again. Returns whether the
-    /// packet has yielded to one for another receiver, whose turn it is.
+    /// Prepares another transmission after a failed one: of the current frame, or of a frame for
+    /// another receiver whose turn it is. Returns whether the packet has yielded to one for another
+    /// receiver.
     #[inline]
     pub(crate) fn retry(&mut self, now: Instant) -> bool {
         let yields = self.own.is_none() && self.queue.yield_turn(now);
@@ -168,8 +172,8 @@ impl Contender {
         yields
     }
 
-    /// Puts a frame of its own before the queue; if it transmits, once that is over. Returns whether it
-    /// is now to contend.
+    /// Puts an own frame before the queue, or keeps it until the present transmission is over.
+    /// Returns whether the contender has to begin to contend.
     #[cold]
     pub(crate) fn send_own(&mut self, frame: OwnFrame, now: Instant) -> bool {
         if self.back_off.is_transmitting() {
@@ -181,7 +185,7 @@ impl Contender {
         !had_frame
     }
 
-    /// An exchange is over: a frame of its own that has become due meanwhile is in its hands.
+    /// After an exchange, makes an own frame that has become due meanwhile the current frame.
     #[inline]
     fn take_next_own(&mut self, now: Instant) {
         if let Some(own) = self.next_own.take() {
@@ -196,7 +200,7 @@ impl Contender {
         }
     }
 
-    /// Takes back frames of its own, but for one that it transmits.
+    /// Withdraws own frames, except one that is being transmitted.
     pub(crate) fn withdraw_own(&mut self) {
         self.next_own = None;
         if self.own.is_none() || self.back_off.is_transmitting() {
@@ -208,7 +212,7 @@ impl Contender {
         }
     }
 
-    /// The outcome of a transmission of the packet in its hands.
+    /// The report of a transmission of the current packet.
     pub(crate) fn attempt(&self, from: StationId, acknowledged: bool) -> Option<Output> {
         Some(Output::Attempt {
             from,
@@ -220,7 +224,7 @@ impl Contender {
         })
     }
 
-    /// The times of its data frame, which has just ended, and has arrived.
+    /// The times of its data frame, which has just ended and has arrived.
     pub(crate) fn transmission(&self, from: StationId, now: Instant, difs: u64) -> Option<Output> {
         let (head, plan) = (self.queue.head()?, self.exchange.plan()?);
         let times = FrameTimes {
@@ -233,7 +237,7 @@ impl Contender {
         Some(Output::Transmission { from, frame: head.frame, has_options, times })
     }
 
-    /// The fate of the packet in its hands.
+    /// The report of the current packet's fate.
     #[inline]
     pub(crate) fn fate(&self, from: StationId, fate: Fate) -> Option<Output> {
         let head = self.queue.head().filter(|_| self.own.is_none())?;

@@ -5,16 +5,16 @@ use lasthop_packet::Instant;
 use crate::frame::{Queued, StationId};
 use crate::output::{Fate, Output, Used};
 
-/// The transmissions so far of a frame at the head of a queue, or of one that the MAC makes itself.
+/// The transmissions so far of the frame at the head of a queue, or of one that the MAC generates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
-    /// Transmissions of the data frame or, if that failed, of its RTS.
+    /// The number of exchanges begun: transmissions of the data frame, or of its RTS alone.
     transmissions: u32,
-    /// Short retry count.
+    /// Short retry count (SRC).
     short: u32,
-    /// Long retry count.
+    /// Long retry count (LRC).
     long: u32,
-    /// Nanoseconds of its sender's frames for it.
+    /// Nanoseconds for which its sender has transmitted for it.
     air_time: u64,
     /// When it came to the head of the queue.
     head: Instant,
@@ -50,7 +50,7 @@ impl Attempts {
         self.head
     }
 
-    /// A transmission begins.
+    /// Counts a transmission that begins.
     #[inline]
     pub(crate) const fn begin(&mut self, now: Instant) {
         self.transmissions += 1;
@@ -59,7 +59,7 @@ impl Attempts {
         }
     }
 
-    /// Its sender transmits for it for this number of nanoseconds.
+    /// Adds nanoseconds for which its sender transmits for it.
     #[inline]
     pub(crate) const fn transmit(&mut self, nanos: u64) {
         self.air_time += nanos;
@@ -74,10 +74,11 @@ impl Attempts {
         self.delivered
     }
 
-    /// A transmission failed; `was_long`: it was the data frame after an RTS. Returns whether the frame is
-    /// given up, by the limits of the short and the long retry count.
+    /// Counts a failed transmission; `was_long`: it was the data frame after an RTS. Returns
+    /// whether the frame is given up, by the limits of the short and the long retry count.
     pub(super) const fn fail(&mut self, was_long: bool, limits: (u32, u32)) -> bool {
-        //= IEEE 802.11-2020, 10.3.4.4: a short and a long retry count, each with its limit.
+        //= IEEE 802.11, recovery procedures and retransmit limits: a short and a long retry count,
+        //= each with its limit.
         *(if was_long { &mut self.long } else { &mut self.short }) += 1;
         self.short >= limits.0 || self.long >= limits.1
     }
@@ -97,7 +98,7 @@ impl Attempts {
         }
     }
 
-    /// Adds a packet that is delivered or given up to the air that its station has used.
+    /// Adds a packet that is delivered or given up to its station's use of the medium.
     #[inline]
     pub(super) fn account(&self, used: &mut Used, is_given_up: bool) {
         used.frames += 1;

@@ -1,4 +1,4 @@
-//! An exchange: its frames, and its progress.
+//! An exchange: its frames and its progress.
 
 use lasthop_packet::Instant;
 
@@ -12,20 +12,20 @@ pub(crate) struct Plan {
     pub(crate) data: Ppdu,
     frames: [(Kind, u64); 4],
     count: usize,
-    /// The duration of the initiator's frames.
+    /// The sum of the durations of the initiator's frames.
     pub(crate) air_time: u64,
-    /// From its beginning to the end of the data.
+    /// From the beginning of the exchange to the end of the data.
     pub(crate) to_data_end: u64,
-    /// From its beginning to its end.
+    /// From the beginning of the exchange to its end.
     pub(crate) duration: u64,
 }
 
-/// The data of an exchange: MPDUs at one rate.
+/// The PPDU with the data of an exchange: MPDUs at one rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ppdu {
     pub(crate) mpdus: [Mpdu; 1],
     pub(crate) rate: Rate,
-    /// Nanoseconds.
+    /// In nanoseconds.
     pub(crate) duration: u64,
 }
 
@@ -37,18 +37,19 @@ impl Ppdu {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mpdu {
-    /// MAC header and FCS included.
+    /// Length with MAC header and FCS.
     pub(crate) octets: u32,
 }
 
 impl Plan {
-    /// Without frames yet.
+    /// A plan without frames.
     pub(crate) const fn new(to: Receiver, data: Ppdu) -> Self {
         let frames = [(Kind::Data, 0); 4];
         Self { to, data, frames, count: 0, air_time: 0, to_data_end: 0, duration: 0 }
     }
 
-    /// Adds a frame, a SIFS after the one before: what protects the data, the data, what answers it.
+    /// Adds a frame, a SIFS after the previous one. Frames that protect the data come first, then
+    /// the data, then the response.
     #[inline]
     pub(crate) fn with(mut self, kind: Kind, duration: u64, sifs: u64) -> Self {
         let Some(place) = self.frames.get_mut(self.count) else { return self };
@@ -84,12 +85,12 @@ pub(crate) struct Exchange {
     own: Option<Plan>,
     is_own: bool,
     began: Instant,
-    /// Frames that have begun.
+    /// The number of frames that have begun.
     begun: usize,
     has_arrived: bool,
-    /// Whether its addressee refused frames when it began.
+    /// Whether its addressee refused data frames when it began.
     is_refused: bool,
-    /// The frame that will be lost by errors, if that was drawn when the exchange began.
+    /// The frame that errors will destroy, if that was drawn when the exchange began.
     to_be_lost: Option<Kind>,
 }
 
@@ -111,7 +112,7 @@ impl Exchange {
         self.plan().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)
     }
 
-    /// An exchange for a frame of its own, or for a packet, is next.
+    /// Selects the plan of the next exchange: for an own frame, or for a packet.
     #[inline]
     pub(crate) const fn select(&mut self, is_own: bool) {
         self.is_own = is_own;
@@ -121,12 +122,12 @@ impl Exchange {
         *(if self.is_own { &mut self.own } else { &mut self.packet }) = Some(plan);
     }
 
-    /// The next exchange is planned anew.
+    /// Discards the plan for packets, so that the next exchange is planned anew.
     pub(crate) const fn forget_plan(&mut self) {
         self.packet = None;
     }
 
-    /// It begins, as planned.
+    /// Begins the planned exchange.
     #[inline]
     pub(crate) const fn begin(&mut self, now: Instant, is_refused: bool) {
         self.began = now;
@@ -144,8 +145,8 @@ impl Exchange {
         self.is_refused
     }
 
-    /// Its next frame begins: what it is, how long it lasts, and for how long after that it reserves the
-    /// medium.
+    /// Begins the next frame. Returns its kind, its duration, and for how long after its end it
+    /// reserves the medium, in nanoseconds.
     #[inline]
     pub(crate) fn send(&mut self, sifs: u64) -> Option<(Kind, u64, u64)> {
         let (frame, rest) = self.plan()?.frames().get(self.begun..)?.split_first()?;
@@ -154,14 +155,14 @@ impl Exchange {
         Some((kind, duration, after))
     }
 
-    /// Whether it has come to its data, and whether that came after an RTS.
+    /// Whether the data frame has begun, and whether it followed an RTS.
     pub(crate) fn has_sent_data(&self) -> (bool, bool) {
         let begun = self.plan().and_then(|plan| plan.frames().get(..self.begun)).unwrap_or_default();
         let data_sent = begun.iter().any(|(kind, _)| *kind == Kind::Data);
         (data_sent, data_sent && matches!(begun, [(Kind::Rts, _), ..]))
     }
 
-    /// Its data has arrived.
+    /// The data has arrived.
     #[inline]
     pub(crate) const fn arrive(&mut self) {
         self.has_arrived = true;

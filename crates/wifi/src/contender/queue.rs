@@ -1,5 +1,5 @@
-//! A contender's queue: the frame at its head is in the hands of the MAC, the others wait. Behind these,
-//! flows or receivers may take turns.
+//! A contender's queue. The MAC transmits the frame at its head; the others wait. Depending on the
+//! scheduler, flows or receivers take turns behind these.
 
 use lasthop_link::{FairQueue, Fifo, QueueLimit};
 use lasthop_packet::Instant;
@@ -9,7 +9,7 @@ use super::round::{Round, Turn};
 use crate::frame::{MacFrame, Queued, Receiver, StationId};
 use crate::station::Scheduler;
 
-/// A frame that was transmitted, not acknowledged, and put aside for other receivers.
+/// A frame that was transmitted, was not acknowledged, and waits for its receiver's next turn.
 #[derive(Debug)]
 struct Begun {
     queued: Queued,
@@ -24,15 +24,15 @@ pub(crate) struct Queue {
     frames: Fifo<Queued>,
     /// The transmissions of the frame at the head.
     attempts: Attempts,
-    /// Its sequence number, or the next one.
+    /// The sequence number of the frame at the head, or of the next one.
     sequence: u16,
-    /// Frames behind the head that were put before others.
+    /// The number of frames behind the head that were put before others.
     ahead: usize,
-    /// Frames that wait behind those.
+    /// Frames that wait behind `frames`.
     behind: Behind,
 }
 
-/// Frames that wait for their turn.
+/// Frames that wait for the turn of their flow or receiver.
 #[derive(Debug)]
 enum Behind {
     Nothing,
@@ -61,13 +61,13 @@ impl Queue {
         self.frames.is_empty()
     }
 
-    /// The frame in the hands of the MAC, or behind one that the MAC makes itself.
+    /// The frame that the MAC transmits, now or after an own frame.
     #[inline]
     pub(crate) fn head(&self) -> Option<&Queued> {
         self.frames.first()
     }
 
-    /// The transmissions of that frame.
+    /// The transmissions of the frame at the head.
     #[inline]
     pub(crate) const fn attempts(&self) -> &Attempts {
         &self.attempts
@@ -78,12 +78,12 @@ impl Queue {
         &mut self.attempts
     }
 
-    /// Its sequence number.
+    /// The sequence number of the frame at the head.
     pub(crate) const fn sequence(&self) -> u16 {
         self.sequence
     }
 
-    /// Packets and octets that wait, the frame in the hands of the MAC not counted.
+    /// Packets and octets that wait, without the frame at the head.
     #[inline]
     pub(crate) fn waiting(&self) -> (usize, u64) {
         let (packets, octets) = self.behind_head();
@@ -95,13 +95,13 @@ impl Queue {
         (packets + more, octets + of_them)
     }
 
-    /// Of these, those in order of arrival.
+    /// Of these, those that wait in `frames`.
     fn behind_head(&self) -> (usize, u64) {
         let (packets, octets) = self.frames.size();
         self.head().map_or((0, 0), |head| (packets - 1, octets - u64::from(head.frame.octets)))
     }
 
-    /// Puts a frame into the queue, if there is room.
+    /// Appends a frame if there is room. Returns whether there was.
     #[expect(clippy::inline_always, reason = "every frame; measured")]
     #[inline(always)]
     pub(crate) fn push(&mut self, frame: MacFrame, now: Instant) -> bool {
@@ -130,9 +130,9 @@ impl Queue {
         self.limit.has_room(waiting.0, waiting.1, octets as usize)
     }
 
-    /// Puts a frame among those of its flow. Where there is no room, flows with more octets lose their
-    /// last frames until there is some; `displaced` receives these. `false`: the frame is dropped, and no
-    /// other.
+    /// Appends a frame to those of its flow. If there is no room, flows with more octets lose their
+    /// last frames until there is; `displaced` receives these frames. Returns `false` if the new
+    /// frame is dropped; then no other is.
     pub(crate) fn push_in_turn(
         &mut self,
         flow: u64,
@@ -147,7 +147,7 @@ impl Queue {
             return self.push(frame, now);
         }
         let has_room = |(packets, octets)| limit.has_room(ahead.0 + packets, ahead.1 + octets, len);
-        // None is dropped in vain: mostly the next one is enough.
+        // No frame is displaced in vain: mostly the next one makes enough room.
         let (packets, octets) = flows.size();
         let makes_room = |in_all| {
             let gone = flows.displaceable(flow, frame.octets, in_all);
@@ -164,8 +164,8 @@ impl Queue {
         true
     }
 
-    /// Puts frames before others that wait: behind the one at the head, which is in the hands of the
-    /// MAC, and behind those that were put before others already, or with `first` before these, too.
+    /// Puts frames before others that wait: behind the frame at the head, and behind those that
+    /// were put there earlier, or before these with `first`.
     pub(crate) fn push_ahead(
         &mut self,
         frames: impl ExactSizeIterator<Item = Queued>,
@@ -186,7 +186,7 @@ impl Queue {
         }
     }
 
-    /// The frame at the head is delivered or given up.
+    /// Removes the frame at the head, which was delivered or given up.
     #[inline]
     pub(super) fn pop(&mut self, now: Instant) {
         self.frames.pop();
@@ -204,7 +204,7 @@ impl Queue {
             }
             Behind::Receivers(round) => {
                 round.done();
-                // For a frame that goes before the round, now or later.
+                // For a frame that is put before the round, now or later.
                 self.sequence = round.new_sequence();
                 if self.frames.is_empty() {
                     self.take_turn(now);
@@ -213,8 +213,8 @@ impl Queue {
         }
     }
 
-    /// A transmission of the frame at the head has failed: if another receiver waits for its turn, that
-    /// receiver's frame comes to the head. Returns whether one has.
+    /// After a failed transmission of the frame at the head, brings the frame of another receiver
+    /// to the head if one waits for its turn. Returns whether one did.
     pub(super) fn yield_turn(&mut self, now: Instant) -> bool {
         let Behind::Receivers(round) = &mut self.behind else { return false };
         if self.frames.size().0 != 1 || !round.has_another() {
@@ -226,7 +226,7 @@ impl Queue {
         true
     }
 
-    /// The frame of the receiver whose turn it is comes to the head.
+    /// Brings the frame of the receiver whose turn it is to the head.
     #[cold]
     fn take_turn(&mut self, now: Instant) {
         let Behind::Receivers(round) = &mut self.behind else { return };
@@ -241,7 +241,7 @@ impl Queue {
         (self.attempts, self.sequence) = (next.attempts, next.sequence);
     }
 
-    /// Removes the frames for a station, but for the one at the head.
+    /// Removes and returns the frames for a station, except the one at the head.
     pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<MacFrame> {
         let is_gone = |queued: &Queued| queued.frame.to == Receiver::Station(to);
         let (mut place, ahead) = (0, self.ahead);

@@ -5,14 +5,15 @@ use crate::phy::Rate;
 
 /// Chooses the rates of a contender's data frames.
 pub(crate) trait RateControl {
-    /// The rate of the next frame to a station.
+    /// The rate of the next data frame to a receiver.
     fn rate(&self, to: Receiver) -> Rate;
 
-    /// An exchange with a station is over. Returns whether another rate is next: a plan stands until then.
+    /// Learns the outcome of an exchange. Returns whether a different rate is next, so that a plan
+    /// no longer holds.
     fn on_outcome(&mut self, to: Receiver, acknowledged: bool) -> bool;
 }
 
-/// One rate for all frames.
+/// A fixed rate.
 impl RateControl for Rate {
     fn rate(&self, _to: Receiver) -> Rate {
         *self

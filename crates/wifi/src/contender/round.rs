@@ -1,4 +1,4 @@
-//! Receivers that take turns at a station, one transmission each.
+//! Receivers that take turns in a queue, one transmission each.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,15 +6,15 @@ use lasthop_link::Length;
 
 use crate::frame::Receiver;
 
-/// A queue for each receiver. Receivers stand in a ring while there is something for them; the one
-/// whose frame is in the hands of the MAC does not. `T` is a frame that waits for its first
-/// transmission, `B` one that was transmitted and not acknowledged.
+/// A queue for each receiver. The ring holds the receivers for which frames wait, except the one
+/// whose frame the MAC transmits. `T` is a frame that waits for its first transmission, `B` one
+/// that was transmitted and not acknowledged.
 #[derive(Debug)]
 pub(super) struct Round<T, B> {
     queues: Vec<ReceiverQueue<T, B>>,
     numbers: BTreeMap<Receiver, usize>,
     ring: VecDeque<usize>,
-    /// The receiver of the frame in the hands of the MAC, if that is from here.
+    /// The receiver of the frame that the MAC transmits, if that frame was taken from here.
     in_hand: Option<usize>,
     /// Packets and octets that wait for their first transmission.
     size: (usize, u64),
@@ -72,7 +72,7 @@ impl<T: Length, B> Round<T, B> {
         queues[number].waiting.push_back(frame);
     }
 
-    /// Takes the frame whose turn it is into the hands of the MAC.
+    /// Takes the frame whose turn it is, for the MAC to transmit.
     pub(super) fn take(&mut self) -> Option<Turn<T, B>> {
         let number = self.ring.pop_front()?;
         self.in_hand = Some(number);
@@ -86,12 +86,12 @@ impl<T: Length, B> Round<T, B> {
         Some(Turn::First(frame))
     }
 
-    /// Whether the frame in the hands of the MAC is from here, and another receiver waits for its turn.
+    /// Whether the MAC transmits a frame from here while another receiver waits for its turn.
     pub(super) fn has_another(&self) -> bool {
         self.in_hand.is_some() && !self.ring.is_empty()
     }
 
-    /// The frame in the hands of the MAC waits for its next turn, which comes last.
+    /// Puts back the frame that the MAC has transmitted. Its receiver's next turn comes last.
     pub(super) fn put_back(&mut self, begun: B) {
         if let Some(number) = self.in_hand.take() {
             self.queues[number].begun = Some(begun);
@@ -99,7 +99,8 @@ impl<T: Length, B> Round<T, B> {
         }
     }
 
-    /// The frame in the hands of the MAC is done with: its receiver's next turn comes last.
+    /// Ends the turn of the frame that the MAC has transmitted. Its receiver's next turn comes
+    /// last.
     pub(super) fn done(&mut self) {
         if let Some(number) = self.in_hand.take()
             && !self.queues[number].is_empty()
@@ -108,13 +109,13 @@ impl<T: Length, B> Round<T, B> {
         }
     }
 
-    /// A sequence number for a frame that comes into the hands of the MAC.
+    /// The sequence number of the next frame that the MAC transmits.
     pub(super) fn new_sequence(&mut self) -> u16 {
         self.last_sequence = (self.last_sequence + 1) & 0x0fff;
         self.last_sequence
     }
 
-    /// Takes out the frames for a receiver, but for one that was transmitted.
+    /// Removes and returns the frames for a receiver, except one that was transmitted.
     #[cold]
     pub(super) fn withdraw(&mut self, to: Receiver) -> Vec<T> {
         let Some(&number) = self.numbers.get(&to) else { return Vec::new() };

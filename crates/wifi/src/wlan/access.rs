@@ -1,5 +1,5 @@
-//! How a contender gains access to the medium (IEEE 802.11-2020, 10.3.4.2): at once where it is idle,
-//! else by a back-off.
+//! Basic access to the medium (IEEE 802.11-2020, 10.3.4.2): at once if it is idle, otherwise after
+//! a backoff.
 
 use lasthop_packet::Instant;
 
@@ -10,8 +10,8 @@ use crate::events::Event;
 use crate::medium::Due;
 
 impl<E: ErrorModel> Wlan<E> {
-    /// A frame has come to a contender that had none. It transmits at once where the medium is idle, unless
-    /// it is to back off even so.
+    /// A frame has come to a contender that had none. The contender transmits at once if the medium
+    /// is idle, unless it has to back off in any case (`with_back_off`).
     #[inline]
     pub(super) fn contend(&mut self, now: Instant, index: u32, with_back_off: bool) {
         self.medium.contend(index, now, with_back_off, &mut self.contenders[index as usize]);
@@ -30,9 +30,9 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A domain's medium has turned idle. If its next access comes before `horizon` and before every
-    /// other event here, nothing can change it: it takes place at once, and its time is returned. If
-    /// not, it is scheduled.
+    /// A domain's medium has become idle. If its next access comes before `horizon` and before
+    /// every other event of the cell, nothing can change it: the access takes place at once, and
+    /// its time is returned. Otherwise the access is scheduled.
     #[inline]
     pub(super) fn access_at_once(&mut self, domain: u32, horizon: Instant) -> Option<Instant> {
         let at = self.medium.next_access(domain, &self.contenders)?;
@@ -55,7 +55,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// The contenders whose back-offs end now transmit.
+    /// The contenders whose backoffs end now transmit.
     #[inline(never)]
     fn access(&mut self, domain: u32, now: Instant) {
         self.medium.access(domain, now, &mut self.contenders);
@@ -67,8 +67,8 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// The contenders whose back-offs have ended transmit, whatever begins before their moment has
-    /// come.
+    /// The contenders whose backoffs have ended are committed to transmit at their times,
+    /// regardless of what begins before.
     pub(super) fn commit_due(&mut self) {
         for Due { contender, at } in self.medium.take_due() {
             self.contenders[contender as usize].back_off.set(Stage::Committed);
@@ -77,12 +77,13 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A contender's exchange begins as it was planned.
+    /// Begins a contender's exchange as planned.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(super) fn begin_attempt(&mut self, index: u32, now: Instant) -> &mut Contender {
         let contender = &mut self.contenders[index as usize];
-        // A PS-Poll is answered all the same: it carries nothing.
+        // A station that refuses data frames answers PS-Polls nevertheless, since they carry no
+        // packet.
         let is_refused = contender.own().is_none()
             && contender.exchange.addressee().is_some_and(|to| self.stations[to as usize].refuses());
         debug_assert!(

@@ -1,12 +1,12 @@
-//! Options in frames, and who knows them: "options" support for IEEE 802.11, as D. Kliazovich's
-//! dissertation has it (University of Trento 2006, section 4.4.3).
+//! Options in frames, and stations that understand them: "options" support for IEEE 802.11 by D.
+//! Kliazovich (dissertation, University of Trento 2006, section 4.4.3).
 //!
-//! A data frame with options is of a type that the standard has reserved (data, subtype 1000). A
-//! station that knows none drops it and does not acknowledge it. So a sender whose first such frame
-//! to a neighbour goes without an ACK sends it again as a standard frame, without options, as it
-//! does the next ones, and tries another frame with options after a while
-//! ([`MacConfig::options_probe_interval`](crate::MacConfig)). A neighbour that has acknowledged one is
-//! known to know them until a frame to it is given up.
+//! A data frame with options has a type that the standard reserves (data, subtype 1000). A station
+//! that does not understand options drops it without an ACK. A sender whose first frame with
+//! options to a neighbor is not acknowledged therefore retransmits it as a standard frame, without
+//! options. The next frames to that neighbor are standard frames, too, until the sender tries
+//! options again ([`MacConfig::options_probe_interval`](crate::MacConfig)). A neighbor that has
+//! acknowledged a frame with options is known to understand them until a frame to it is given up.
 
 use lasthop_packet::Instant;
 use lasthop_packet::time::nanos;
@@ -18,30 +18,31 @@ use crate::frame::{Receiver, StationId};
 use crate::knowledge::Knowledge;
 
 impl<E: ErrorModel> Wlan<E> {
-    /// Whether a station knows options in frames; by default none does.
+    /// Sets whether a station understands options in frames; by default none does.
     pub fn set_knows_options(&mut self, station: StationId, knows: bool) {
         self.stations[station.index()].options_mut().set_knows(knows);
     }
 
-    /// Whether it does.
+    /// Whether a station understands options in frames.
     pub fn knows_options(&self, station: StationId) -> bool {
         self.stations[station.index()].options().knows()
     }
 
-    /// Whether the times of each data frame that arrives are told ([`crate::Output::Transmission`]);
-    /// not by default.
+    /// Sets whether the times of each data frame that arrives are reported
+    /// ([`crate::Output::Transmission`]). Default off.
     pub fn report_transmissions(&mut self, is_on: bool) {
         self.wanted.transmissions = is_on;
     }
 
-    /// Whether they are.
+    /// Whether the times of data frames are reported.
     pub fn reports_transmissions(&self) -> bool {
         self.wanted.transmissions
     }
 
-    /// Gives the frame in the hands of a station's MAC this number of octets of options, before its
-    /// first transmission. `false` if it goes without: it is broadcast, or its receiver does not know
-    /// options.
+    /// Adds this number of octets of options to a station's frame with this key, before its first
+    /// transmission. Returns `false` if the frame is sent without options: it is not at the head of
+    /// the queue, is a broadcast, or has been transmitted; the station does not understand options;
+    /// or the receiver is assumed not to.
     pub fn attach_options(&mut self, station: StationId, key: u32, octets: u16, now: Instant) -> bool {
         let sender = &mut self.contenders[Contender::index_of(station.0) as usize];
         let Some(head) = sender.queue.head().filter(|head| head.frame.key == key) else { return false };
@@ -55,8 +56,8 @@ impl<E: ErrorModel> Wlan<E> {
         goes
     }
 
-    /// Whether the addressee of the frame at the head of a contender's queue would drop it for its
-    /// type.
+    /// Whether the addressee of the frame at the head of a contender's queue drops it because of
+    /// its type.
     pub(super) fn drops_type(&self, initiator: u32) -> bool {
         let contender = &self.contenders[initiator as usize];
         contender.queue.attempts().options() > 0
@@ -70,8 +71,9 @@ impl<E: ErrorModel> Wlan<E> {
         self.note(index, |knowledge| *knowledge = Knowledge::Knows);
     }
 
-    /// An exchange of a frame with options failed: whether its data frame was sent or only its RTS.
-    /// If its receiver is not known to know options, it goes without from now on.
+    /// An exchange of a frame with options failed; `data_sent`: its data frame was sent, not only
+    /// its RTS. If the receiver is not known to understand options, the frame is sent without them
+    /// from now on.
     pub(super) fn note_options_failed(&mut self, index: u32, now: Instant, data_sent: bool) {
         let until = now.after_nanos(nanos(self.mac.options_probe_interval));
         let falls_back = self.note(index, |knowledge| {
@@ -87,7 +89,8 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// A frame with options was given up: who was to receive it may be another by now.
+    /// A frame with options was given up. Its receiver is no longer known to understand options,
+    /// because another station may have taken its place.
     pub(super) fn note_options_given_up(&mut self, index: u32) {
         self.note(index, |knowledge| {
             if *knowledge == Knowledge::Knows {
@@ -96,8 +99,8 @@ impl<E: ErrorModel> Wlan<E> {
         });
     }
 
-    /// What is known of the receiver of the frame at the head of a contender's queue; `None` where
-    /// that has no options.
+    /// Changes what a contender's station knows about the receiver of the frame at the head of its
+    /// queue; `None` if that frame has no options.
     fn note<R>(&mut self, index: u32, note: impl FnOnce(&mut Knowledge) -> R) -> Option<R> {
         let contender = &self.contenders[index as usize];
         if contender.attempts().options() == 0 {
