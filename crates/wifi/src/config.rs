@@ -1,4 +1,4 @@
-//! What a radio cell can be.
+//! Configuration of a cell: physical layer, MAC, propagation and errors.
 
 use std::time::Duration;
 
@@ -7,27 +7,30 @@ use super::frame::DataOverhead;
 use super::phy::{PhyConfig, Rate, Standard};
 use super::propagation::{Capture, Propagation};
 
-/// Stations on one channel.
+/// Configuration of a cell: stations that share one channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WlanConfig {
     /// The physical layer.
     pub phy: PhyConfig,
-    /// The medium access control.
+    /// The medium access control (MAC).
     pub mac: MacConfig,
-    /// Who hears whom.
+    /// Which stations decode and sense each other's frames.
     pub propagation: Propagation,
-    /// Whether a strong frame survives weak ones; `None` for never.
+    /// Whether a receiver decodes a strong frame in spite of weaker ones that overlap it. `None`:
+    /// never.
     pub capture: Option<Capture>,
-    /// Frames that are lost without a collision, on links that have no error process of their own.
+    /// Errors of frames that do not collide, on links that have no error process of their own.
     pub errors: ErrorConfig,
-    /// Where nobody can interfere (all stations of a domain hear each other and nobody else) an
-    /// exchange is settled when it begins, which gives the same results with fewer events; errors
-    /// and all. Off only to show that.
+    /// Whether an exchange is computed as a whole when it begins, errors included, where no other
+    /// station can interfere: all stations of a domain hear each other, and no station outside it.
+    /// The results are the same, with fewer events. Default on; comparisons with the simulation
+    /// frame by frame set it off.
     pub settle: bool,
 }
 
 impl WlanConfig {
-    /// The defaults of a standard: everybody hears everybody, no errors.
+    /// The defaults of a standard: all stations decode each other's frames, and there are no
+    /// errors.
     pub fn new(standard: Standard) -> Self {
         Self {
             phy: PhyConfig::new(standard),
@@ -39,8 +42,8 @@ impl WlanConfig {
         }
     }
 
-    /// What makes no sense in it, as a sentence; `None` if it can be run. A [`super::Wlan`] takes
-    /// that for granted.
+    /// The first rule that the configuration breaks, as a sentence; `None` if it is valid. A
+    /// [`super::Wlan`] does not check its configuration.
     pub fn problem(&self) -> Option<&'static str> {
         let Self { phy, mac, propagation, capture, errors, .. } = self;
         let second = Duration::from_secs(1);
@@ -90,33 +93,36 @@ impl WlanConfig {
     }
 }
 
-/// Parameters of the distributed coordination function (IEEE 802.11-2012, 9.3 and annex C).
+/// Parameters of the distributed coordination function, DCF (IEEE 802.11-2020, 10.3 and annex C).
 #[derive(Clone, Debug, PartialEq)]
 pub struct MacConfig {
-    /// `dot11RTSThreshold`: octets of a data frame, MAC header and FCS included, above which an RTS
-    /// precedes it. Default 65,535: never.
+    /// `dot11RTSThreshold`, in octets with MAC header and FCS: an RTS precedes each longer data
+    /// frame. Default 65,535: never.
     pub rts_threshold: u32,
-    /// `dot11ShortRetryLimit`: transmissions of a frame at most, or of its RTS. Default 7.
+    /// `dot11ShortRetryLimit`: the largest number of transmissions of a data frame without RTS, or
+    /// of an RTS; at least 1. Default 7.
     pub short_retry_limit: u32,
-    /// `dot11LongRetryLimit`: transmissions of a data frame that an RTS precedes. Default 4.
+    /// `dot11LongRetryLimit`: the largest number of transmissions of a data frame after an RTS; at
+    /// least 1. Default 4.
     pub long_retry_limit: u32,
-    /// Octets around a packet. Default 24 + 8 + 4.
+    /// Octets that a data frame adds to a packet; at most 10,000. Default 24 + 8 + 4.
     pub overhead: DataOverhead,
-    /// A CTS that a station of 802.11g sends to itself before OFDM data, at a rate that stations of
-    /// 802.11b hear (9.23.2). Off by default.
+    /// Whether a station of 802.11g sends a CTS-to-self before OFDM data, at a rate that stations
+    /// of 802.11b decode (IEEE 802.11, protection mechanism for non-ERP receivers). Default off.
     pub cts_to_self: bool,
-    /// EIFS after frames that were not decoded (9.3.2.3.7). Default on; off, DIFS follows
-    /// everything.
+    /// Whether EIFS follows a frame that was not decoded (10.3.2.3.7). Default on. If off, DIFS
+    /// follows every frame.
     pub eifs: bool,
-    /// `ACKTimeout` and `CTSTimeout`, from the end of a frame; `None` for the standard's
-    /// ([`PhyConfig::response_timeout`]).
+    /// `ACKTimeout` and `CTSTimeout`, from the end of the frame that requires a response; at most 1
+    /// s. `None`, the default, for the standard's ([`PhyConfig::response_timeout`]).
     pub response_timeout: Option<Duration>,
-    /// Whether a station resets a NAV that an RTS has set if nothing follows (9.3.2.4: it may).
-    /// Default on.
+    /// Whether a station resets a NAV that an RTS has set if no frame follows in time, as the
+    /// standard permits (10.3.2.4). Default on.
     pub nav_reset: bool,
-    /// How long a station sends standard frames to a neighbour that did not acknowledge its first
-    /// frame with options, before it tries another; default 1 s. A neighbour that knows none costs a
-    /// frame each time, and one whose ACK was lost is without options for so long.
+    /// How long a station sends standard frames to a neighbor that did not acknowledge its first
+    /// frame with options, before it tries options again. Default 1 s. Each attempt costs one frame
+    /// if the neighbor does not understand options. A neighbor that does, and whose ACK was lost,
+    /// receives standard frames for this time.
     pub options_probe_interval: Duration,
 }
 

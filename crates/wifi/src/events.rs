@@ -1,29 +1,30 @@
-//! The state machine's own event queue.
+//! The event queue of the state machine.
 
 use lasthop_link::{Due, Upcoming};
 use lasthop_packet::Instant;
 
-/// An event. Of events at the same time, ends of frames come first and transmissions after contention
-/// last; of the same class, that of the lower station comes first.
+/// An event. Of simultaneous events, ends of frames come first and transmissions after contention
+/// last. Within a class, events of stations with lower numbers come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// A transmission ends.
     FrameEnd(u32),
-    /// The data frame of a domain's settled exchange of this initiator ends, intact.
+    /// The data frame of a settled exchange ends intact: domain and initiator.
     SettledData(u32, u32),
-    /// A domain's settled exchange of this initiator is over.
+    /// A settled exchange is over: domain and initiator.
     SettledEnd(u32, u32),
     /// The last frame of a domain's settled collision ends.
     CollisionEnd(u32),
-    /// A contender has received no response in time.
+    /// A contender's `ACKTimeout` or `CTSTimeout` expires.
     Timeout(u32),
-    /// A SIFS after a frame a station sends the next one of this initiator's exchange.
+    /// A station sends the next frame of an exchange, a SIFS after the previous one: station and
+    /// initiator.
     Send(u32, u32),
-    /// An access point is to send a beacon.
+    /// An access point's target beacon transmission time (TBTT).
     Tbtt(u32),
-    /// A contender of a domain may transmit.
+    /// A contender of a domain may gain access to the medium.
     Access(u32),
-    /// A contender transmits, whatever it has sensed since this was decided.
+    /// A contender transmits, regardless of what it has sensed since it was committed.
     Begin(u32),
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct Events(Upcoming<Waiting>);
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     at: Instant,
-    /// The order within that moment.
+    /// The order among events at the same time.
     rank: u64,
     event: Event,
 }
@@ -76,8 +77,9 @@ impl Waiting {
 }
 
 impl Events {
-    /// `of` is the station or contender that acts. The order at one time depends on the event alone, so that
-    /// stations that share a domain act in the same order as stations that do not.
+    /// Adds an event. `of` is the domain, station or contender that acts. The order of simultaneous
+    /// events depends on the events alone, so that stations act in the same order whether or not
+    /// they share a domain.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
         self.0.push(Waiting { at, rank: event.class() << 32 | u64::from(of), event });

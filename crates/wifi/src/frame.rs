@@ -1,21 +1,21 @@
-//! Frames, whom they are for, and their sizes (IEEE 802.11-2012, clause 8.3).
+//! Frames: their receivers, kinds and sizes (IEEE 802.11-2020, 9.3).
 
 use lasthop_link::Length;
 use lasthop_packet::Instant;
 
-/// Octets of an ACK frame, FCS included (8.3.1.4).
+/// Octets of an ACK frame, FCS included (9.3.1).
 pub const ACK_OCTETS: u32 = 14;
-/// Octets of a CTS frame, FCS included (8.3.1.3).
+/// Octets of a CTS frame, FCS included (9.3.1).
 pub const CTS_OCTETS: u32 = 14;
-/// Octets of an RTS frame, FCS included (8.3.1.2).
+/// Octets of an RTS frame, FCS included (9.3.1).
 pub const RTS_OCTETS: u32 = 20;
-/// Octets of a PS-Poll frame, FCS included (8.3.1.5).
+/// Octets of a PS-Poll frame, FCS included (9.3.1.5).
 pub const PS_POLL_OCTETS: u32 = 20;
 
-/// Octets around a packet in a data frame.
+/// Octets that a data frame adds to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataOverhead {
-    /// MAC header: 24 octets, three addresses (8.3.2).
+    /// MAC header: 24 octets with three addresses (9.3.2.1).
     pub header: u32,
     /// LLC and SNAP headers: 8 octets (IEEE 802.2, RFC 1042).
     pub llc: u32,
@@ -24,16 +24,16 @@ pub struct DataOverhead {
 }
 
 impl DataOverhead {
-    /// The standard's: 36 octets.
+    /// The standard's values: 36 octets together.
     pub const STANDARD: Self = Self { header: 24, llc: 8, fcs: 4 };
 
-    /// All of it.
+    /// The sum, in octets.
     pub const fn octets(self) -> u32 {
         self.header + self.llc + self.fcs
     }
 }
 
-/// A station of a cell.
+/// The identifier of a station within its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StationId(pub(crate) u32);
 
@@ -50,17 +50,17 @@ impl StationId {
     }
 }
 
-/// Whom a frame is for.
+/// The receiver of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Receiver {
-    /// One station, which acknowledges it.
+    /// One station, which acknowledges the frame.
     Station(StationId),
-    /// Everybody in range, without acknowledgment.
+    /// All stations in range, without acknowledgment.
     Broadcast,
 }
 
 impl Receiver {
-    /// The station; `None` for everybody.
+    /// The station; `None` for a broadcast.
     #[inline]
     pub(crate) const fn station(self) -> Option<u32> {
         match self {
@@ -70,18 +70,19 @@ impl Receiver {
     }
 }
 
-/// A packet for the radio. The key is the caller's and means nothing here.
+/// A packet that the MAC is to transmit. The caller chooses the key; the MAC does not interpret it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MacFrame {
-    /// Whom it is for: in an infrastructure network the access point, or, from there, a station.
+    /// The receiver: in an infrastructure network, the access point for a station's frames, and a
+    /// station for the access point's.
     pub to: Receiver,
-    /// The caller's name for it.
+    /// The caller's identifier of the packet.
     pub key: u32,
-    /// Octets of the packet.
+    /// Length of the packet, in octets.
     pub octets: u32,
 }
 
-/// A frame that waits.
+/// A frame in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
     pub(crate) frame: MacFrame,
@@ -94,7 +95,7 @@ impl Length for Queued {
     }
 }
 
-/// A frame that a station's MAC makes itself. It has no packet.
+/// A frame that a station's MAC generates. It carries no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnFrame {
     Beacon,
@@ -110,13 +111,13 @@ impl OwnFrame {
     }
 }
 
-/// What a frame in the air is.
+/// The kind of a frame on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Rts,
     Cts,
     CtsToSelf,
-    /// What the exchange is for: data, a beacon, a PS-Poll.
+    /// The frame that the exchange serves: data, a beacon, or a PS-Poll.
     Data,
     Ack,
 }
@@ -126,7 +127,7 @@ impl Kind {
         !matches!(self, Self::Data)
     }
 
-    /// Whether the addressee of the exchange sends it.
+    /// Whether it is a response, which the addressee of the exchange sends.
     pub(crate) const fn is_of_responder(self) -> bool {
         matches!(self, Self::Cts | Self::Ack)
     }

@@ -9,12 +9,14 @@
 //! |---|---|
 //! | `wlan` | the state machine: its parts, and a frame's way through them |
 //! | `medium` | which stations hear each other, frames in the air, the next transmission |
-//! | `contender` | queues, back-offs, retry counters, rate control, exchanges |
+//! | `contender` | queues, backoffs, retry counts, rate control, exchanges |
 //! | [`station`] | what a station has received; with `knowledge`, which stations know options |
 //! | `power_save` | beacons, stations that doze, frames that wait for them |
 //! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
-//! | [`phy`], [`frame`] | rates, air times, inter-frame spaces; frames and their sizes |
+//! | [`phy`], [`frame`] | rates, air times, interframe spaces; frames and their sizes |
 //! | `events`, `reports` | the event queue; the outputs |
+//!
+//! Clauses are those of IEEE 802.11-2020, unless another edition is named.
 //!
 //! The model differs from reality:
 //! - Signals take no time to arrive.

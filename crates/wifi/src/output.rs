@@ -1,18 +1,18 @@
-//! Outputs of the state machine.
+//! The outputs of the state machine.
 
 use lasthop_packet::Instant;
 
 use super::frame::{MacFrame, StationId};
 
-/// The fate of a frame.
+/// The fate of a frame, as its sender learns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver acknowledged it.
     Delivered,
-    /// The first transmission was not acknowledged; more will follow unless [`Fate::GivenUp`] follows at
-    /// once.
+    /// The first transmission was not acknowledged. More follow, unless [`Fate::GivenUp`] follows
+    /// at once.
     FirstTransmissionFailed,
-    /// No transmission was acknowledged and no more will follow.
+    /// No transmission was acknowledged, and no more follow.
     GivenUp,
 }
 
@@ -21,34 +21,34 @@ pub enum Fate {
 pub struct FrameTimes {
     /// When the packet was enqueued.
     pub queued: Instant,
-    /// When it left the queue, and began to contend for the medium.
+    /// When it reached the head of the queue and began to contend for the medium.
     pub departed: Instant,
-    /// When the data frame began that has arrived, and ends now: after back-offs, earlier transmissions, RTS
-    /// and CTS.
+    /// When the transmission of the data frame that has just arrived began: after backoffs, earlier
+    /// transmissions, RTS and CTS.
     pub began: Instant,
     /// The end of the DIFS after its ACK.
     pub over: Instant,
 }
 
-/// An output, at the time of the call that produced it.
+/// An output. It takes place at the time of the call that produced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// A frame has arrived, and is no duplicate.
+    /// A frame has arrived and is not a duplicate.
     Delivered {
-        /// Where.
+        /// The receiver.
         at: StationId,
-        /// Who sent it.
+        /// The sender.
         from: StationId,
         /// The frame. A broadcast arrives at several stations.
         frame: MacFrame,
     },
-    /// A frame has come into the hands of the MAC, and no other output implies it: it had waited for its
-    /// receiver to wake, or its turn came when another frame's transmission had failed.
+    /// A frame has reached the head of the queue, and no other output implies it: the frame waited
+    /// for its receiver to wake, or its turn came when the transmission of another frame failed.
     Departs {
         /// The station.
         from: StationId,
     },
-    /// A frame has waited too long for its receiver to wake, and is dropped.
+    /// A frame was dropped because it waited too long for its receiver to wake.
     TooOld {
         /// The access point.
         from: StationId,
@@ -61,7 +61,7 @@ pub enum Output {
         from: StationId,
         /// The frame.
         frame: MacFrame,
-        /// Whether options were in it.
+        /// Whether it carried options.
         has_options: bool,
         /// Its times.
         times: FrameTimes,
@@ -74,15 +74,16 @@ pub enum Output {
         frame: MacFrame,
         /// When the exchange began.
         began: Instant,
-        /// Which transmission of the frame, from 1.
+        /// The number of this transmission of the frame, from 1.
         transmission: u32,
-        /// Whether the data frame failed to arrive, or was never sent because its RTS was not
-        /// answered. If not, and the sender transmits it again, an acknowledgment was lost.
+        /// Whether the data frame did not arrive, or was not sent because its RTS was not answered.
+        /// If `false` and the sender transmits the frame again, an acknowledgment was lost.
         lost: bool,
-        /// Whether the sender has received an acknowledgment; a broadcast needs none.
+        /// Whether the sender has received an acknowledgment; broadcasts do not need one.
         acknowledged: bool,
     },
-    /// A frame's fate, as its sender learns it. [`Fate::Delivered`] and [`Fate::GivenUp`] are final.
+    /// The fate of a frame, as its sender learns it. [`Fate::Delivered`] and [`Fate::GivenUp`] are
+    /// final.
     Fate {
         /// The sender.
         from: StationId,
@@ -94,64 +95,65 @@ pub enum Output {
         arrived: bool,
         /// Transmissions so far.
         transmissions: u32,
-        /// Nanoseconds from its arrival in the queue to its first transmission.
+        /// Nanoseconds from its arrival in the queue to the beginning of its first transmission.
         queueing: u64,
-        /// Of them, those at the head of the queue: the access delay.
+        /// Of these, nanoseconds at the head of the queue: the access delay.
         access: u64,
-        /// Nanoseconds of the sender's frames for it so far: RTS or CTS-to-self, and data.
+        /// Nanoseconds for which the sender has transmitted for this frame: RTS or CTS-to-self, and
+        /// data.
         air_time: u64,
     },
 }
 
-/// Counters.
+/// Counters of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WlanCounters {
     /// Exchanges begun: transmissions of data frames, or of their RTS.
     pub attempts: u64,
-    /// Of them, those that were not acknowledged.
+    /// Attempts that were not acknowledged.
     pub failures: u64,
-    /// Of them, those whose data had arrived: the acknowledgment was lost.
+    /// Failures whose data had arrived: the acknowledgment was lost.
     pub acks_lost: u64,
-    /// Frames whose last permitted attempt was not acknowledged.
+    /// Frames given up: their last permitted attempt was not acknowledged.
     pub given_up: u64,
     /// Data frames received again because their acknowledgment was lost.
     pub duplicates: u64,
-    /// Frames that reached their addressee undisturbed and were lost by an error process.
+    /// Frames that reached their addressee without a collision and were lost to an error process.
     pub errors: u64,
     /// Frames delivered.
     pub delivered: u64,
-    /// RTS frames that were not answered because of a NAV.
+    /// RTS frames that were not answered because the addressee's NAV was set.
     pub refused: u64,
     /// Data frames that arrived intact and were dropped because their receiver
     /// [refuses](super::Wlan::refuse_frames) frames.
     pub withheld: u64,
-    /// Beacons sent. Of the other counters, beacons and PS-Polls are only in `errors`.
+    /// Beacons sent. Beacons and PS-Polls do not count in the other counters, except in `errors`.
     pub beacons: u64,
-    /// PS-Polls sent, repeated ones among them.
+    /// PS-Polls sent, retries included.
     pub ps_polls: u64,
-    /// Frames dropped because their receiver did not fetch them in time.
+    /// Frames dropped by the aging function: their receiver did not fetch them in time.
     pub aged: u64,
-    /// Frames with options that were sent again without.
+    /// Frames with options that were retransmitted without them.
     pub options_refused: u64,
 }
 
-/// The air that a station has used for packets so far.
+/// The use of the medium by a station's packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// Frames that were delivered, or given up.
+    /// Frames that were delivered or given up.
     pub frames: u64,
-    /// Their transmissions.
+    /// Transmissions of these frames.
     pub transmissions: u64,
-    /// Of the frames, those that were given up.
+    /// Of these frames, those that were given up.
     pub given_up: u64,
-    /// Nanoseconds of its frames for them.
+    /// Nanoseconds for which the station has transmitted for them.
     pub air_time: u64,
-    /// Nanoseconds that they were at the head of its queue before their first transmission.
+    /// Nanoseconds that they spent at the head of the queue before their first transmission.
     pub access: u64,
 }
 
 impl Used {
-    /// The sum of both.
+    /// The sum of the two.
     pub(crate) const fn plus(self, other: Self) -> Self {
         Self {
             frames: self.frames + other.frames,

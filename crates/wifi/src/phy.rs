@@ -1,7 +1,7 @@
-//! The physical layers: rates, air times, inter-frame spaces.
+//! The physical layers: rates, air times, interframe spaces.
 //!
-//! Clauses are those of IEEE 802.11-2012: 16 (DSSS), 17 (HR/DSSS, 802.11b), 18 (OFDM, 802.11a), 19
-//! (ERP, 802.11g), 9.3 (DCF).
+//! Clauses are those of IEEE 802.11-2020: 15 (DSSS), 16 (HR/DSSS, 802.11b), 17 (OFDM, 802.11a), 18
+//! (ERP, 802.11g), 10.3 (DCF).
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,28 +15,30 @@ use super::frame;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standard {
     /// IEEE 802.11-1997, direct sequence at 2.4 GHz: 1 and 2 Mbit/s, long preambles only (clause
-    /// 16).
+    /// 15).
     Dsss,
-    /// IEEE 802.11b: 1, 2, 5.5 and 11 Mbit/s (clause 17).
+    /// IEEE 802.11b: 1, 2, 5.5 and 11 Mbit/s (clause 16).
     HrDsss,
-    /// IEEE 802.11a: 6 to 54 Mbit/s (clause 18).
+    /// IEEE 802.11a: 6 to 54 Mbit/s (clause 17).
     Ofdm,
-    /// IEEE 802.11g: the rates of b and of a at 2.4 GHz (clause 19).
+    /// IEEE 802.11g: the rates of 802.11b and 802.11a at 2.4 GHz (clause 18).
     Erp,
 }
 
-/// The PLCP preamble and header before DSSS and CCK frames (17.2.2); OFDM has one of its own.
+/// The PLCP preamble and header of DSSS and CCK frames (16.2.2). OFDM frames have a preamble of
+/// their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preamble {
-    /// 144 us and a header of 48 us.
+    /// A preamble of 144 us and a header of 48 us.
     Long,
-    /// 72 us and a header of 24 us. Frames at 1 Mbit/s have the long one nevertheless.
+    /// A preamble of 72 us and a header of 24 us. Frames at 1 Mbit/s have the long ones
+    /// nevertheless.
     Short,
 }
 
-/// What a standard has. Times are in microseconds.
+/// The parameters of a physical layer. Times are in microseconds.
 struct StandardRow {
-    /// Places in the table of rates.
+    /// Indices in [`RATES`].
     rates: Range<u8>,
     slot: u64,
     sifs: u64,
@@ -54,13 +56,14 @@ const STANDARDS: [StandardRow; 4] = [
 ];
 
 impl Standard {
-    /// Its rates, slowest first in each family.
+    /// The rates of this physical layer: DSSS and CCK before OFDM, slowest first in each family.
     pub fn rates(self) -> impl DoubleEndedIterator<Item = Rate> {
         STANDARDS[self as usize].rates.clone().map(Rate)
     }
 }
 
-/// A data rate: a place in the table of rates. Its name says the modulation's family and Mbit/s.
+/// A data rate. The constants are named after the modulation and the rate in Mbit/s. DSSS and CCK
+/// rates compare as lower than OFDM rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u8);
 
@@ -68,11 +71,11 @@ struct RateRow {
     kbps: u64,
     is_ofdm: bool,
     is_mandatory: bool,
-    /// Whether it is a basic rate, by default.
+    /// Whether it is a basic rate by default.
     is_basic: bool,
 }
 
-/// Slowest first in each family.
+/// DSSS and CCK before OFDM, slowest first in each family.
 const RATES: [RateRow; 12] = [
     RateRow { kbps: 1_000, is_ofdm: false, is_mandatory: true, is_basic: true },
     RateRow { kbps: 2_000, is_ofdm: false, is_mandatory: true, is_basic: true },
@@ -105,74 +108,78 @@ impl Rate {
 }
 
 impl Rate {
-    /// How many there are.
+    /// The number of rates.
     pub const COUNT: usize = RATES.len();
 
-    /// All of them, slowest first in each family.
+    /// All rates: DSSS and CCK before OFDM, slowest first in each family.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..Self::COUNT as u8).map(Self)
     }
 
-    /// Its place among all of them.
+    /// The index in the order of [`Self::all`], from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Kilobits a second.
+    /// The rate in kbit/s.
     pub const fn kbps(self) -> u64 {
         RATES[self.index()].kbps
     }
 
-    /// Whether it is one of OFDM's.
+    /// Whether the modulation is OFDM.
     pub const fn is_ofdm(self) -> bool {
         RATES[self.index()].is_ofdm
     }
 
-    /// Whether a receiver of this physical layer has it.
+    /// Whether it is a rate of this physical layer.
     pub fn is_of(self, standard: Standard) -> bool {
         STANDARDS[standard as usize].rates.contains(&self.0)
     }
 }
 
-/// A physical layer's parameters. [`PhyConfig::new`] gives the standard's defaults; whoever changes
-/// one changes it for all stations.
+/// The parameters of a physical layer, the same for all stations of a cell. [`PhyConfig::new`]
+/// gives the standard's defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhyConfig {
-    /// Which one.
+    /// The physical layer.
     pub standard: Standard,
-    /// The preamble of DSSS and CCK frames; long by default.
+    /// The preamble of DSSS and CCK frames. Default long.
     pub preamble: Preamble,
-    /// The rate of data frames of stations that name none; the highest by default.
+    /// The rate of data frames of stations that have no rate of their own. Default: the highest.
     pub rate: Rate,
-    /// The rate at which the bits of all frames go, whatever their rates are called: for a channel
-    /// whose bandwidth is none of the standard's rates. Of a DSSS or CCK frame the preamble and the
-    /// PLCP header stay at 1 Mbit/s. `None`, the default, for the standard's.
+    /// The rate at which the bits of all frames are transmitted, in place of the frames' own rates,
+    /// for a channel whose bandwidth is not a rate of the standard. The preamble and the PLCP
+    /// header of DSSS and CCK frames keep their duration. `None`, the default: the frames' own
+    /// rates.
     pub bandwidth: Option<Bitrate>,
-    /// `BSSBasicRateSet`: rates of control responses and broadcasts (9.7). Default: 1 and 2 Mbit/s;
-    /// for a 6, 12 and 24; for g all of these.
+    /// `BSSBasicRateSet`: the rates of control responses (10.6.6.5.2) and broadcasts. Default: 1
+    /// and 2 Mbit/s; 6, 12 and 24 Mbit/s for 802.11a; all five for 802.11g.
     pub basic_rates: Vec<Rate>,
-    /// `aSlotTime`: 20 us; 9 us for a, and for g without 802.11b stations near by.
+    /// `aSlotTime`, above zero and at most 1 s. Default: 20 us; 9 us for 802.11a, and for 802.11g
+    /// (the short slot of a network without stations of 802.11b).
     pub slot: Duration,
-    /// How long before a station transmits another one must have begun for it to sense that: what a
-    /// slot has for `aCCATime`, `aRxTxTurnaroundTime` and `aMACProcessingDelay` (9.3.7). At most a
-    /// slot; `None` for the slot, of which the standard leaves propagation only. Zero, for carrier
-    /// sense that works at once, is a simulator's custom.
+    /// The time that carrier sense takes: a station that transmits has sensed only transmissions
+    /// that began at least this long before. In the standard, `aCCATime`, `aRxTxTurnaroundTime` and
+    /// `aMACProcessingDelay` make up a slot, apart from the propagation time (10.3.7). At most a
+    /// slot. `None`, the default: the whole slot. ns-2 has zero: carrier sense without delay.
     pub carrier_sense_delay: Option<Duration>,
-    /// `aSIFSTime`: 10 us; 16 us for a.
+    /// `aSIFSTime`, at most 1 s. Default: 10 us; 16 us for 802.11a.
     pub sifs: Duration,
-    /// `aCWmin`: 31; 15 for a and g. Back-offs are drawn from 0 to CW slots.
+    /// `aCWmin`, in slots; at most `cw_max`. Default: 31; 15 for 802.11a and 802.11g. Backoffs are
+    /// drawn from 0 to CW slots.
     pub cw_min: u32,
-    /// `aCWmax`: 1023.
+    /// `aCWmax`, in slots; at most 65,535. Default 1023.
     pub cw_max: u32,
-    /// `aPHY-RX-START-Delay`, for `ACKTimeout` and `CTSTimeout`: the duration of preamble and PLCP
-    /// header, 192 or 96 us; 20 us for OFDM (as in the edition of 2016; that of 2012 has 25 us for
-    /// a and 24 us for g).
+    /// `aRxPHYStartDelay`, a part of `ACKTimeout` and `CTSTimeout`: the duration of preamble and
+    /// PLCP header; at most 1 s. Default: 192 us, or 96 us for 802.11b with short preambles; 20 us
+    /// for 802.11a and 802.11g (tables 17-21 and 18-5; the edition of 2012 has 25 and 24 us).
     pub rx_start_delay: Duration,
-    /// The rate of the ACK whose duration is in EIFS: the lowest mandatory rate (9.3.2.3.7), 1
-    /// Mbit/s; 6 Mbit/s for a. It is 1 Mbit/s for g, too; a pure g network that wants shorter
-    /// spaces after collisions sets 6 Mbit/s.
+    /// The rate of the ACK whose duration is a part of EIFS: the lowest mandatory rate
+    /// (10.3.2.3.7). Default: 1 Mbit/s, also for 802.11g; 6 Mbit/s for 802.11a. At 6 Mbit/s, a
+    /// network of 802.11g alone has shorter spaces after collisions.
     pub eifs_rate: Rate,
-    /// Signal extension after OFDM frames at 2.4 GHz (19.3.2.4): 6 us for g, otherwise none.
+    /// Signal extension after OFDM frames at 2.4 GHz (10.3.8). Default: 6 us for 802.11g, otherwise
+    /// zero.
     pub signal_extension: Duration,
 }
 
@@ -198,7 +205,7 @@ impl PhyConfig {
         }
     }
 
-    /// With the short preamble, and the time-outs that follow from it.
+    /// Sets the short preamble, and the timeouts that follow from it.
     #[must_use]
     pub fn with_short_preamble(mut self) -> Self {
         self.preamble = Preamble::Short;
@@ -208,27 +215,28 @@ impl PhyConfig {
         self
     }
 
-    /// `DIFS = aSIFSTime + 2 x aSlotTime` (9.3.7).
+    /// `DIFS = aSIFSTime + 2 x aSlotTime` (10.3.7).
     pub fn difs(&self) -> Duration {
         self.sifs + 2 * self.slot
     }
 
-    /// `EIFS = aSIFSTime + ACKTxTime + DIFS` (9.3.7).
+    /// `EIFS = aSIFSTime + ACKTxTime + DIFS` (10.3.7).
     pub fn eifs(&self) -> Duration {
         self.sifs + self.air_time(self.eifs_rate, frame::ACK_OCTETS) + self.difs()
     }
 
-    /// `ACKTimeout` and `CTSTimeout = aSIFSTime + aSlotTime + aPHY-RX-START-Delay` (9.3.2.8), from
-    /// the end of a frame.
+    /// `ACKTimeout` and `CTSTimeout`, from the end of the frame that requires a response:
+    /// `aSIFSTime + aSlotTime + aRxPHYStartDelay` (10.3.2.11 and 10.3.2.9).
     pub fn response_timeout(&self) -> Duration {
         self.sifs + self.slot + self.rx_start_delay
     }
 
-    /// `TXTIME`: how long a frame of so many octets (MAC header to FCS) takes, preamble, PLCP
-    /// header and signal extension included.
+    /// `TXTIME`: the duration of a frame of this number of octets, from MAC header to FCS, with
+    /// preamble, PLCP header and signal extension.
     ///
-    /// DSSS and CCK: whole microseconds, as the PLCP's LENGTH field has them (17.2.3.5). OFDM:
-    /// symbols of 4 us, which carry 16 bits of SERVICE and 6 tail bits besides (18.4.3).
+    /// DSSS and CCK frames last whole microseconds, the unit of the PLCP's LENGTH field (16.2.3).
+    /// OFDM frames consist of symbols of 4 us, which also carry 16 SERVICE bits and 6 tail bits
+    /// (17.4.3).
     pub fn air_time(&self, rate: Rate, octets: u32) -> Duration {
         Duration::from_nanos(self.air_nanos(rate, octets))
     }
@@ -237,7 +245,7 @@ impl PhyConfig {
         let bits = u64::from(octets) * 8;
         let bps = self.bandwidth.map_or(rate.kbps() * 1000, Bitrate::as_bps);
         if rate.is_ofdm() {
-            // A symbol has the bits of 4 us.
+            // A symbol carries the bits of 4 us.
             let symbols = ((16 + bits + 6) * 250_000).div_ceil(bps);
             let preamble = 20_000 + nanos(self.signal_extension);
             return symbols.saturating_mul(4_000).saturating_add(preamble);
@@ -249,8 +257,9 @@ impl PhyConfig {
         (bits * 1_000_000).div_ceil(bps).saturating_mul(1000).saturating_add(plcp)
     }
 
-    /// The rate of the ACK or CTS that answers a frame: the highest basic rate of the same family
-    /// that is not above the frame's, or the highest mandatory one if there is none (9.7.6.5.2).
+    /// The rate of the ACK or CTS that answers a frame at `rate`: the highest basic rate of the
+    /// same family that is not above it, or the highest such mandatory rate if there is no basic
+    /// one (10.6.6.5.2).
     pub fn response_rate(&self, rate: Rate) -> Rate {
         let answers = |basic: &Rate| basic.is_ofdm() == rate.is_ofdm() && *basic <= rate;
         let mandatory = || self.standard.rates().filter(|rate| RATES[rate.index()].is_mandatory);
@@ -258,14 +267,15 @@ impl PhyConfig {
         highest.or_else(|| mandatory().filter(answers).max()).unwrap_or(rate)
     }
 
-    /// The rate of RTS frames before data at `rate`: as for responses, so that whoever decodes the
-    /// data decodes it, too. Before OFDM frames that need protection it is the highest basic rate
-    /// that stations of 802.11b have (9.23).
+    /// The rate of an RTS or CTS-to-self before data at `rate`: that of a response, so that each
+    /// station that decodes the data decodes the control frame, too. With `protected`, for OFDM
+    /// data in the presence of 802.11b, it is the highest basic rate that stations of 802.11b
+    /// decode (IEEE 802.11, protection mechanisms).
     pub fn initial_control_rate(&self, rate: Rate, protected: bool) -> Rate {
         if protected { self.response_rate(Rate::CCK_11) } else { self.response_rate(rate) }
     }
 
-    /// The rate of broadcasts: the lowest basic one.
+    /// The rate of broadcasts: the lowest basic rate.
     pub fn broadcast_rate(&self) -> Rate {
         let slowest = self.basic_rates.iter().copied().min_by_key(|rate| rate.kbps());
         slowest.unwrap_or(self.rate)

@@ -1,66 +1,68 @@
-//! Who hears whom.
+//! Propagation: which stations decode and sense each other's frames, and at which power.
 
-/// A position in metres.
+/// A position in a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
-    /// East.
+    /// Meters to the east.
     pub x: f64,
-    /// North.
+    /// Meters to the north.
     pub y: f64,
 }
 
 impl Position {
-    /// At these coordinates, in metres.
+    /// A position from its coordinates, in meters.
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 
-    /// Metres to another one.
+    /// The distance to another position, in meters.
     pub fn distance(self, other: Self) -> f64 {
         libm::hypot(self.x - other.x, self.y - other.y)
     }
 }
 
-/// How signals fade. Every station transmits with the same power, so whoever hears is heard.
-/// Signals take no time to arrive: 300 m are 1 us, a twentieth of a slot of 802.11b.
+/// How signals fade with distance. All stations transmit at the same power, so that decoding and
+/// sensing are mutual. Signals arrive without delay: 300 m are 1 us, a twentieth of a slot of
+/// 802.11b.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Propagation {
-    /// Everybody receives everybody, wherever they are.
+    /// All stations decode each other's frames at any distance.
     Everywhere,
-    /// Two ranges, in metres. For capture, power falls with the fourth power of the distance.
+    /// Two ranges. For capture, power falls with the fourth power of the distance.
     Ranges {
-        /// Up to this distance frames can be decoded.
+        /// Frames can be decoded up to this distance, in meters; at least 0.
         reception: f64,
-        /// Up to this distance, at least that of reception, frames are sensed, and disturb others.
+        /// Frames are sensed, and interfere with others, up to this distance, in meters; at least
+        /// `reception`.
         carrier_sense: f64,
     },
-    /// Ground reflection: see [`TwoRayGround`].
+    /// Two-ray ground reflection: see [`TwoRayGround`].
     TwoRayGround(TwoRayGround),
 }
 
-/// Power falls with the square of the distance (Friis) up to the crossover distance, with its
-/// fourth power beyond it (Rappaport, "Wireless Communications", sections 3.2 and 3.6).
+/// Two-ray ground reflection: power falls with the square of the distance up to the crossover
+/// distance (Friis), and with its fourth power beyond it (Rappaport, "Wireless Communications",
+/// sections 3.2 and 3.6). All values are above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRayGround {
-    /// Watts.
+    /// Transmit power, in watts.
     pub transmit_power: f64,
-    /// Antenna gain at both ends, as a factor.
+    /// Gain of each antenna, as a factor.
     pub gain: f64,
-    /// Height of both antennas above the ground, in metres.
+    /// Height of each antenna above the ground, in meters.
     pub height: f64,
-    /// Hertz.
+    /// Carrier frequency, in hertz.
     pub frequency: f64,
-    /// System loss, as a factor of 1 or more.
+    /// System loss, as a factor; 1 without loss.
     pub system_loss: f64,
-    /// Watts that a frame needs at a receiver to be decoded.
+    /// The least power at which a receiver decodes a frame, in watts.
     pub reception_threshold: f64,
-    /// Watts that a frame needs to be sensed.
+    /// The least power at which a station senses a frame, in watts; at most `reception_threshold`.
     pub carrier_sense_threshold: f64,
 }
 
 impl TwoRayGround {
-    /// The radio that ns-2 calls `WaveLAN`: 250 m of reception and 550 m of carrier sense, at 914
-    /// MHz.
+    /// ns-2's `WaveLAN` radio: frames are decoded up to 250 m and sensed up to 550 m, at 914 MHz.
     pub const WAVELAN: Self = Self {
         transmit_power: 0.281_838_15,
         gain: 1.0,
@@ -71,7 +73,7 @@ impl TwoRayGround {
         carrier_sense_threshold: 1.559e-11,
     };
 
-    /// Watts at a distance in metres.
+    /// The power at a receiver at this distance in meters, in watts.
     pub fn received_power(&self, distance: f64) -> f64 {
         let lambda = 299_792_458.0 / self.frequency;
         let crossover = 4.0 * std::f64::consts::PI * self.height * self.height / lambda;
@@ -89,7 +91,7 @@ impl TwoRayGround {
     }
 }
 
-/// How one station hears another.
+/// How well one station hears another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hearing {
     Nothing,
@@ -116,12 +118,12 @@ impl Propagation {
         }
     }
 
-    /// Whether a station at one of two places decodes one at the other.
+    /// Whether a station at one of these positions decodes frames from the other.
     pub fn reaches(&self, from: Position, to: Position) -> bool {
         self.hearing(from, to) == Hearing::Decodes
     }
 
-    /// Power at the receiver, in a unit of the model's own: only ratios count.
+    /// The power at a receiver, in a unit of the model; only ratios have a meaning.
     pub(crate) fn power(&self, from: Position, to: Position) -> f64 {
         let distance = from.distance(to).max(1.0);
         match self {
@@ -132,14 +134,14 @@ impl Propagation {
     }
 }
 
-/// A receiver decodes a frame in spite of others that overlap it if it is strong enough. Without it
-/// every overlap destroys all frames.
+/// Capture: a receiver decodes a frame in spite of others that overlap it if the frame is strong
+/// enough. Without capture, every overlap destroys all frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capture {
-    /// The power of a frame over that of all others together, as a factor above 1; ns-2's
+    /// The least ratio of a frame's power to the sum of all others' powers; above 1. ns-2's
     /// `CPThresh_` is 10.
     pub threshold: f64,
-    /// Whether a receiver leaves a frame that it is decoding for a later one that is so much
-    /// stronger ("message in message").
+    /// Whether a receiver abandons a frame that it is decoding for a later one that exceeds the
+    /// threshold ("message in message").
     pub later_frames: bool,
 }

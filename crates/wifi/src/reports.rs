@@ -1,14 +1,14 @@
-//! Outputs that wait for the caller.
+//! Outputs that the caller has not taken yet.
 
 use super::frame::Receiver;
 use super::output::{Fate, Output};
 
-/// Which optional outputs the caller wants.
+/// The optional outputs that the caller has requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// Each transmission.
+    /// The outcome of each transmission.
     pub(crate) attempts: bool,
-    /// All fates of unicast frames, not only that they were given up.
+    /// All fates of unicast frames, not only [`Fate::GivenUp`].
     pub(crate) fates: bool,
     /// The times of each data frame that arrives.
     pub(crate) transmissions: bool,
@@ -22,7 +22,7 @@ impl Wanted {
     }
 }
 
-/// Outputs that wait for the caller.
+/// Outputs that the caller has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     outputs: Vec<Output>,
@@ -31,12 +31,12 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Whether an output waits.
+    /// Whether there is a next output.
     pub(crate) const fn has_next(&self) -> bool {
         self.told < self.outputs.len()
     }
 
-    /// Whether there was no output since [`Self::forget_told`].
+    /// Whether no output was added since the last [`Self::forget_told`].
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.outputs.is_empty()
@@ -50,7 +50,7 @@ impl Reports {
         Some(next)
     }
 
-    /// Frees the space, if the caller has taken all outputs.
+    /// Frees the space if the caller has taken all outputs.
     pub(crate) fn forget_told(&mut self) {
         if !self.has_next() {
             self.outputs.clear();

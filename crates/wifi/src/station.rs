@@ -1,4 +1,4 @@
-//! A station.
+//! A station: its configuration, and what it has received.
 
 use lasthop_link::QueueLimit;
 
@@ -6,22 +6,22 @@ use super::knowledge::OptionsKnowledge;
 use super::phy::Rate as DataRate;
 use super::propagation::Position;
 
-/// A station.
+/// The configuration of a station.
 #[derive(Clone, Debug)]
 pub struct StationConfig {
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// The rate of its data frames; the cell's if `None`. A frame goes at the lower of its sender's
-    /// and its receiver's rate.
+    /// The rate of its data frames; `None` for the cell's. A frame is sent at the lower of its
+    /// sender's and its receiver's rate.
     pub rate: Option<DataRate>,
-    /// How much may wait in its interface queue, the frame that is being transmitted not counted.
-    /// ns-2's and Linux's customs are 50 and 1000 packets.
+    /// The limit of its interface queue, in which the frame that is being transmitted does not
+    /// count. Default 50 packets, as in ns-2; Linux has 1000.
     pub queue: QueueLimit,
-    /// Which frame of its queue is next.
+    /// The order in which its queued frames are transmitted.
     pub scheduler: Scheduler,
-    /// Its `dot11ShortRetryLimit`, which is above zero; the cell's if `None`.
+    /// Its `dot11ShortRetryLimit`, at least 1; `None` for the cell's.
     pub short_retry_limit: Option<u32>,
-    /// Whether it knows options in frames without an agent that does; default false.
+    /// Whether it understands options in frames even if it has no agent that does. Default false.
     pub knows_options: bool,
 }
 
@@ -38,23 +38,23 @@ impl Default for StationConfig {
     }
 }
 
-/// In which order the frames of a station's queue go.
+/// The order in which a station's queued frames are transmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
-    /// First in, first out; what finds no room is dropped.
+    /// First in, first out. A frame that finds the queue full is dropped.
     #[default]
     Fifo,
-    /// The flows take turns, octet for octet; where there is no room, the flow with most octets loses
-    /// its last frame.
+    /// Flows take turns such that each transmits the same number of octets. If the queue is full,
+    /// the flow with the most octets loses its last frame.
     PerFlow,
-    /// Each receiver has a queue, and they are served round robin: a turn is one transmission. A
-    /// frame that was not acknowledged waits for its next turn, with the attempts that it has left
-    /// (S. Goel, thesis of 1997, section 4.2, item 8, and `no_of_attempts` of section 4.3.1, item 5).
-    /// What finds no room is dropped.
+    /// A queue for each receiver, served round robin, one transmission at a time. A frame that was
+    /// not acknowledged waits for its receiver's next turn and keeps its retry counts (S. Goel,
+    /// thesis of 1997, section 4.2, item 8, and `no_of_attempts` of section 4.3.1, item 5). A frame
+    /// that finds the queue full is dropped.
     PerReceiver,
 }
 
-/// What belongs to a station whatever it contends for.
+/// The state of a station that does not belong to one of its contenders.
 #[derive(Debug)]
 pub(crate) struct Station {
     refuses: bool,
@@ -71,13 +71,13 @@ impl Station {
         Self { refuses: false, heard: Vec::new(), options }
     }
 
-    /// Whether it neither takes nor acknowledges data frames.
+    /// Whether it neither accepts nor acknowledges data frames.
     #[inline]
     pub(crate) const fn refuses(&self) -> bool {
         self.refuses
     }
 
-    /// Sets that.
+    /// Sets whether it refuses data frames.
     pub(crate) const fn refuse(&mut self, refuses: bool) {
         self.refuses = refuses;
     }
@@ -95,12 +95,12 @@ impl Station {
         !is_duplicate
     }
 
-    /// What it knows of options in frames.
+    /// What it knows about options in frames.
     pub(crate) const fn options(&self) -> &OptionsKnowledge {
         &self.options
     }
 
-    /// As [`Self::options`].
+    /// [`Self::options`], to be changed.
     pub(crate) const fn options_mut(&mut self) -> &mut OptionsKnowledge {
         &mut self.options
     }
