@@ -3,12 +3,12 @@
 //!
 //! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC
 //! 18(3), 2000. Finite retry limits: H. Wu et al., "Performance of Reliable Transport Protocol over
-//! IEEE 802.11 Wireless LAN", INFOCOM 2002. Frozen back-off: I. Tinnirello, G. Bianchi, Y. Xiao,
+//! IEEE 802.11 Wireless LAN", INFOCOM 2002. Frozen backoff: I. Tinnirello, G. Bianchi, Y. Xiao,
 //! "Refinements on IEEE 802.11 Distributed Coordination Function Modeling Approaches", IEEE Trans.
 //! Vehicular Technology 59(3), 2010. The chains are written as renewal processes here: mean
 //! attempts over mean slots.
 //!
-//! The refinement: a frozen back-off has at least one slot left, so that only stations that
+//! The refinement: a frozen backoff has at least one slot left, so that only stations that
 //! transmitted in a busy period, and have drawn 0, transmit in the slot right after it. A station
 //! that succeeds transmits again alone with probability `1/W0`, in a train of frames; otherwise its
 //! draw is uniform over one slot less than the window.
@@ -48,7 +48,7 @@ pub struct Saturation {
     pub payload: f64,
 }
 
-/// The version of the model: whether a busy slot decrements back-offs.
+/// The version of the model: whether a busy slot decrements backoffs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freezing {
     /// Bianchi 2000: a busy slot decrements them.

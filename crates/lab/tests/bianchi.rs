@@ -82,7 +82,7 @@ fn a_head_start_of_whole_slots_is_as_the_model_has_it() {
 #[test]
 fn ns_2_is_within_half_a_percent_of_the_model_with_its_own_rules() {
     // ns-2.35, `ns benches/ns2/wifi-saturated.tcl 100 STATIONS`, in Mbit/s: 34 octets around a
-    // datagram; back-offs from 0 to CW - 1; EIFS as a NAV that DIFS follows, also for stations that
+    // datagram; backoffs from 0 to CW - 1; EIFS as a NAV that DIFS follows, also for stations that
     // have collided.
     let measured = [6.0835, 6.317, 6.138, 5.794, 5.343, 4.622];
     let mut config = cell(Standard::HrDsss, false);

@@ -6,7 +6,7 @@
 //! | `domain` | sense domains; frames that overlap there |
 //! | `contention` | the time at which each contender of a domain transmits |
 //! | `nav` | reservations of the medium |
-//! | `access` | inter-frame spaces, and the start of back-offs |
+//! | `access` | interframe spaces, and the start of backoffs |
 //! | `moving` | stations that move |
 
 mod access;
@@ -46,7 +46,7 @@ struct Place {
     /// The number of its sense domain. Stations of different domains never share one again, even if they
     /// come to hear the same frames: each knows only what it has heard.
     domain: u32,
-    /// The start of an idle period, and its inter-frame space in that period, in nanoseconds, if it differs
+    /// The start of an idle period, and its interframe space in that period, in nanoseconds, if it differs
     /// from its domain's: after a frame that it sent, and after one for it that it did not decode.
     own_ifs: Option<(Instant, u64)>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Medium {
     has_moved: bool,
     transmissions: Vec<Transmission>,
     vacant: Vec<u32>,
-    /// The contenders whose back-offs have ended, and that have not begun to transmit.
+    /// The contenders whose backoffs have ended, and that have not begun to transmit.
     due: Vec<Due>,
 }
 

@@ -3,7 +3,7 @@
 //! | part | what it owns |
 //! |---|---|
 //! | `medium` | which stations hear each other, which frames are in the air, who transmits next |
-//! | `contenders` | queues, back-offs, retries, exchanges |
+//! | `contenders` | queues, backoffs, retries, exchanges |
 //! | `stations` | the frames last received, what stations know of each other |
 //! | `errors`, `error_model` | frames lost without a collision |
 //! | `power_save` | stations that doze, and frames that wait for them |

@@ -48,7 +48,7 @@ fn line(nodes: usize) -> Vec<Position> {
 #[test]
 fn in_a_quiet_chain_a_packet_arrives_when_arithmetic_says_after_a_search_over_three_hops() {
     let mut config = WlanConfig::new(Standard::HrDsss);
-    // Nobody contends, and without a window post-back-off takes no slots.
+    // Nobody contends, and without a window post-backoff takes no slots.
     config.phy.cw_min = 0;
     let aodv = AodvConfig { broadcast_jitter: Duration::ZERO, ttl_start: 7, ..AodvConfig::default() };
     let mut field = field(config, aodv, NodeKind::External, &line(4), 1);

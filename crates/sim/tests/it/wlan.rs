@@ -206,7 +206,7 @@ fn an_agent_hears_of_each_frames_fate_attempts_queueing_access_and_air_time() {
     let (log, _) = heard(0.0);
     assert_eq!(log[0], (Delivered, 1, 0, 0, 1_310));
     let (fate, transmissions, queueing, access, air_time) = log[1];
-    // The second waits for the first's exchange; then for DIFS and a back-off.
+    // The second waits for the first's exchange; then for DIFS and a backoff.
     assert_eq!((fate, transmissions, air_time, queueing - access), (Delivered, 1, 1_310, 1_568));
     assert!((50..=50 + 31 * 20).contains(&access) && (access - 50).is_multiple_of(20));
 

@@ -1,4 +1,4 @@
-//! Inter-frame spaces, and the start of back-offs.
+//! Interframe spaces, and the start of backoffs.
 
 use lasthop_packet::Instant;
 
@@ -7,7 +7,7 @@ use crate::contender::Contender;
 
 impl Medium {
     /// A contender that had no frame has one. It transmits at once if the medium is idle, and after a
-    /// back-off if the medium is busy or `with_back_off` is set.
+    /// backoff if the medium is busy or `with_back_off` is set.
     #[inline]
     pub(crate) fn contend(&mut self, index: u32, now: Instant, with_back_off: bool, at: &mut Contender) {
         let station = Contender::station_of(index);
@@ -19,7 +19,7 @@ impl Medium {
             && let Some(from) = self.slots_from(station)
             && self.nav_of(station) <= now
         {
-            //= IEEE 802.11-2020, 10.3.4.2: no back-off if the medium has been idle for DIFS or EIFS.
+            //= IEEE 802.11-2020, 10.3.4.2: no backoff if the medium has been idle for DIFS or EIFS.
             let contention = self.domains[self.places[station as usize].domain as usize].contention_mut();
             contention.stand_apart(index, from.max(now), 0, true, at);
         } else {
@@ -27,7 +27,7 @@ impl Medium {
         }
     }
 
-    /// A contender draws a back-off. It counts down from `earliest` at the earliest, while the medium is
+    /// A contender draws a backoff. It counts down from `earliest` at the earliest, while the medium is
     /// idle.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
@@ -114,7 +114,7 @@ impl Medium {
         self.domains.get_mut(domain as usize).is_some_and(|domain| domain.unschedule(at))
     }
 
-    /// The contenders of a domain whose back-offs end now transmit.
+    /// The contenders of a domain whose backoffs end now transmit.
     pub(crate) fn access(&mut self, domain: u32, now: Instant, contenders: &mut [Contender]) {
         self.domains[domain as usize].access(now, &self.times, contenders, &mut self.due);
     }

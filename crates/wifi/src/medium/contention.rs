@@ -1,18 +1,18 @@
 //! Contention: who transmits when. It is computed, not simulated slot by slot.
 //!
 //! Stations that hear the same frames (a *sense domain*) count down together. The domain has a counter of
-//! *virtual slots*, which advances by the whole slots of each idle period; a contender whose back-off
+//! *virtual slots*, which advances by the whole slots of each idle period; a contender whose backoff
 //! has `r` slots left enters a queue with the counter's value plus `r`, and never moves until it
-//! transmits. So a busy medium freezes every back-off at the cost of one division.
+//! transmits. So a busy medium freezes every backoff at the cost of one division.
 //!
 //! Contenders whose slots do not start with those of the domain in one idle period are in a short list
 //! apart: those whose transmission failed (`ACKTimeout` plus DIFS), those that did not decode a frame for
-//! them, and those that found the medium idle and need no back-off. When the medium turns busy they join
+//! them, and those that found the medium idle and need no backoff. When the medium turns busy they join
 //! the others.
 //!
 //! A contender that is about to transmit senses a transmission only if it began at least
-//! `carrier_sense_delay` ago, by default a slot. So contenders whose back-offs end together collide, and
-//! so do those of the list whose back-offs end within a slot of each other.
+//! `carrier_sense_delay` ago, by default a slot. So contenders whose backoffs end together collide, and
+//! so do those of the list whose backoffs end within a slot of each other.
 
 use lasthop_link::Upcoming;
 use lasthop_packet::Instant;
@@ -22,7 +22,7 @@ use crate::times::Times;
 
 #[derive(Debug, Default)]
 pub(super) struct Contention {
-    /// The start of the first slot of this idle period: an inter-frame space after the period's start, or
+    /// The start of the first slot of this idle period: an interframe space after the period's start, or
     /// DIFS after the end of a NAV. `None` while the medium is busy.
     slots_from: Option<Instant>,
     /// The number of virtual slots that have passed.
@@ -64,7 +64,7 @@ struct Apart {
     contender: u32,
     slots_from: Instant,
     slots: u64,
-    /// Whether it has no back-off, and draws one if the medium turns busy before it transmits.
+    /// Whether it has no backoff, and draws one if the medium turns busy before it transmits.
     at_once: bool,
 }
 
@@ -95,7 +95,7 @@ impl Contention {
         self.count(contender, end, at);
     }
 
-    /// A contender's back-off ends with this virtual slot.
+    /// A contender's backoff ends with this virtual slot.
     fn count(&mut self, contender: u32, end: u64, at: &mut Contender) {
         if at.has_frame() {
             at.back_off.set(Stage::Counting(end));
@@ -129,7 +129,7 @@ impl Contention {
         self.stand_apart(contender, slots_from, slots, false, at);
     }
 
-    /// A contender whose queue was empty has a frame: continues its post-back-off. `false` if that is over.
+    /// A contender whose queue was empty has a frame: continues its post-backoff. `false` if that is over.
     pub(super) fn continue_post_back_off(
         &mut self,
         now: Instant,
@@ -172,7 +172,7 @@ impl Contention {
         next
     }
 
-    /// The medium turns busy: all back-offs stop, except those that end before their contenders can sense
+    /// The medium turns busy: all backoffs stop, except those that end before their contenders can sense
     /// that. These contenders transmit, and are added to `due`.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]

@@ -3,7 +3,7 @@
 //! Stations that sense the same stations, and decode the same stations, themselves included, are one
 //! domain. A station's own transmission occupies its domain like any other, so the station hears nothing
 //! else meanwhile. The state of a domain is that of a bystander. A station that takes part in an exchange
-//! ([`Domain::slots_from`]) has an inter-frame space of its own, and its own reservations do not bind it.
+//! ([`Domain::slots_from`]) has an interframe space of its own, and its own reservations do not bind it.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Domain {
     contention: Contention,
     nav: Nav,
     idle_since: Instant,
-    /// The inter-frame space of bystanders in this idle period, DIFS or EIFS, in nanoseconds.
+    /// The interframe space of bystanders in this idle period, DIFS or EIFS, in nanoseconds.
     ifs: u64,
     /// The end of the last frame that its members decoded.
     decoded_at: Option<Instant>,
@@ -100,7 +100,7 @@ impl Domain {
         self.scheduled.take_if(|scheduled| *scheduled == at).is_some()
     }
 
-    /// The contenders whose back-offs end now transmit.
+    /// The contenders whose backoffs end now transmit.
     pub(super) fn access(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Access, back-off and retries, step by step. Times are those of 802.11b at 11 Mbit/s with long
+//! Access, backoff and retries, step by step. Times are those of 802.11b at 11 Mbit/s with long
 //! preambles: a frame of 1,500 octets takes 1,310 us, its exchange 1,568, DIFS is 50, EIFS 364,
 //! `ACKTimeout` 222, a slot 20.
 
@@ -35,7 +35,7 @@ fn a_frame_that_finds_the_medium_busy_backs_off_after_difs() {
 
 #[test]
 fn a_frame_that_finds_the_medium_just_idle_waits_for_the_rest_of_difs() {
-    // The station has never sent, and owes no back-off.
+    // The station has never sent, and owes no backoff.
     let mut cell = Cell::new(config(Standard::HrDsss), &[0.0, 1.0, 2.0]);
     cell.send(us(1_000), 0, 1, 0);
     cell.send(us(1_000 + 1_568 + 30), 2, 1, 1);
@@ -222,7 +222,7 @@ fn a_broadcast_reaches_everybody_once_at_a_basic_rate_and_is_not_acknowledged() 
 #[test]
 fn a_full_queue_refuses_the_frame_that_does_not_fit() {
     let mut cell = Cell::new(config(Standard::HrDsss), &[0.0, 1.0]);
-    // One in the hands of the MAC, and fifty that wait.
+    // One that the MAC is transmitting, and fifty that wait.
     let accepted = (0..60).filter(|key| cell.send(us(1_000), 0, 1, *key)).count();
     assert_eq!((accepted, cell.wlan.waiting(cell.stations[0])), (51, (50, 75_000)));
     cell.run(Instant::from_secs(1));

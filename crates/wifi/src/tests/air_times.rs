@@ -1,4 +1,4 @@
-//! Air times, inter-frame spaces and whole exchanges against sums by hand, to the nanosecond.
+//! Air times, interframe spaces and whole exchanges against sums by hand, to the nanosecond.
 
 use std::time::Duration;
 

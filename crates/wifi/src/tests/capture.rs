@@ -57,7 +57,7 @@ fn a_bystander_that_captures_one_of_two_frames_that_end_together_keeps_difs() {
         }
         cell.run(us(1_100));
         let end = 1_000 + 192 + 8 * 1_536;
-        // It comes upon an idle medium, and waits for the rest of the inter-frame space.
+        // It comes upon an idle medium, and waits for the rest of the interframe space.
         cell.send(us(end + 1), 0, 1, 0);
         cell.run(us(100_000));
         assert_eq!(cell.log.iter().filter(|(_, it)| matches!(it, Output::Delivered { .. })).count(), 2);

@@ -8,7 +8,7 @@ use lasthop_packet::Instant;
 use super::support::{Cell, config, us};
 use crate::{Standard, WlanConfig};
 
-/// Station 2 counts down after an exchange of its own; `first` before its back-off ends a frame
+/// Station 2 counts down after an exchange of its own; `first` before its backoff ends a frame
 /// comes to station 3, which finds the medium idle. When the two begin, and how many frames fail.
 fn cross(config: &WlanConfig, seed: u64, first: Duration) -> Option<(Instant, Vec<u64>, Vec<u64>, u64)> {
     let counting = || {
@@ -21,7 +21,7 @@ fn cross(config: &WlanConfig, seed: u64, first: Duration) -> Option<(Instant, Ve
     undisturbed.run(us(100_000));
     let end = Instant::from_nanos(undisturbed.begins(2)[1]);
     let at = Instant::from_nanos(end.as_nanos().checked_sub(first.as_nanos() as u64)?);
-    // Station 3 needs no back-off after DIFS.
+    // Station 3 needs no backoff after DIFS.
     if at < us(1_000 + 1_568 + 50) {
         return None;
     }

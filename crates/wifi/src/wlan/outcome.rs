@@ -84,7 +84,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    /// The exchange succeeded. A post-back-off follows, with CWmin.
+    /// The exchange succeeded. A post-backoff follows, with CWmin.
     #[inline]
     pub(super) fn succeed(&mut self, index: u32, now: Instant) {
         let contender = &mut self.contenders[index as usize];
@@ -97,7 +97,7 @@ impl<E: ErrorModel> Wlan<E> {
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(true);
         contender.back_off.reset_window();
-        //= IEEE 802.11-2020, 10.3.4.3: a back-off follows each transmission, even if nothing waits.
+        //= IEEE 802.11-2020, 10.3.4.3: a backoff follows each transmission, even if nothing waits.
         self.medium.back_off(index, now, now, contender);
         if self.power_save.is_some() {
             let station = Contender::station_of(index);

@@ -1,4 +1,4 @@
-//! The calculated capacity of a path of stations that share a medium, without back-off and
+//! The calculated capacity of a path of stations that share a medium, without backoff and
 //! collisions.
 
 use std::time::Duration;

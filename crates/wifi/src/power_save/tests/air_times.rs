@@ -138,7 +138,7 @@ fn a_ps_poll_of_802_11g_is_heard_by_stations_of_802_11b_where_they_are_protected
 
 #[test]
 fn a_fetch_takes_the_sum_of_its_frames_and_spaces() {
-    // Back-offs of at most one slot leave 0, 1 or 2 slots between these.
+    // Backoffs of at most one slot leave 0, 1 or 2 slots between these.
     let mut config = by_frame();
     config.phy.cw_min = 0;
     config.phy.cw_max = 0;

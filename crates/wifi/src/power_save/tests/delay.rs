@@ -40,7 +40,7 @@ fn is_uniform_by_kolmogorov_and_smirnov() {
         let fixed = (704.0 + 50.0 + 272.0 + 10.0 + 248.0 + 50.0 + 946.0) * 1e-6;
         let back_offs = 2.0 * 31.0 * 20e-6;
         assert!(delays[0] >= fixed && delays[1_999] <= interval + fixed + back_offs);
-        // Uniform, plus two back-offs whose mean is half of their range.
+        // Uniform, plus two backoffs whose mean is half of their range.
         let middle = fixed + back_offs / 2.0;
         let distance = delays.iter().enumerate().map(|(rank, delay)| {
             let expected = ((delay - middle) / interval).clamp(0.0, 1.0);
@@ -48,7 +48,7 @@ fn is_uniform_by_kolmogorov_and_smirnov() {
             (expected - below).abs().max((expected - above).abs())
         });
         // 1% of samples of a uniform distribution exceed 1.63 over the root of their number, 0.036;
-        // the back-offs move it by at most half their range over the interval, 0.006.
+        // the backoffs move it by at most half their range over the interval, 0.006.
         let bound = 1.63 / 2_000_f64.sqrt() + back_offs / 2.0 / interval;
         let distance = distance.fold(0.0, f64::max);
         assert!(distance < bound, "{distance} {bound}");
