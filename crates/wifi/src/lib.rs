@@ -14,7 +14,7 @@
 //! | `power_save` | beacons, stations that doze, frames that wait for them |
 //! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
 //! | [`phy`], [`frame`] | rates, air times, interframe spaces; frames and their sizes |
-//! | `events`, `reports` | the event queue; the outputs |
+//! | `events`, `output` | the event queue; the outputs |
 //!
 //! Clauses are those of IEEE 802.11-2020, unless another edition is named.
 //!
@@ -44,7 +44,6 @@ mod output;
 pub mod phy;
 mod power_save;
 pub mod propagation;
-mod reports;
 pub mod station;
 mod times;
 mod wlan;

@@ -2,7 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use super::frame::{MacFrame, StationId};
+use super::frame::{MacFrame, Receiver, StationId};
 
 /// The fate of a frame, as its sender learns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,5 +162,24 @@ impl Used {
             air_time: self.air_time + other.air_time,
             access: self.access + other.access,
         }
+    }
+}
+
+/// The optional outputs that the caller has requested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// The outcome of each transmission.
+    pub(crate) attempts: bool,
+    /// All fates of unicast frames, not only [`Fate::GivenUp`].
+    pub(crate) fates: bool,
+    /// The times of each data frame that arrives.
+    pub(crate) transmissions: bool,
+}
+
+impl Wanted {
+    /// Whether a frame's fate is reported.
+    #[inline]
+    pub(crate) fn has(self, fate: Fate, to: Receiver) -> bool {
+        self.fates || fate == Fate::GivenUp || to == Receiver::Broadcast
     }
 }

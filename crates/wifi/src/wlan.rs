@@ -7,7 +7,7 @@
 //! | `stations` | the frames last received, what stations know of each other |
 //! | `errors`, `error_model` | frames lost without a collision |
 //! | `power_save` | stations that doze, and frames that wait for them |
-//! | `reports` | the outputs |
+//! | `outputs` | the outputs that the caller has not taken |
 //! | `events` | the event queue |
 //!
 //! The parts do not call each other, except that the medium makes contenders count down. A step from one
@@ -25,6 +25,8 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
+
 use lasthop_packet::time::nanos;
 use lasthop_packet::{Instant, Rng};
 
@@ -34,11 +36,10 @@ use super::errors::{ErrorConfig, ErrorModel, Errors};
 use super::events::{Event, Events};
 use super::frame::{CTS_OCTETS, StationId};
 use super::medium::Medium;
-use super::output::{Output, Used, WlanCounters};
+use super::output::{Output, Used, Wanted, WlanCounters};
 use super::phy::PhyConfig;
 use super::power_save::PowerSave;
 use super::propagation::Position;
-use super::reports::{Reports, Wanted};
 use super::station::{Station, StationConfig};
 use super::times::Times;
 
@@ -64,7 +65,8 @@ pub struct Wlan<E = ()> {
     /// The number of contenders that will transmit whatever they hear until then.
     committed: u32,
     wanted: Wanted,
-    reports: Reports,
+    /// Outputs that the caller has not taken.
+    outputs: VecDeque<Output>,
     counters: WlanCounters,
     power_save: Option<Box<PowerSave>>,
 }
@@ -109,7 +111,7 @@ impl<E: ErrorModel> Wlan<E> {
             receivers: Vec::new(),
             committed: 0,
             wanted: Wanted { attempts: false, fates: true, transmissions: false },
-            reports: Reports::default(),
+            outputs: VecDeque::new(),
             counters: WlanCounters::default(),
             power_save: None,
         }
@@ -217,10 +219,9 @@ impl<E: ErrorModel> Wlan<E> {
     /// the number of distinct times after `now`.
     #[inline(never)]
     pub fn go_on(&mut self, now: Instant, horizon: Instant) -> (Instant, u64) {
-        self.reports.forget_told();
         let (mut now, mut later) = (now, 0);
         while let Some((at, event)) =
-            self.events.pop_if(|at| at <= now || at < horizon && self.reports.is_empty())
+            self.events.pop_if(|at| at <= now || at < horizon && self.outputs.is_empty())
         {
             if at > now {
                 now = at;
@@ -236,7 +237,7 @@ impl<E: ErrorModel> Wlan<E> {
                 Event::SettledData(domain, initiator) => self.on_settled_data(domain, initiator, at),
                 Event::SettledEnd(domain, initiator) => {
                     if self.on_settled_end(domain, initiator, at) {
-                        let horizon = if self.reports.is_empty() { horizon } else { now };
+                        let horizon = if self.outputs.is_empty() { horizon } else { now };
                         if let Some(at) = self.access_at_once(domain, horizon) {
                             (now, later) = (at, later + 1);
                         }
@@ -250,18 +251,13 @@ impl<E: ErrorModel> Wlan<E> {
 
     /// Whether [`Self::poll`] has an output.
     pub fn has_output(&self) -> bool {
-        self.reports.has_next()
+        !self.outputs.is_empty()
     }
 
     /// The next output.
-    pub fn poll(&mut self) -> Option<Output> {
-        self.next_output().copied()
-    }
-
-    /// As [`Self::poll`], by reference.
     #[inline]
-    pub fn next_output(&mut self) -> Option<&Output> {
-        self.reports.next()
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
     }
 
     /// The counters.

@@ -346,7 +346,7 @@ impl Cell {
 
     #[inline]
     fn pass_on(&mut self, transit: &mut Transit) -> Option<Output> {
-        match *self.wlan.next_output()? {
+        match self.wlan.poll()? {
             WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
             other => self.pass_on_other(other, transit),
         }

@@ -135,11 +135,11 @@ impl<E: ErrorModel> Wlan<E> {
                 && !self.is_in_error(Kind::Data, (from, index), initiator, (start, end))
             {
                 self.counters.delivered += 1;
-                self.reports.extend([Output::Delivered {
+                self.outputs.push_back(Output::Delivered {
                     at: StationId(index),
                     from: StationId(from),
                     frame,
-                }]);
+                });
                 if self.power_save.is_some() {
                     self.receive_group_frame(index, from, end);
                 }

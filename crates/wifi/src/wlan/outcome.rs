@@ -73,9 +73,9 @@ impl<E: ErrorModel> Wlan<E> {
             self.counters.delivered += 1;
             let from = StationId(from);
             if self.wanted.transmissions {
-                self.reports.extend(contender.transmission(from, now, self.times.difs));
+                self.outputs.extend(contender.transmission(from, now, self.times.difs));
             }
-            self.reports.extend([Output::Delivered { at: StationId(index), from, frame }]);
+            self.outputs.push_back(Output::Delivered { at: StationId(index), from, frame });
         } else {
             self.counters.duplicates += 1;
         }
@@ -138,7 +138,7 @@ impl<E: ErrorModel> Wlan<E> {
             self.note_options_given_up(index);
             self.finish(index, now, Fate::GivenUp);
         } else if self.contenders[index as usize].retry(now) {
-            self.reports.extend([Output::Departs { from: StationId(station) }]);
+            self.outputs.push_back(Output::Departs { from: StationId(station) });
         }
         //= IEEE 802.11-2020, 10.3.2.9, 10.3.2.11: the exchange fails at the end of CTSTimeout or ACKTimeout,
         //= or, if a reception begins before, at the end of that.
@@ -178,7 +178,7 @@ impl<E: ErrorModel> Wlan<E> {
     fn report_attempt(&mut self, index: u32, acknowledged: bool) {
         if self.wanted.attempts {
             let from = StationId(Contender::station_of(index));
-            self.reports.extend(self.contenders[index as usize].attempt(from, acknowledged));
+            self.outputs.extend(self.contenders[index as usize].attempt(from, acknowledged));
         }
     }
 
@@ -186,7 +186,7 @@ impl<E: ErrorModel> Wlan<E> {
     fn report_fate(&mut self, index: u32, fate: Fate) {
         let contender = &self.contenders[index as usize];
         if contender.packet().is_some_and(|frame| self.wanted.has(fate, frame.to)) {
-            self.reports.extend(contender.fate(StationId(Contender::station_of(index)), fate));
+            self.outputs.extend(contender.fate(StationId(Contender::station_of(index)), fate));
         }
     }
 

@@ -47,7 +47,7 @@ impl<E: ErrorModel> Wlan<E> {
         self.events.push(next, access_point, Event::Tbtt(access_point));
         while let Some(frame) = power_save.pop_old(now) {
             self.counters.aged += 1;
-            self.reports.extend([Output::TooOld { from: StationId(access_point), frame }]);
+            self.outputs.push_back(Output::TooOld { from: StationId(access_point), frame });
         }
         self.send_own(now, access_point, OwnFrame::Beacon, false);
     }
@@ -123,7 +123,7 @@ impl<E: ErrorModel> Wlan<E> {
         let (had_frame, had_packet) = (contender.has_frame(), !contender.queue.is_empty());
         contender.queue.push_ahead(frames, first, now);
         if !had_packet {
-            self.reports.extend([Output::Departs { from: StationId(station) }]);
+            self.outputs.push_back(Output::Departs { from: StationId(station) });
         }
         if !had_frame {
             self.contend(now, index, false);
