@@ -9,7 +9,7 @@ pub trait Length {
 }
 
 /// The number of packets for which [`Fifo::trim`] leaves the memory.
-const KEPT: usize = 32;
+const KEPT: usize = 64;
 
 /// Packets that wait, first in, first out.
 #[derive(Debug)]
