@@ -9,6 +9,7 @@ use thiserror::Error;
 /// An address prefix, such as `192.0.2.0/24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
+    /// With zeros after the prefix.
     address: IpAddr,
     len: u8,
 }
@@ -48,24 +49,17 @@ pub enum PrefixError {
 }
 
 impl Prefix {
-    /// The prefix of the first `len` bits of an address; `None` if the address has fewer.
-    pub const fn new(address: IpAddr, len: u8) -> Option<Self> {
-        if len <= bits_of(address) { Some(Self { address, len }) } else { None }
-    }
-
-    /// The same prefix with zeros after it.
-    fn network(self) -> Self {
-        let network = |bits: u128, width: u32| {
-            let rest = width - u32::from(self.len);
-            bits.checked_shr(rest).and_then(|kept| kept.checked_shl(rest)).unwrap_or(0)
+    /// The prefix of the first `len` bits of an address, whose other bits are ignored; `None` if the
+    /// address has fewer bits.
+    pub fn new(address: IpAddr, len: u8) -> Option<Self> {
+        let rest = bits_of(address).checked_sub(len)?.into();
+        let network =
+            |bits: u128| bits.checked_shr(rest).and_then(|kept| kept.checked_shl(rest)).unwrap_or(0);
+        let address = match address {
+            IpAddr::V4(address) => IpAddr::V4(Ipv4Addr::from_bits(network(address.to_bits().into()) as u32)),
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(network(address.to_bits()))),
         };
-        let address = match self.address {
-            IpAddr::V4(address) => {
-                IpAddr::V4(Ipv4Addr::from_bits(network(address.to_bits().into(), 32) as u32))
-            }
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(network(address.to_bits(), 128))),
-        };
-        Self { address, ..self }
+        Some(Self { address, len })
     }
 
     /// Whether it is an IPv4 prefix.
@@ -124,16 +118,13 @@ impl FromStr for Prefix {
         let longest = bits_of(address);
         let bits = |digits: &str| {
             let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-            let len = if is_number { digits.parse().ok() } else { None };
-            len.filter(|len| *len <= longest)
+            if is_number { digits.parse().ok() } else { None }
         };
-        let len = len
-            .map_or(Some(longest), bits)
-            .ok_or_else(|| PrefixError::Length { text: shown(text), longest })?;
-        let prefix = Self { address, len };
-        match prefix.network() {
-            network if network == prefix => Ok(prefix),
-            network => Err(PrefixError::HostBits { address, len, network }),
+        let prefix = len.map_or(Some(longest), bits).and_then(|len| Self::new(address, len));
+        match prefix {
+            None => Err(PrefixError::Length { text: shown(text), longest }),
+            Some(network) if network.address == address => Ok(network),
+            Some(network) => Err(PrefixError::HostBits { address, len: network.len, network }),
         }
     }
 }
@@ -162,6 +153,23 @@ mod tests {
             contains("2001:db8::/33", "2001:db8:7fff::") && !contains("2001:db8::/33", "2001:db8:8000::")
         );
         assert!(contains("::/0", "::ffff:10.0.0.1"));
+    }
+
+    #[test]
+    fn a_prefix_of_an_address_has_none_of_its_other_bits() {
+        let new = |address: &str, len| Prefix::new(address.parse().expect(address), len);
+        for (address, len, network) in [
+            ("10.0.0.5", 8, "10.0.0.0/8"),
+            ("255.255.255.255", 0, "0.0.0.0/0"),
+            ("192.0.2.7", 32, "192.0.2.7/32"),
+            ("2001:db8::1", 32, "2001:db8::/32"),
+            ("ffff::1", 0, "::/0"),
+        ] {
+            let prefix = new(address, len);
+            assert_eq!(prefix.map(|prefix| prefix.to_string()).as_deref(), Some(network));
+            assert_eq!(prefix, network.parse().ok());
+        }
+        assert_eq!((new("10.0.0.5", 33), new("::1", 129)), (None, None));
     }
 
     #[test]
