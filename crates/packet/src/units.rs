@@ -14,6 +14,9 @@ pub const EXPECTED_DURATION: &str = "a duration of zero or more in ns, us, ms, s
 pub const EXPECTED_DATA: &str =
     "an amount of data in B, kB, MB, GB, KiB, MiB or GiB, such as \"10 MB\" or \"16 KiB\"";
 
+/// The description of a valid probability.
+pub const EXPECTED_PROBABILITY: &str = "a probability from \"0%\" to \"100%\", such as \"1%\" or 0.01";
+
 /// A rate in bits a second; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bitrate(u64);
@@ -147,14 +150,14 @@ impl FromStr for Bitrate {
 
 impl FromStr for Probability {
     type Err = UnitError;
-    /// Reads `"1%"` and `"0.01"`.
+    /// Reads `"1%"` and `"0.01"`. `"1"` is refused: 1% and 100% are both likely.
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError::new(text, "a probability from \"0%\" to \"100%\", such as \"1%\"", None);
         let factor = |unit: &str| match unit {
             "%" => Some(0.01),
-            "" => Some(1.0),
+            "" if text.trim() != "1" => Some(1.0),
             _ => None,
         };
+        let error = || UnitError::new(text, EXPECTED_PROBABILITY, meant_probability(text));
         quantity(text, factor).and_then(Self::new).ok_or_else(error)
     }
 }
@@ -221,6 +224,16 @@ pub fn meant_data(text: &str) -> Option<String> {
         "" if prefix.is_empty() => None,
         "" | "b" | "byte" | "bytes" => Some(format!("\"{number} {prefix}B\"")),
         "i" | "ib" if !prefix.is_empty() => Some(format!("\"{number} {}iB\"", prefix.to_ascii_uppercase())),
+        _ => None,
+    }
+}
+
+/// The probable meaning of a number that is no fraction, in quotes: a percentage.
+pub fn meant_probability(text: &str) -> Option<String> {
+    let (number, unit) = number_and_unit(text)?;
+    match unit {
+        "" if text.trim() == "1" => Some("\"1%\" or \"100%\"".to_owned()),
+        "" if (1.0..=100.0).contains(&number) => Some(format!("\"{number}%\"")),
         _ => None,
     }
 }
@@ -341,7 +354,11 @@ mod tests {
         assert_eq!(parse_duration("1e3 s"), Ok(Duration::from_secs(1000)));
         assert_eq!(parse_duration("1.5E-3s"), Ok(Duration::from_micros(1500)));
         assert_eq!(parse_duration("20µs"), parse_duration("20 us"));
-        assert_eq!("1%".parse::<Probability>().map(Probability::value), Ok(0.01));
+        for (text, value) in
+            [("1%", 0.01), ("0.01", 0.01), (".01", 0.01), ("1e-2", 0.01), ("1.0", 1.0), ("0", 0.0)]
+        {
+            assert_eq!(text.parse::<Probability>().map(Probability::value), Ok(value), "{text}");
+        }
         assert_eq!(parse_duration("5 ms"), Ok(Duration::from_millis(5)));
         assert_eq!(parse_duration("0.5 s"), Ok(Duration::from_millis(500)));
         assert_eq!(parse_octets("16 KiB"), Ok(16_384));
@@ -376,7 +393,7 @@ mod tests {
         ] {
             assert!(bad.parse::<Bitrate>().is_err(), "{bad}");
         }
-        for bad in ["101%", "-1%", "1.5", "many", "1 permille"] {
+        for bad in ["101%", "-1%", "1", "1.5", "many", "1 permille"] {
             assert!(bad.parse::<Probability>().is_err(), "{bad}");
         }
         for bad in ["5", "-5 ms", "5 m", "1.2.3 s", "999999999999 h"] {
@@ -403,6 +420,16 @@ mod tests {
         let rate = |text: &str| text.parse::<Bitrate>().err().and_then(|error| error.meant);
         let data = |text: &str| parse_octets(text).err().and_then(|error| error.meant);
         let duration = |text: &str| parse_duration(text).err().and_then(|error| error.meant);
+        let probability = |text: &str| text.parse::<Probability>().err().and_then(|error| error.meant);
+        for (text, meant) in [
+            ("1", Some("\"1%\" or \"100%\"")),
+            ("2.5", Some("\"2.5%\"")),
+            ("100", Some("\"100%\"")),
+            ("101", None),
+            ("101%", None),
+        ] {
+            assert_eq!(probability(text).as_deref(), meant, "{text}");
+        }
         for (text, meant) in [
             ("1mb", Some("\"1 Mbit/s\"")),
             ("1.5m", Some("\"1.5 Mbit/s\"")),

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use lasthop_config::quantity::Count;
 use lasthop_packet::units::{
-    EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_RATE, UnitError, did_you_mean, meant_data, meant_rate,
-    parse_duration, parse_octets,
+    EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_PROBABILITY, EXPECTED_RATE, UnitError, did_you_mean,
+    meant_data, meant_probability, meant_rate, parse_duration, parse_octets,
 };
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::QueueLimit;
@@ -68,8 +68,8 @@ pub(super) trait Written: Sized {
     const EXPECTED: &'static str;
     /// Its forms, as regular expressions for editors; [`Written::read`] may accept fewer.
     const FORMS: &'static [&'static str];
-    /// Numbers that may be written without quotes, such as 0 for `"0"`: a command line has no
-    /// quotes.
+    /// The range of numbers that may be written without quotes, such as 0 for `"0"`: a command line
+    /// has no quotes. A number is read as its text.
     const NUMBERS: Option<RangeInclusive<i64>> = None;
 
     /// Reads it; the error is a sentence.
@@ -98,8 +98,15 @@ impl<'de, T: Written> Deserialize<'de> for Text<T> {
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
                 match T::NUMBERS {
-                    Some(numbers) if numbers.contains(&number) => self.visit_str(&number.to_string()),
-                    _ => Err(E::invalid_type(Unexpected::Signed(number), &self)),
+                    Some(_) => self.visit_str(&number.to_string()),
+                    None => Err(E::invalid_type(Unexpected::Signed(number), &self)),
+                }
+            }
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+                match T::NUMBERS {
+                    // With its decimal point: 1.0 is not 1.
+                    Some(_) => self.visit_str(&format!("{number:?}")),
+                    None => Err(E::invalid_type(Unexpected::Float(number), &self)),
                 }
             }
         }
@@ -118,7 +125,14 @@ impl<T: Written> JsonSchema for Text<T> {
             [form] => format!(r"^\s*{form}\s*$"),
             forms => format!(r"^\s*({})\s*$", forms.join("|")),
         };
-        json_schema!({ "type": "string", "description": format!("Expected: {expected}."), "pattern": pattern })
+        let description = format!("Expected: {expected}.");
+        match T::NUMBERS.map(RangeInclusive::into_inner) {
+            None => json_schema!({ "type": "string", "description": description, "pattern": pattern }),
+            Some((least, most)) => json_schema!({
+                "type": ["string", "number"], "description": description,
+                "pattern": pattern, "minimum": least, "maximum": most,
+            }),
+        }
     }
 }
 
@@ -135,8 +149,9 @@ impl Written for Duration {
 
 impl Written for Probability {
     const NAME: &'static str = "Probability";
-    const EXPECTED: &'static str = "a probability from \"0%\" to \"100%\", such as \"1%\"";
+    const EXPECTED: &'static str = EXPECTED_PROBABILITY;
     const FORMS: &'static [&'static str] = &[r"[0-9.]+([eE][+-]?[0-9]+)?\s*%?"];
+    const NUMBERS: Option<RangeInclusive<i64>> = Some(0..=1);
 
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|error: UnitError| error.to_string())
@@ -152,6 +167,7 @@ impl Written for Correlation {
                                     time in which the delay moves from its shortest to its longest, from \"1 ms\" to \
                                     \"1 h\", such as \"1 s\"";
     const FORMS: &'static [&'static str] = &[Probability::FORMS[0], Duration::FORMS[0]];
+    const NUMBERS: Option<RangeInclusive<i64>> = Probability::NUMBERS;
 
     fn read(text: &str) -> Result<Self, String> {
         if let Ok(time) = parse_duration(text) {
@@ -163,6 +179,10 @@ impl Written for Correlation {
             Ok(share) if share.value() < 1.0 => Ok(Self::Packets(share)),
             _ => Err(not::<Self>(text)),
         }
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        meant_probability(text)
     }
 }
 

@@ -99,7 +99,7 @@ fn assignment(text: &str) -> Result<String, String> {
             let [down, up] = value::of_directions(last, text)?;
             return Ok(format!("{link}.down.{last}={down}\n{link}.up.{last}={up}"));
         }
-        Ok(format!("{key}={}", value::in_a_file(last, text)?))
+        Ok(format!("{key}={}", value::in_a_file(last, text)))
     };
     Ok(assignments.iter().map(read).collect::<Result<Vec<String>, String>>()?.join("\n"))
 }

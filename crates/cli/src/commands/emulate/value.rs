@@ -115,28 +115,18 @@ pub fn of_directions(key: &str, text: &str) -> Result<[String; 2], String> {
     if [down, up].iter().any(|value| value.trim().is_empty()) {
         return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
     }
-    Ok([in_a_file(key, down)?, in_a_file(key, up)?])
+    Ok([in_a_file(key, down), in_a_file(key, up)])
 }
 
 /// Converts the value of a link's key to the form of a scenario.
-pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
+pub fn in_a_file(key: &str, text: &str) -> String {
     let text = text.trim();
-    let is_number = text.parse::<f64>().is_ok();
     match key {
-        "loss" | "duplicate" | "corrupt" | "reorder" | "delay-correlation" if text == "0" => {
-            Ok("0%".to_owned())
-        }
-        "delay-correlation" if is_number => {
-            Err(format!("{text:?} has no unit; expected a percentage, such as 25%, or a time, such as 1s"))
-        }
-        // In a scenario, 1 is a probability of one; a user who types --loss 1 means a percentage.
-        "loss" | "duplicate" | "corrupt" | "reorder" if is_number => {
-            Err(format!("{text:?} has no unit; expected a percentage, such as 1%"))
-        }
-        "queue" if is_number => Ok(format!("{text} packets")),
-        "rate" if text == "unlimited" => Ok(UNLIMITED.to_owned()),
-        "delay" | "jitter" if text == "0" => Ok("0 s".to_owned()),
-        _ => Ok(text.to_owned()),
+        "loss" | "duplicate" | "corrupt" | "reorder" | "delay-correlation" if text == "0" => "0%".to_owned(),
+        "queue" if text.parse::<f64>().is_ok() => format!("{text} packets"),
+        "rate" if text == "unlimited" => UNLIMITED.to_owned(),
+        "delay" | "jitter" if text == "0" => "0 s".to_owned(),
+        _ => text.to_owned(),
     }
 }
 
@@ -163,9 +153,8 @@ mod tests {
             ("delay-correlation", "0", "0%"),
             ("jitter", " 5ms ", "5ms"),
         ] {
-            assert_eq!(in_a_file(key, typed).as_deref(), Ok(meant));
+            assert_eq!(in_a_file(key, typed), meant);
             assert!(key != "rate" || super::typed("hop.rate", meant) == typed);
         }
-        assert!(in_a_file("loss", "1").is_err_and(|problem| problem.contains("expected a percentage")));
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use lasthop_packet::Probability;
+use lasthop_packet::units::meant_probability;
 use lasthop_sim::Loss;
 use lasthop_sim::loss::{GilbertElliott, Numbers};
 
@@ -15,7 +16,7 @@ const MAX_RANGES: usize = 10_000;
 
 impl Written for Loss {
     const NAME: &'static str = "Loss";
-    const EXPECTED: &'static str = "a probability such as \"1%\", a probability with the correlation of successive losses \
+    const EXPECTED: &'static str = "a probability such as \"1%\" or 0.01, a probability with the correlation of successive losses \
                                     (\"1% 25%\") or with the mean length of a burst (\"1% in bursts of 4\"), \"gemodel P R 1-H \
                                     1-K\" (\"gemodel 1% 25%\"), \"every 10\", or \"packets 3, 7, 9-12\"";
     const FORMS: &'static [&'static str] = &[
@@ -26,6 +27,7 @@ impl Written for Loss {
         r"every\s+[0-9]+(\s*packets?)?",
         r"packets?\s+[0-9]+(\s*-\s*[0-9]+)?(\s*,\s*[0-9]+(\s*-\s*[0-9]+)?)*",
     ];
+    const NUMBERS: Option<RangeInclusive<i64>> = Probability::NUMBERS;
 
     fn read(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
@@ -38,6 +40,10 @@ impl Written for Loss {
             _ => shares(trimmed),
         }
         .map_err(|problem| problem.unwrap_or_else(|| not::<Self>(text)))
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        meant_probability(text)
     }
 }
 
@@ -188,6 +194,7 @@ mod tests {
         for (text, problem) in [
             ("", "is not a probability"),
             ("101%", "is not a probability such as"),
+            ("1", "(did you mean \"1%\" or \"100%\"?)"),
             ("-1%", "is not"),
             ("NaN%", "is not"),
             ("1% 100%", "the correlation is out of range; expected 0% to below 100%"),

@@ -48,7 +48,7 @@ set = { "links.hop.loss" = "100%" }
             "only = \"tcp:host.lasthop\"",
             "\"host.lasthop\" is a name; expected an address",
         ),
-        ("except = 53", "except = 65536", "expected \"all\", \"none\", or a list"),
+        ("except = 53", "except = 65536", "port 65536 is out of range; expected 0 to 65535"),
         ("links.hop.only", "links.hop.forward.only", "unknown"),
     ] {
         let message = error(&text.replacen(from, to, 1));

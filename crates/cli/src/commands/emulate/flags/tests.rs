@@ -98,6 +98,33 @@ fn a_value_of_the_link_replaces_those_of_its_directions() {
 }
 
 #[test]
+fn a_probability_has_the_same_forms_in_flags_changes_assignments_and_files() {
+    let percent = settings("--loss 5%").expect("good flags");
+    for key in ["loss", "duplicate", "corrupt"] {
+        let percent = settings(&format!("--{key} 5%")).expect("good flags");
+        for form in ["0.05", ".05", "5e-2", "5 %"] {
+            let of_flag = Line::try_parse_from(["emulate", &format!("--{key}"), form]).expect("a value");
+            let of_flag = of_flag.flags.settings(None, Vec::new()).expect("a good flag");
+            let mut assigned = settings("--loss 0").expect("good flags");
+            assigned.set(&[(&format!("hop.{key}"), form)], FurtherFiles::None).expect("a good value");
+            let of_set = line_with_set(&format!("links.hop.{key}={form}"));
+            for settings in [of_flag, assigned, of_set] {
+                assert!(percent.scenario().changes_of_links(settings.scenario()).is_empty(), "{key} {form}");
+            }
+        }
+    }
+    for form in ["1", "5", "1.5"] {
+        let mut assigned = percent.clone();
+        for problem in [
+            settings(&format!("--loss {form}")).map(drop).expect_err(form),
+            assigned.set(&[("hop.loss", form)], FurtherFiles::None).map(drop).expect_err(form).to_string(),
+        ] {
+            assert!(problem.contains(&format!("(did you mean \"{form}%\"")), "{problem}");
+        }
+    }
+}
+
+#[test]
 fn losses_have_the_same_forms_in_flags_changes_and_assignments() {
     let forms = ["1% 25%", "1% in bursts of 4", "gemodel 1% 10% 70% 0.1%", "every 10", "packets 3, 7, 9-12"];
     for form in forms {
@@ -290,13 +317,14 @@ fn a_wrong_value_is_reported_with_its_flag() {
     meant("--queue pfifo", "drop-tail");
     meant("--queue 64k", "64 kB");
     meant("--rate 1mb", "1 Mbit/s");
+    meant("--corrupt 2.5", "2.5%");
     for (words, expected) in [
         ("--rate 10parsec", "--rate: \"10parsec\" is not"),
         ("--rate 10mbit:", "--rate: a value is missing"),
-        ("--loss 1", "--loss: \"1\" has no unit; expected a percentage"),
+        ("--loss 1", "--loss: \"1\" is not a probability"),
         ("--loss 101%", "--loss: \"101%\" is not"),
         ("--at 1s loss=every", "--at: with the changes up to 1 s: \"every\" is not"),
-        ("--corrupt 0.1", "--corrupt: \"0.1\" has no unit; expected a percentage"),
+        ("--corrupt 1", "--corrupt: \"1\" is not a probability"),
         ("--duplicate 101%", "--duplicate: \"101%\" is not"),
         (
             "--delay 20ms --jitter 30ms",
@@ -308,7 +336,7 @@ fn a_wrong_value_is_reported_with_its_flag() {
         ("--delay 20ms --jitter 5ms --delay-correlation 100%", "--delay-correlation: \"100%\" is not"),
         (
             "--delay 20ms --jitter 5ms --delay-correlation 1",
-            "--delay-correlation: \"1\" has no unit; expected a percentage, such as 25%, or a time",
+            "--delay-correlation: \"1\" is not a correlation",
         ),
         (
             "--delay 20ms --jitter 5ms --delay-correlation 9ms",
