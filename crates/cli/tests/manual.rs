@@ -11,7 +11,8 @@ use tempfile::TempDir;
 fn main() -> ExitCode {
     lasthop_needs::run(lasthop_needs::tests! {
         []: every_command_has_a_page, the_configuration_has_every_key_in_its_page,
-            pages_that_cannot_be_written_are_refused, pages_of_before_stay_unless_they_may_be_replaced;
+            pages_that_cannot_be_written_are_refused, pages_of_before_stay_unless_they_may_be_replaced,
+            no_line_of_help_is_wider_than_the_terminal;
         [groff]: groff_formats_the_pages_without_a_warning;
         [mandoc]: mandoc_finds_no_error_in_the_pages;
         [bash]: bash_reads_and_completes;
@@ -95,6 +96,26 @@ fn pages_of_before_stay_unless_they_may_be_replaced() {
     assert!(!gone.exists(), "all pages or none");
     text_of(lasthop(&["man", "--overwrite", &folder.path().to_string_lossy()]));
     assert!(gone.exists() && fs::read(&own).expect("a file") != b"a page from elsewhere");
+}
+
+fn no_line_of_help_is_wider_than_the_terminal() {
+    let mut commands: Vec<Vec<String>> = vec![Vec::new()];
+    for command in commands_in_the_help_of(&[]) {
+        let parts = commands_in_the_help_of(&[&command]);
+        commands.extend(parts.into_iter().map(|part| vec![command.clone(), part]));
+        commands.push(vec![command]);
+    }
+    for command in commands {
+        for (flag, columns) in [("-h", 60), ("-h", 80), ("--help", 60), ("--help", 80)] {
+            let mut lasthop = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+            let help = lasthop.args(&command).arg(flag).env("COLUMNS", columns.to_string()).output();
+            let help = text_of(help.expect("the command starts"));
+            // Examples are lines to copy, which are not folded.
+            let is_wide = |line: &&str| line.chars().count() > columns && !line.starts_with("  lasthop ");
+            let wide: Vec<&str> = help.lines().filter(is_wide).collect();
+            assert!(wide.is_empty(), "{command:?} {flag} in {columns} columns: {wide:?}");
+        }
+    }
 }
 
 fn groff_formats_the_pages_without_a_warning() {

@@ -20,7 +20,7 @@ use values::Values;
 
 /// The properties of the link.
 #[derive(Args)]
-#[command(next_help_heading = "A link without a file (a VALUE for both directions, or DOWN:UP)")]
+#[command(next_help_heading = "A link without a file (VALUE for both ways, or DOWN:UP)")]
 pub struct LinkFlags {
     /// Rate, such as 10mbit or 10mbit:2mbit; 0: packets wait; "trace" is the rate of --trace [default:
     /// unlimited]
