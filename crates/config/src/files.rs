@@ -16,7 +16,14 @@ pub trait Files: Send + Sync {
 
     /// Whether this is a regular file, so that reading it does not wait for another process.
     fn is_regular(&self, path: &Path) -> io::Result<bool>;
+
+    /// The names of the regular files in the folder of this path, in order; at most 10,000, and
+    /// those that are UTF-8.
+    fn names_beside(&self, path: &Path) -> Vec<String>;
 }
+
+/// The maximum number of names in a folder that are looked at.
+const MAX_NAMES: usize = 10_000;
 
 /// The files of this machine; "-" is standard input.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +39,18 @@ impl Files for Disk {
 
     fn is_regular(&self, path: &Path) -> io::Result<bool> {
         Ok(fs::metadata(path)?.is_file())
+    }
+
+    fn names_beside(&self, path: &Path) -> Vec<String> {
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_NAMES);
+        let files = entries.filter(|entry| entry.path().is_file());
+        let mut names: Vec<String> = files.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
     }
 }
 
@@ -55,6 +74,12 @@ impl Files for InMemory {
 
     fn is_regular(&self, path: &Path) -> io::Result<bool> {
         self.octets(path).map(|_| true)
+    }
+
+    fn names_beside(&self, path: &Path) -> Vec<String> {
+        let path = plain(path);
+        let beside = self.0.keys().filter(|other| other.parent() == path.parent()).take(MAX_NAMES);
+        beside.filter_map(|other| Some(other.file_name()?.to_str()?.to_owned())).collect()
     }
 }
 

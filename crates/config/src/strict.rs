@@ -6,9 +6,12 @@ use std::fmt;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
+
+use crate::words::{cut, did_you_mean};
 
 /// Reads `T` strictly. Errors are the deserializer's, for [`crate::words::for_writers`].
 pub fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
@@ -188,7 +191,11 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Choice<V> {
 
     fn visit_str<E: Error>(self, name: &str) -> Result<V::Value, E> {
         if !self.names.contains(&name) {
-            return Err(E::invalid_value(serde::de::Unexpected::Str(name), &self));
+            // A digit more or less, as in 802.11ax, is another thing rather than a typing error.
+            let is_numbered = name.contains(|letter: char| letter.is_ascii_digit());
+            let meant = if is_numbered { String::new() } else { did_you_mean(name, self.names) };
+            let expected = &self as &dyn Expected;
+            return Err(E::custom(format_args!("{:?}{meant}; expected {expected}", cut(name))));
         }
         self.visitor.visit_enum(StrDeserializer::new(name))
     }
@@ -240,6 +247,7 @@ mod tests {
             ("3", "3"),
             ("true", "true"),
             ("'blue'", "\"blue\""),
+            ("'rde'", "\"rde\" (did you mean \"red\"?)"),
             ("{}", "a table"),
             ("{ red = 1 }", "a table"),
             ("['red']", "a list"),

@@ -1,10 +1,11 @@
 //! The text of a file before it is parsed: reading, and lines.
 
-use std::io::{self, Read as _};
-use std::path::Path;
+use std::io::{self, ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
 
 use crate::error::FileError;
 use crate::files::{Files, STANDARD_INPUT};
+use crate::words::similar;
 
 /// The name of a file in messages.
 pub fn name_of(path: &Path) -> String {
@@ -26,7 +27,10 @@ pub fn read_file(files: &dyn Files, path: &Path) -> Result<String, FileError> {
 /// Reads a text file of at most `largest` octets.
 pub fn read_text(files: &dyn Files, path: &Path, largest: u64) -> Result<String, FileError> {
     let error = |problem: String| FileError::in_file(name_of(path), problem);
-    let cannot = |problem: io::Error| error(format!("cannot read the file: {problem}"));
+    let cannot = |problem: io::Error| {
+        let meant = did_you_mean_file(files, path, &problem);
+        error(format!("cannot read the file: {problem}{meant}"))
+    };
     let mut octets = Vec::new();
     let source = files.open(path).map_err(cannot)?;
     // One octet more than allowed distinguishes a file that is too long from one that just fits.
@@ -45,6 +49,34 @@ pub fn read_text(files: &dyn Files, path: &Path, largest: u64) -> Result<String,
             ..FileError::in_file(name_of(path), "not valid UTF-8; expected a text file")
         }
     })
+}
+
+/// The addition to an error about a file that does not exist, such as
+/// ` (did you mean "hop.toml"?)`; empty for other errors, or if no file beside it has a similar
+/// name.
+pub fn did_you_mean_file(files: &dyn Files, path: &Path, problem: &io::Error) -> String {
+    let meant = if problem.kind() == ErrorKind::NotFound { similar_file(files, path) } else { None };
+    meant.map(|meant| format!(" (did you mean {:?}?)", meant.display().to_string())).unwrap_or_default()
+}
+
+/// The file that was probably meant: one with the same name and another extension, or one with a
+/// similar name and the same extension.
+fn similar_file(files: &dyn Files, path: &Path) -> Option<PathBuf> {
+    let (stem, extension) = stem_and_extension(path.file_name()?.to_str()?);
+    let beside = files.names_beside(path);
+    let parts: Vec<(&str, &str)> = beside.iter().map(|name| stem_and_extension(name)).collect();
+    let same = parts.iter().position(|(other, _)| *other == stem);
+    let index = same.or_else(|| {
+        let is_of_kind = |other: &str| extension.is_empty() || other == extension;
+        let of_kind = parts.iter().filter(|(_, other)| is_of_kind(other)).map(|(stem, _)| *stem);
+        let meant = similar(stem, &of_kind.collect::<Vec<_>>())?;
+        parts.iter().position(|(stem, other)| *stem == meant && is_of_kind(other))
+    })?;
+    Some(path.with_file_name(&beside[index]))
+}
+
+fn stem_and_extension(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or((name, ""))
 }
 
 /// The message about a compressed file, by its first octets.
@@ -82,4 +114,30 @@ pub(crate) fn key_in_text(text: &str, offset: usize) -> String {
     let table = table.lines().rev().find(|line| line.trim_start().starts_with('[')).and_then(header);
     let key = line.split_once('=').and_then(|(key, _)| known(key));
     [table, key].into_iter().flatten().collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::InMemory;
+
+    #[test]
+    fn a_missing_file_is_reported_with_the_one_that_was_probably_meant() {
+        let names = ["a/hop.toml", "a/hop.trace", "a/first-look.toml", "a/x.toml", "b.toml"];
+        let files = InMemory::from_iter(names.map(|name| (name, "")));
+        for (path, meant) in [
+            ("a/hopp.toml", Some("a/hop.toml")),
+            ("a/hopp.trace", Some("a/hop.trace")),
+            ("a/hop.tml", Some("a/hop.toml")),
+            ("a/first-look", Some("a/first-look.toml")),
+            ("a/frist-look", Some("a/first-look.toml")),
+            ("a/y.toml", None),
+            ("first-look.toml", None),
+            ("c/b.toml", None),
+        ] {
+            let error = read_text(&files, Path::new(path), 1).expect_err(path).to_string();
+            let meant = meant.map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default();
+            assert_eq!(error, format!("{path}: cannot read the file: No such file or directory{meant}"));
+        }
+    }
 }

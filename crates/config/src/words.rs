@@ -83,8 +83,12 @@ pub fn did_you_mean(name: &str, known: &[&str]) -> String {
 pub fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.get(..LONGEST_QUOTE).unwrap_or(name).to_lowercase();
     let distance = |other: &str| strsim::osa_distance(&name, other);
-    // One or two typing errors; in a short word, one.
-    let most = if name.chars().count() < 5 { 1 } else { 2 };
+    // One or two typing errors; in a short word, one. A letter is similar to every other one.
+    let most = match name.chars().count() {
+        0 | 1 => 0,
+        2..5 => 1,
+        _ => 2,
+    };
     known
         .iter()
         .copied()
@@ -178,7 +182,7 @@ mod tests {
     fn only_a_similar_key_is_suggested() {
         assert_eq!(similar("Loss", &["loss", "boss"]), Some("loss"));
         assert_eq!(similar("link_layer", &["link-layer"]), Some("link-layer"));
-        assert_eq!(similar("x", &["loss"]), None);
+        assert_eq!(similar("x", &["loss", "y"]), None);
     }
 
     #[test]

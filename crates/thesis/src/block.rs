@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use lasthop_config::words::did_you_mean;
+
 use super::error::{Problem, quoted};
 use super::syntax::{Attribute, Block};
 
@@ -22,8 +24,9 @@ impl<'a> Block<'a> {
         for (index, attribute) in self.attributes.iter().enumerate() {
             if !known.contains(&attribute.key) {
                 let problem = format!(
-                    "{}: unknown attribute; expected one of {}",
+                    "{}: unknown attribute{}; expected one of {}",
                     quoted(attribute.key),
+                    did_you_mean(attribute.key, known),
                     known.join(", ")
                 );
                 return Err(Problem::new(attribute.line, self.component, problem));

@@ -1,6 +1,7 @@
 //! The kinds of events, and their names on the command line.
 
 use bitflags::bitflags;
+use lasthop_config::words::did_you_mean;
 use lasthop_sim::Interest;
 use thiserror::Error;
 
@@ -46,10 +47,20 @@ bitflags! {
 
 /// The name of an event kind is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("unknown event kind {name:?}; expected one of: {}, all, none, default", EventKinds::all().names().join(", "))]
+#[error(
+    "unknown event kind {name:?}{}; expected one of: {}",
+    did_you_mean(name, &known_names().iter().map(String::as_str).collect::<Vec<_>>()),
+    known_names().join(", ")
+)]
 pub struct UnknownEvent {
     /// The unknown name.
     pub name: String,
+}
+
+/// The names of all kinds, and those of sets of them.
+fn known_names() -> Vec<String> {
+    let sets = ["all", "none", "default"].map(str::to_owned);
+    EventKinds::all().names().into_iter().chain(sets).collect()
 }
 
 impl EventKinds {

@@ -97,6 +97,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use draft::Draft;
+use lasthop_config::text::did_you_mean_file;
 use lasthop_config::{Disk, FileError, Files};
 use lasthop_scenario::model::Scenario;
 use states::LinkStates;
@@ -135,8 +136,10 @@ pub fn read(path: &Path) -> Result<DataFile, FileError> {
 /// The same as [`read`], from the disk or from memory.
 pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, FileError> {
     let name = path.display().to_string();
-    let octets = syntax::read_octets(files, path)
-        .map_err(|problem| FileError::in_file(&name, format!("{problem}; expected a data file")))?;
+    let octets = syntax::read_octets(files, path).map_err(|problem| {
+        let meant = did_you_mean_file(files, path, &problem);
+        FileError::in_file(&name, format!("{problem}{meant}; expected a data file"))
+    })?;
     let text = syntax::as_text(&octets, &name)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let mut data = parse_with(files, text, &name, directory)?;

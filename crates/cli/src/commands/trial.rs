@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 use lasthop_config::text::name_of;
-use lasthop_config::words::counted;
+use lasthop_config::words::{counted, did_you_mean};
 use lasthop_lab::table;
 use lasthop_linux::results::{ResultFile, is_standard_output};
 use lasthop_linux::unprivileged;
@@ -243,7 +243,8 @@ fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
         if !scenario.flows.iter().any(|flow| flow.name == *name) {
             let known: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
             return Err(Failure::usage(anyhow!(
-                "--flows: unknown flow {name:?}; expected one of: {}",
+                "--flows: unknown flow {name:?}{}; expected one of: {}",
+                did_you_mean(name, &known),
                 known.join(", ")
             )));
         }

@@ -7,6 +7,7 @@ use super::reader::Reader;
 use super::tcp::TcpTable;
 use crate::model::SchemeChoice;
 use lasthop_config::FileError;
+use lasthop_config::words::did_you_mean;
 use lasthop_schemes::layer_entry::LayerEntry;
 use lasthop_schemes::stack::StackError;
 use lasthop_schemes::{SchemeError, SchemeStack};
@@ -128,9 +129,9 @@ pub(super) fn baseline(
     let Some(label) = label else { return Ok(position("none").unwrap_or(0)) };
     position(&label).ok_or_else(|| {
         let labels: Vec<&str> = schemes.iter().map(|scheme| scheme.label.as_str()).collect();
-        reader.fail(
-            &["baseline"],
-            format!("{label:?} is not one of the schemes; expected one of: {}", labels.join(", ")),
-        )
+        let meant = did_you_mean(&label, &labels);
+        let problem =
+            format!("{label:?} is not one of the schemes{meant}; expected one of: {}", labels.join(", "));
+        reader.fail(&["baseline"], problem)
     })
 }

@@ -12,6 +12,7 @@ use super::named_files::NamedFiles;
 use super::overrides::Overrides;
 use super::quantity::{LONGEST_DELAY, Text};
 use crate::model::WlanStation;
+use lasthop_config::words::did_you_mean;
 use lasthop_config::{Document, FileError};
 use lasthop_sim::NodeKind;
 
@@ -127,7 +128,9 @@ impl Reader<'_> {
             known.dedup();
             let more = if known.len() > 20 { ", ..." } else { "" };
             known.truncate(20);
-            self.fail(key, format!("unknown node {name:?}; expected one of: {}{more}", known.join(", ")))
+            let meant = did_you_mean(name, &self.nodes.keys().map(String::as_str).collect::<Vec<_>>());
+            let known = known.join(", ");
+            self.fail(key, format!("unknown node {name:?}{meant}; expected one of: {known}{more}"))
         })
     }
 

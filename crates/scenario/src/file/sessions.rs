@@ -12,6 +12,7 @@ use super::quantity::Text;
 use super::reader::Reader;
 use super::tcp::TcpTable;
 use crate::model::{ActivityModel, SessionModel};
+use lasthop_config::words::did_you_mean;
 use lasthop_config::{Document, FileError};
 use reading::Reading;
 use table::{KEYS, Kind, SessionTable};
@@ -31,9 +32,9 @@ pub(super) fn refuse_unknown_keys(document: &Document<'_>) -> Result<(), FileErr
             document.keys(&["sessions", name]).find(|key| KEYS.iter().all(|(known, _)| known != key));
         if let Some(key) = unknown {
             let of_kind = KEYS.iter().filter(|(_, kinds)| kinds.contains(&kind));
-            let of_kind: Vec<String> = of_kind.map(|(key, _)| format!("`{key}`")).collect();
-            let (kind, keys) = (kind.name(), of_kind.join(", "));
-            let problem = format!("unknown key `{key}`; a session of kind {kind:?} has: {keys}");
+            let of_kind: Vec<&str> = of_kind.map(|(key, _)| *key).collect();
+            let (kind, keys, meant) = (kind.name(), of_kind.join("`, `"), did_you_mean(key, &of_kind));
+            let problem = format!("unknown key `{key}`{meant}; a session of kind {kind:?} has: `{keys}`");
             return Err(document.error(&["sessions", name, key], problem));
         }
     }

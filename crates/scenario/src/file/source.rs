@@ -1,5 +1,6 @@
 //! The document of a scenario or of a sweep, before its tables are read.
 
+use lasthop_config::words::did_you_mean;
 use lasthop_config::{Document, FileError};
 
 /// Parses a scenario or a sweep, which must not be empty; `name` is its name in errors.
@@ -22,8 +23,9 @@ pub(super) fn names_nothing(scenario: &Document<'_>, path: &[&str]) -> Option<St
     match *path {
         [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..] if !scenario.has(&[kind, name]) => {
             let known: Vec<&str> = scenario.keys(&[kind]).collect();
+            let meant = did_you_mean(name, &known);
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            Some(format!("unknown name {name:?} in {kind}; expected one of: {known}"))
+            Some(format!("unknown name {name:?} in {kind}{meant}; expected one of: {known}"))
         }
         _ => None,
     }

@@ -1,9 +1,11 @@
 //! The link of `lasthop emulate`, from a file or flags.
 
+use std::io;
 use std::path::Path;
 
 use anyhow::anyhow;
-use lasthop_config::text::name_of;
+use lasthop_config::Disk;
+use lasthop_config::text::{did_you_mean_file, name_of};
 use lasthop_config::words::did_you_mean;
 use lasthop_scenario::{Built, Overrides, Scenario, SchemeChoice, Settings};
 use lasthop_sim::{NodeId, NodeKind};
@@ -33,7 +35,7 @@ impl Link {
                 name_of(path)
             ))),
             Some(path) if is_no_file(path) => Err(Failure::usage(anyhow!(
-                "{}: no such file, and no subcommand{}; expected a LINK file, or a command behind --: lasthop emulate --delay \
+                "{}: no such file, and no subcommand{}{}; expected a LINK file, or a command behind --: lasthop emulate --delay \
                  20ms -- {0}",
                 name_of(path),
                 did_you_mean(&name_of(path), &["set", "status"]),
@@ -47,6 +49,7 @@ impl Link {
                 let label = flags.label(trace.as_deref()) + &set;
                 let settings = flags
                     .settings(trace.as_deref(), settings)
+                did_you_mean_file(&Disk, path, &io::ErrorKind::NotFound.into()),
                     .map_err(|problem| Failure::usage(anyhow!(problem)))?;
                 Ok(Self { name: "the link".to_owned(), label, settings })
             }

@@ -35,6 +35,13 @@ impl Written for Metres {
         let metres = signed(text, &[("cm", 0.01), ("m", 1.0), ("km", 1e3)]).filter(|it| it.abs() <= 1e6);
         metres.map(Self).ok_or_else(|| not::<Self>(text))
     }
+
+    fn meant(text: &str) -> Option<String> {
+        meant(
+            text,
+            &[("cm", &["centimeters"]), ("m", &["meter", "meters", "metres"]), ("km", &["kilometers"])],
+        )
+    }
 }
 
 /// A speed, in metres a second.
@@ -49,6 +56,10 @@ impl Written for Speed {
     fn read(text: &str) -> Result<Self, String> {
         let speed = signed(text, &[("m/s", 1.0), ("km/h", 1.0 / 3.6)]);
         speed.filter(|it| (0.001..=1000.0).contains(it)).map(Self).ok_or_else(|| not::<Self>(text))
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        meant(text, &[("m/s", &["mps"]), ("km/h", &["kmh", "kph"])])
     }
 }
 
@@ -67,6 +78,10 @@ impl Written for Watts {
             .or_else(|| signed(text, &[("dBm", 1.0)]).map(|dbm| libm::exp10(dbm / 10.0 - 3.0)));
         watts.filter(|watts| (1e-23..=1e7).contains(watts)).map(Self).ok_or_else(|| not::<Self>(text))
     }
+
+    fn meant(text: &str) -> Option<String> {
+        meant(text, &[("dBm", &[]), ("mW", &[]), ("W", &["watt", "watts"])])
+    }
 }
 
 /// A ratio of powers, as a factor.
@@ -81,6 +96,10 @@ impl Written for Decibels {
     fn read(text: &str) -> Result<Self, String> {
         let decibels = signed(text, &[("dB", 1.0)]).filter(|it| it.abs() <= 100.0);
         decibels.map(|it| Self(libm::exp10(it / 10.0))).ok_or_else(|| not::<Self>(text))
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        meant(text, &[("dB", &[])])
     }
 }
 
@@ -97,13 +116,56 @@ impl Written for Hertz {
         let hertz = signed(text, &[("MHz", 1e6), ("GHz", 1e9)]).filter(|it| (1e6..=1e12).contains(it));
         hertz.map(Self).ok_or_else(|| not::<Self>(text))
     }
+
+    fn meant(text: &str) -> Option<String> {
+        meant(text, &[("MHz", &[]), ("GHz", &[])])
+    }
 }
 
 /// The number in a text such as `-3.5 dB`, times the factor of its unit.
 fn signed(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, unit) = number_and_unit(text)?;
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| number * factor)
+}
+
+/// The probable meaning of a number whose unit is written in another way, in quotes.
+fn meant(text: &str, units: &[(&str, &[&str])]) -> Option<String> {
+    let (number, given) = number_and_unit(text)?;
+    let lower = given.to_lowercase();
+    let is_it = |(unit, others): &&(&str, &[&str])| {
+        *unit != given && (unit.to_lowercase() == lower || others.contains(&lower.as_str()))
+    };
+    units.iter().find(is_it).map(|(unit, _)| format!("\"{number} {unit}\""))
+}
+
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
-    number.parse::<f64>().ok().map(|number| number * factor)
+    Some((number.parse().ok()?, unit.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_that_is_written_in_another_way_is_refused_with_the_probable_meaning() {
+        fn meant_by<T: Written>(text: &str) -> Option<String> {
+            assert!(T::read(text).is_err(), "{text}");
+            T::meant(text)
+        }
+        for (found, meant) in [
+            (meant_by::<Metres>("10 meters"), Some("\"10 m\"")),
+            (meant_by::<Metres>("-1.5 KM"), Some("\"-1.5 km\"")),
+            (meant_by::<Metres>("10"), None),
+            (meant_by::<Speed>("0 m/s"), None),
+            (meant_by::<Speed>("50 kmh"), Some("\"50 km/h\"")),
+            (meant_by::<Watts>("20 dbm"), Some("\"20 dBm\"")),
+            (meant_by::<Decibels>("3 db"), Some("\"3 dB\"")),
+            (meant_by::<Hertz>("2.4 ghz"), Some("\"2.4 GHz\"")),
+        ] {
+            assert_eq!(found.as_deref(), meant);
+        }
+    }
 }

@@ -100,5 +100,10 @@ fn the_error_about_a_group_instead_of_a_node_lists_its_members() {
         "x.toml:8: wlans.cell.access-point: \"phone\" is a group of nodes; expected a single one: phone-1 to phone-11"
     );
     let wrong = error(&GROUP.replace("access-point = \"ap\"", "access-point = \"pa\""));
-    assert!(wrong.ends_with("unknown node \"pa\"; expected one of: ap, phone-1 to phone-11"), "{wrong}");
+    assert!(
+        wrong.ends_with(
+            "unknown node \"pa\" (did you mean \"ap\"?); expected one of: ap, phone-1 to phone-11"
+        ),
+        "{wrong}"
+    );
 }
