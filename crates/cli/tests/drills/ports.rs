@@ -47,6 +47,10 @@ pub fn a_radio_interface_that_vanishes_is_waited_for_and_taken_up_again() {
     site.client.ip(&["route add default via 10.77.2.1"]).expect("a route");
     soon(|| if faults()[0].is_null() { Ok(()) } else { Err(faults().to_string()) });
     daemon.is_in_the_path(&site);
+    let log = daemon.log();
+    let warnings: Vec<&str> = log.lines().skip_while(|line| !line.contains(fault)).skip(1).collect();
+    let warnings: Vec<&str> = warnings.into_iter().filter(|line| line.contains("WARN")).collect();
+    assert!(matches!(warnings[..], [only] if only.contains("the ports are whole again")), "{warnings:?}");
     assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
     site.assert_no_traces();
 }

@@ -104,7 +104,8 @@ impl Divert {
         interface: &Interface,
     ) -> Result<(), DivertError> {
         let unclear = |error| DivertError::Interface { name: name.to_owned(), error };
-        if interface.index() != old_index {
+        let is_back = interface.index() != old_index;
+        if is_back {
             if !interface.is_ethernet().map_err(unclear)? {
                 return Err(DivertError::NotEthernet { name: name.to_owned() });
             }
@@ -121,17 +122,21 @@ impl Divert {
                 self.detached.extend([Side::Core, Side::Radio].map(|side| (radio, side)));
             }
         }
+        let mut were_removed = false;
         while let Some(at) = self.detached.iter().position(|(index, _)| *index == radio) {
             let (_, side) = self.detached[at];
             // The poller's answer may be outdated.
             if !self.programs.diverts(side, name) {
                 self.programs.divert(side, name, self.how)?;
-                tracing::warn!(
-                    interface = name,
-                    "our program had been removed from the interface; it is attached again"
-                );
+                were_removed = true;
             }
             self.detached.swap_remove(at);
+        }
+        if were_removed && !is_back {
+            tracing::warn!(
+                interface = name,
+                "our programs had been removed from the interface; they are attached again"
+            );
         }
         Ok(())
     }
