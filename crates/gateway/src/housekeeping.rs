@@ -201,6 +201,7 @@ impl Housekeeping {
     }
 
     fn drain(&self) -> Result<Drained, String> {
+        self.refuse_if_passive("holds no packets and owes nothing, so there is nothing to drain")?;
         let drained = self.requests.drain().map_err(|why| why.to_string())?;
         let EngineReport { held, owed_connections, octets_at_risk, .. } = drained;
         Ok(Drained { held, owed_connections, octets_at_risk })
@@ -208,8 +209,14 @@ impl Housekeeping {
 
     fn set_aside(&self, flow: &str) -> Result<SetAside, String> {
         let key = parse_flow(flow)?;
+        self.refuse_if_passive("accelerates no connection")?;
         let is_there = self.requests.set_aside(key).map_err(|why| why.to_string())?;
         if is_there { Ok(SetAside {}) } else { Err(format!("unknown connection {flow}")) }
+    }
+
+    /// Refuses a request that has no purpose with a passive gateway, for this reason.
+    fn refuse_if_passive(&self, why: &str) -> Result<(), String> {
+        if self.in_force.plan.passive { Err(format!("the gateway is passive: it {why}")) } else { Ok(()) }
     }
 
     /// Reads the file again and has the packet loops apply it. An invalid file changes nothing.

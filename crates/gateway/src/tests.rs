@@ -54,7 +54,7 @@ impl Running {
         Self::start_with("")
     }
 
-    /// Starts a gateway with these lines before the rule.
+    /// Starts a gateway whose file begins with these lines.
     fn start_with(lines: &str) -> Self {
         Self::start_in(tempfile::tempdir().expect("a directory"), lines)
     }
@@ -70,7 +70,7 @@ impl Running {
         let file = directory.path().join("gateway.toml");
         let socket = directory.path().join("gateway.sock");
         let text = format!(
-            "[metrics]\nlisten = \"127.0.0.1:{metrics}\"\nclients = 8\n[control]\nsocket = \"{}\"\n{lines}[[rule]]\nscheme = \"snoop\"\n",
+            "{lines}[metrics]\nlisten = \"127.0.0.1:{metrics}\"\nclients = 8\n[control]\nsocket = \"{}\"\n[[rule]]\nscheme = \"snoop\"\n",
             socket.display()
         );
         fs::write(&file, text).expect("a file");
@@ -369,6 +369,17 @@ fn each_worker_has_its_clients_and_requests_go_to_all_workers() {
     let Reloaded { notes } = running.ask(&Command::Reload).expect("the file is right");
     assert_eq!(notes, ["no rule selects any of the 600 connections that the gateway tracks"]);
     assert_eq!(running.gateway.stop().expect("it ends well").threads.len(), 3);
+}
+
+#[test]
+fn a_passive_gateway_says_that_there_is_nothing_to_drain_or_to_set_aside() {
+    let running = Running::start_with("passive = true\n");
+    let refused = running.ask::<Drained>(&Command::Drain).expect_err("it holds nothing").to_string();
+    assert!(refused.contains("is passive") && refused.contains("nothing to drain"), "{refused}");
+    assert!(!running.gateway.report().expect("it runs").engine.drained, "it still measures");
+    let flow = format!("{}:5000-{SERVER}:80", client(0));
+    let refused = running.ask::<SetAside>(&Command::Aside { flow }).expect_err("it has no agents");
+    assert!(refused.to_string().contains("accelerates no connection"), "{refused}");
 }
 
 #[test]
