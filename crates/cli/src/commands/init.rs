@@ -1,5 +1,6 @@
 //! `lasthop init`.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -17,15 +18,16 @@ use crate::results::cannot_begin;
 #[derive(Args)]
 #[command(
     override_usage = "lasthop init [--template <TEMPLATE>] <FILE>\n       lasthop init --list",
-    after_help = "Examples:\n  lasthop init my-link.toml\n  lasthop init my-cell.toml --template wifi\n  lasthop init --list"
+    after_help = "Examples:\n  lasthop init my-link.toml\n  lasthop init my-cell.toml --template wifi\n  lasthop init wifi\n  lasthop init --list"
 )]
 pub struct Arguments {
     /// The file to write; "-" for standard output
     #[arg(required_unless_present = "list")]
     file: Option<PathBuf>,
-    /// What to start from
-    #[arg(long, value_enum, default_value_t = Template::Hop)]
-    template: Template,
+    /// What to start from [default: hop, or the template with the name of FILE, if that has no
+    /// extension]
+    #[arg(long, value_enum)]
+    template: Option<Template>,
     /// List the templates
     #[arg(long, conflicts_with_all = ["file", "template"])]
     list: bool,
@@ -73,15 +75,26 @@ impl Template {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let Some(file) = &arguments.file else { return list() };
-    let text = arguments.template.text();
+    let (template, file) = template_and_file(arguments.template, file);
+    let text = template.text();
     if file.as_os_str() == "-" {
         return output::print(text.trim_end());
     }
-    let Some(name) = in_a_shell(file) else {
+    let Some(name) = in_a_shell(&file) else {
         return Err(Failure::usage(anyhow!("FILE: expected a file name without control characters")));
     };
-    write_new(file, &text.replace(" FILE", &format!(" {name}")))?;
-    output::print(&format!("wrote {name}; next: {} {name}", arguments.template.command()))
+    write_new(&file, &text.replace(" FILE", &format!(" {name}")))?;
+    output::print(&format!("wrote {name}; next: {} {name}", template.command()))
+}
+
+/// The template, and the file to write. In `lasthop init wifi`, the word is the name of a template,
+/// and the file is `wifi.toml`.
+fn template_and_file(template: Option<Template>, file: &Path) -> (Template, Cow<'_, Path>) {
+    let named = || Template::from_str(file.to_str()?, false).ok();
+    match template.map_or_else(|| named().ok_or(Template::Hop), Err) {
+        Ok(named) => (named, file.with_extension("toml").into()),
+        Err(template) => (template, file.into()),
+    }
 }
 
 /// A file's name in the form for a shell, quoted if necessary. `None` if it contains a line end.
