@@ -164,7 +164,7 @@ pub fn a_change_is_typed_as_the_flags_are_and_shown_by_status() {
         "hop.rate=20mbit:: a value is missing; expected VALUE or DOWN:UP",
         "hop.latency=5ms: unknown key \"latency\" (did you mean \"delay\"?)",
         "no emulation with the name \"other\" is running",
-        "hop.los: cannot be changed while the link is in use (did you mean \"loss\"?); expected LINK.KEY",
+        "hop.los: unknown key \"los\" (did you mean \"loss\"?); expected LINK.KEY",
         "loss: no link; expected LINK.KEY, where LINK is one of: hop",
         "\"1\" is not a probability",
         "not together with order = \"kept\": packets that skip the delay overtake others",

@@ -9,6 +9,7 @@ use super::reader::Reader;
 use super::source;
 use super::when::When;
 use crate::model::{LinkChange, LinkInterval, LinkModel, Property};
+use lasthop_config::words::did_you_mean;
 use lasthop_config::{Document, FileError};
 use lasthop_packet::units::format_duration;
 use schemars::JsonSchema;
@@ -20,7 +21,7 @@ const MAX_CHANGES: usize = 10_000;
 const MAX_INTERVALS: usize = 100;
 
 /// The keys of a link that can change while packets are on it, for both directions or for one.
-pub(super) const OF_A_LINK: [&str; 16] = [
+const OF_A_LINK: [&str; 16] = [
     "rate",
     "delay",
     "jitter",
@@ -40,8 +41,33 @@ pub(super) const OF_A_LINK: [&str; 16] = [
 ];
 
 /// Whether a key of a link, without the link's name, can change.
-pub(super) fn can_change(key: &[&str]) -> bool {
+fn can_change(key: &[&str]) -> bool {
     matches!(key, ["forward" | "backward", what, ..] | [what, ..] if OF_A_LINK.contains(what))
+}
+
+/// The other keys of a link.
+const FIXED: [&str; 6] = ["between", "kind", "clock", "link-layer", "cell", "mac"];
+
+/// The problem with changing a key of a link, given without the link's name; `None` if it can
+/// change. `place` is the form of a full key, such as `LINK.KEY`.
+pub(super) fn problem_with_change(key: &[&str], place: &str) -> Option<String> {
+    let what = match key {
+        _ if can_change(key) => return None,
+        ["forward" | "backward", name, ..] | [name, ..] if FIXED.contains(name) => {
+            "cannot be changed while the link is in use".to_owned()
+        }
+        [direction, name, ..] if OF_A_LINK.contains(name) => {
+            let meant = did_you_mean(direction, &["forward", "backward"]);
+            return Some(format!(
+                "unknown direction {direction:?}{meant}; expected forward or backward; `emulate set` also takes down and up"
+            ));
+        }
+        ["forward" | "backward"] | [] => "no key".to_owned(),
+        ["forward" | "backward", name, ..] | [name, ..] => {
+            format!("unknown key {name:?}{}", did_you_mean(name, &OF_A_LINK))
+        }
+    };
+    Some(format!("{what}; expected {place}, where KEY is one of: {}", OF_A_LINK.join(", ")))
 }
 
 /// The paths of a key in the tables of the two directions, for the path of a key of the link, such
@@ -236,11 +262,7 @@ impl Timeline<'_, '_> {
             if let Some(problem) = source::names_nothing(&self.document, &path) {
                 return Err(self.reader.fail(&place, problem));
             }
-            if !can_change(rest) {
-                let problem = format!(
-                    "cannot be changed while the link is in use; expected links.{name}.KEY, where KEY is one of: {}",
-                    OF_A_LINK.join(", ")
-                );
+            if let Some(problem) = problem_with_change(rest, &format!("links.{name}.KEY")) {
                 return Err(self.reader.fail(&place, problem));
             }
             // A later value overrides those of the link's directions.
@@ -260,5 +282,41 @@ impl Timeline<'_, '_> {
         table
             .and_then(|table| link::read(&reader, name, table))
             .map_err(|error| FileError { problem: format!("{when}: {}", error.problem), ..error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_a_link_can_change_or_is_known_to_be_fixed() {
+        let schema = super::super::scenario_schema();
+        let keys = schema["$defs"]["LinkTable"]["properties"].as_object().expect("a table");
+        let known = OF_A_LINK.into_iter().chain(FIXED).chain(["forward", "backward"]);
+        let known: BTreeSet<&str> = known.collect();
+        assert_eq!(keys.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
+    }
+
+    #[test]
+    fn what_cannot_be_changed_is_refused_with_the_reason() {
+        let problem = |key: &[&str]| problem_with_change(key, "LINK.KEY").expect("it cannot change");
+        for (key, expected) in [
+            (
+                &["dealy"][..],
+                "unknown key \"dealy\" (did you mean \"delay\"?); expected LINK.KEY, where KEY is",
+            ),
+            (&["forward", "los"], "unknown key \"los\" (did you mean \"loss\"?); expected LINK.KEY"),
+            (
+                &["foward", "loss"],
+                "unknown direction \"foward\" (did you mean \"forward\"?); expected forward",
+            ),
+            (&["clock"], "cannot be changed while the link is in use; expected LINK.KEY"),
+            (&["link-layer", "attempts"], "cannot be changed while the link is in use"),
+            (&["forward"], "no key; expected LINK.KEY"),
+        ] {
+            assert!(problem(key).starts_with(expected), "{}", problem(key));
+        }
+        assert_eq!(problem_with_change(&["backward", "queue", "limit"], "LINK.KEY"), None);
     }
 }

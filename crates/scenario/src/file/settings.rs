@@ -7,7 +7,7 @@ use std::time::Duration;
 use lasthop_config::words::did_you_mean;
 use lasthop_config::{Disk, Document, FileError};
 
-use super::changes::{OF_A_LINK, can_change, of_directions};
+use super::changes::{of_directions, problem_with_change};
 use super::groups::Groups;
 use super::named_files::{FurtherFiles, NamedFiles};
 use super::overrides::{self, Overrides, Since};
@@ -142,23 +142,10 @@ impl Settings {
             let meant = did_you_mean(link, &known);
             return Err(fail(format!("unknown link {link:?}{meant}; expected one of: {}", known.join(", "))));
         }
-        if let [direction, _, ..] = rest
-            && !can_change(rest)
-            && !OF_A_LINK.contains(direction)
-        {
-            let problem = format!(
-                "unknown direction {direction:?}; expected forward or backward; `emulate set` also takes down and up"
-            );
-            return Err(fail(problem));
+        match problem_with_change(rest, "LINK.KEY") {
+            Some(problem) => Err(fail(problem)),
+            None => Ok(format!("links.{}", steps.join("."))),
         }
-        if !can_change(rest) {
-            let meant = rest.last().map_or_else(String::new, |key| did_you_mean(key, &OF_A_LINK));
-            return Err(fail(format!(
-                "cannot be changed while the link is in use{meant}; expected LINK.KEY, where KEY is one of: {}",
-                OF_A_LINK.join(", ")
-            )));
-        }
-        Ok(format!("links.{}", steps.join(".")))
     }
 }
 

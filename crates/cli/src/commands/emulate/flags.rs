@@ -115,6 +115,9 @@ pub fn hint(error: &mut clap::Error) {
         "no value here is negative"
     } else if !flag.starts_with('-') && flag.contains('=') {
         "`lasthop emulate set LINK.KEY=VALUE` changes a running emulation; a new one takes flags, such as --loss 1%"
+    } else if !flag.starts_with('-') {
+        "each property of the link is a flag, with quotes around a value that has spaces: --delay 10ms --loss \"1% 25%\"; a \
+         command follows --: -- ping host.lasthop"
     } else {
         return;
     };

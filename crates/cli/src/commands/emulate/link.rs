@@ -11,6 +11,7 @@ use lasthop_scenario::{Built, Overrides, Scenario, SchemeChoice, Settings};
 use lasthop_sim::{NodeId, NodeKind};
 
 use super::flags::LinkFlags;
+use super::value;
 use crate::failure::Failure;
 use crate::load::Choices;
 
@@ -29,6 +30,14 @@ impl Link {
         let Overrides { trace, settings } = choices.overrides();
         let set = settings.iter().map(|setting| format!(", {setting}")).collect::<Vec<_>>().concat();
         match file {
+            Some(path) if value::key_of(&name_of(path)).is_some() && is_no_file(path) => Err(Failure::usage(
+                anyhow!("{}: expected the property of a link as a flag: --{0} VALUE", name_of(path)),
+            )),
+            Some(path) if flags.are_given() && is_no_file(path) => Err(Failure::usage(anyhow!(
+                "{} and flags of a link: expected quotes around a value that has spaces, such as --loss \"1% 25%\", and a \
+                 command behind --",
+                name_of(path)
+            ))),
             Some(path) if flags.are_given() => Err(Failure::usage(anyhow!(
                 "{} and flags of a link: expected a file or flags; to change a value of the file, use --set, such as \
                  --set links.air.loss=3%, and [[changes]] in place of --at",
@@ -39,6 +48,7 @@ impl Link {
                  20ms -- {0}",
                 name_of(path),
                 did_you_mean(&name_of(path), &["set", "status"]),
+                did_you_mean_file(&Disk, path, &io::ErrorKind::NotFound.into()),
             ))),
             Some(path) => {
                 let settings = Settings::read(path, &choices.overrides()).map_err(Failure::usage)?;
@@ -49,7 +59,6 @@ impl Link {
                 let label = flags.label(trace.as_deref()) + &set;
                 let settings = flags
                     .settings(trace.as_deref(), settings)
-                did_you_mean_file(&Disk, path, &io::ErrorKind::NotFound.into()),
                     .map_err(|problem| Failure::usage(anyhow!(problem)))?;
                 Ok(Self { name: "the link".to_owned(), label, settings })
             }

@@ -286,8 +286,8 @@ impl View {
 
 /// The explanation of the columns.
 const LEGEND: &str = "since the last look, loss %: of the segments to the radio side, those that were lost: \
-    sent again, and not needless; loss up %: of the segments from it, those that were lost on the hop; repairs: segments that \
-    an agent sent again";
+    sent again, and not needless; loss up %: of the segments from it, those that were lost on the hop; -: of no segments; repairs: \
+    segments that an agent sent again";
 
 impl By {
     fn query(self, filter: Vec<String>) -> Query {

@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use lasthop_config::words::similar;
 use lasthop_packet::{Prefix, PrefixError};
 use lasthop_sim::selection::{Match, MatchedProtocol, Traffic};
 
@@ -31,6 +32,19 @@ impl Written for Traffic {
             return Err(format!("{} items; expected at most {MAX_MATCHES}", items.len()));
         }
         items.into_iter().map(item).collect::<Result<_, _>>().map(Self::new)
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        if protocol(text).is_some() || !rest.is_empty() && ends(rest).is_err() {
+            return None;
+        }
+        Some(match similar(name, &["port", "ports", "tcp", "udp", "icmp"])? {
+            "port" | "ports" if rest.is_empty() => return None,
+            "port" | "ports" => format!("{rest:?}"),
+            protocol if rest.is_empty() => format!("{protocol:?}"),
+            protocol => format!("\"{protocol}:{rest}\""),
+        })
     }
 }
 
@@ -92,6 +106,8 @@ fn ends(text: &str) -> Result<(Option<Prefix>, Option<RangeInclusive<u16>>), Pro
 fn network(text: &str) -> Result<Prefix, Problem> {
     text.parse().map_err(|problem| match problem {
         PrefixError::Unreadable(_) => None,
+        // A word without dots is rather a misspelt protocol than a host.
+        PrefixError::Name(name) if !name.contains('.') => None,
         PrefixError::Name(_) | PrefixError::Length { .. } | PrefixError::HostBits { .. } => {
             Some(problem.to_string())
         }
@@ -172,8 +188,11 @@ mod tests {
             ("", "is not \"all\", \"none\", or a list"),
             ("tcp,", "is not"),
             ("tcp:", "is not"),
-            ("tcp:udp", "\"udp\" is a name; expected an address"),
-            ("sctp:80", "\"sctp\" is a name; expected an address"),
+            ("tcp:udp", "\"tcp:udp\" is not \"all\", \"none\", or a list of protocols"),
+            ("sctp:80", "\"sctp:80\" is not"),
+            ("tpc:80", "(did you mean \"tcp:80\"?)"),
+            ("port:80", "\"8000-8100\" or \"tcp:[2001:db8::1]:443, icmp\" (did you mean \"80\"?)"),
+            ("tcp,imcp", "\"imcp\" is not \"all\", \"none\", or a list of protocols"),
             ("host.lasthop:8000", "\"host.lasthop\" is a name; expected an address"),
             ("tcp:65536", "port 65536 is out of range; expected 0 to 65535"),
             ("tcp:9-8", "9-8: the last port is below the first"),

@@ -154,7 +154,7 @@ fn the_error_about_a_change_has_its_place_and_the_expected_value() {
             "unknown name \"moon\" in links",
         ),
         ("\"air.delay\" = \"6 s\"", "27: changes[0].set.\"air.delay\"", "expected links.NAME.KEY"),
-        ("\"links.air\" = \"6 s\"", "27: changes[0].set.\"links.air\"", "cannot be changed"),
+        ("\"links.air\" = \"6 s\"", "27: changes[0].set.\"links.air\"", "no key; expected links.air.KEY"),
         (
             "\"links.air.link-layer\" = \"none\"",
             "27: changes[0].set.\"links.air.link-layer\"",

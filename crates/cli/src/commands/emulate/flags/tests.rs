@@ -436,7 +436,7 @@ fn a_flag_that_selects_traffic_is_a_union_of_its_values() {
     for (words, expected) in [
         ("--only tcp:99999", "--only: port 99999 is out of range"),
         ("--except host.lasthop", "--except: \"host.lasthop\" is a name"),
-        ("--loss 1% --at 1s only=tcp:x", "--at: with the changes up to 1 s: \"x\" is a name"),
+        ("--loss 1% --at 1s only=tcp:x", "--at: with the changes up to 1 s: \"tcp:x\" is not"),
     ] {
         let problem = settings(words).map(drop).expect_err(words);
         assert!(problem.starts_with(expected), "{words}: {problem}");
