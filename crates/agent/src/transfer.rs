@@ -63,7 +63,7 @@ pub trait Transfer {
 pub struct FlowState {
     /// The index of the agent in a stack; 0 is the one nearest to the core side.
     pub layer: u8,
-    /// The scheme, by its name in the catalogue.
+    /// The scheme, by its name in the catalog.
     pub scheme: Cow<'static, str>,
     /// The connection, by its direction from the core side to the radio side.
     pub connection: FlowKey,

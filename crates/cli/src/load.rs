@@ -13,7 +13,7 @@ use lasthop_config::words::did_you_mean;
 use lasthop_packet::units::format_duration;
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_schemes::SchemeError;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 
 use crate::data_file::{self, DataFile};
 use crate::failure::Failure;
@@ -95,7 +95,7 @@ pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoic
     }
     SchemeChoice::new(name, toml::Table::new()).map_err(|error| match error {
         SchemeError::Unknown { .. } => {
-            let mut known: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+            let mut known: Vec<&str> = CATALOG.iter().map(|scheme| scheme.name).collect();
             let labels = scenario.schemes.iter().map(|choice| choice.label.as_str());
             let own: Vec<&str> = labels.filter(|label| !known.contains(label)).collect();
             known.extend(own.into_iter().filter(|label| *label != SchemeChoice::NO_LOSS));

@@ -744,7 +744,7 @@ fn a_sweep_says_how_long_stations_in_power_save_were_awake() {
 }
 
 #[test]
-fn schemes_lists_the_catalogue_and_tells_all_about_one() {
+fn schemes_lists_the_catalog_and_tells_all_about_one() {
     let folder = Folder::new();
     let all = folder.succeed(&["schemes"]);
     for scheme in ["none", "snoop", "simple-icmp", "refined-icmp"] {

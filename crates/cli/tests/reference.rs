@@ -8,7 +8,7 @@ use lasthop_agent::Counter;
 use lasthop_agent::counter::{DROP_REASONS, REPORTS};
 use lasthop_aodv::AodvCounters;
 use lasthop_gateway::counters::{EngineCounters, PacketCounters, Passed};
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_sim::Counters;
 
 const FILE: &str = "docs/src/reference.md";
@@ -38,7 +38,7 @@ This page is generated from the code by `crates/cli/tests/reference.rs`, which a
 |---|---|---|---|---|
 "
     .to_owned();
-    for scheme in CATALOGUE {
+    for scheme in CATALOG {
         let (places, needs) = (scheme.places(), scheme.needs());
         // Writing into a string cannot fail.
         let _ = writeln!(
@@ -63,7 +63,7 @@ This page is generated from the code by `crates/cli/tests/reference.rs`, which a
     text.push_str(
         "\n### What the agents of one scheme report or drop packets for\n\n| scheme | name | what |\n|---|---|---|\n",
     );
-    for scheme in CATALOGUE {
+    for scheme in CATALOG {
         for Counter { name, about } in scheme.counters {
             let _ = writeln!(text, "| `{}` | `{name}` | {about} |", scheme.name);
         }

@@ -28,6 +28,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("behaviour", "behavior"),
     ("behaviours", "behaviors"),
     ("cancelled", "canceled"),
+    ("catalogue", "catalog"),
     ("centre", "center"),
     ("colour", "color"),
     ("colours", "colors"),

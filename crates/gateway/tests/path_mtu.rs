@@ -54,7 +54,7 @@ fn with_each_scheme(test: impl Fn(&Hosts, &Namespace) + Sync) {
         assert_eq!(report.engine.agents.packets.panics, 0, "{scheme}");
         Some(scheme)
     };
-    let schemes = lasthop_schemes::catalogue::CATALOGUE.iter().map(|scheme| scheme.name);
+    let schemes = lasthop_schemes::catalog::CATALOG.iter().map(|scheme| scheme.name);
     let run = in_parallel(schemes, with);
     for scheme in ["none", "snoop", "wtcp", "i-tcp", "cicada"] {
         assert!(run.contains(&Some(scheme)), "{run:?}");

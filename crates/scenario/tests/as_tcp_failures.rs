@@ -32,7 +32,7 @@ fn uploads() -> Scenario {
 
 fn as_tcp() -> SchemeChoice {
     let settings = toml::toml! { buffer = "64 KiB" };
-    SchemeChoice::new("as-tcp", settings).expect("it is in the catalogue")
+    SchemeChoice::new("as-tcp", settings).expect("it is in the catalog")
 }
 
 /// An agent whose state is lost when it is replaced, because it exports none.

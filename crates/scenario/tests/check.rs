@@ -9,7 +9,7 @@ use lasthop_aodv::AodvConfig;
 use lasthop_packet::Rng;
 use lasthop_scenario::model::{GivenRoute, Placement};
 use lasthop_scenario::{BuildError, Link, LinkModel, Scenario, SchemeChoice, WlanModel, WlanStation};
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_schemes::{Placement as _, Role, Seat};
 use lasthop_sim::world::{AodvError, AttachError};
 use lasthop_sim::{LinkLayer, NodeId, NodeKind, RadioLinkConfig};
@@ -155,12 +155,12 @@ fn refused_seat(
 }
 
 fn none() -> SchemeChoice {
-    SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue")
+    SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalog")
 }
 
 fn schemes() -> impl Iterator<Item = SchemeChoice> {
-    let all = CATALOGUE.iter().map(|scheme| SchemeChoice::new(scheme.name, toml::Table::new()));
-    all.map(|choice| choice.expect("it is in the catalogue")).chain([SchemeChoice::no_loss()])
+    let all = CATALOG.iter().map(|scheme| SchemeChoice::new(scheme.name, toml::Table::new()));
+    all.map(|choice| choice.expect("it is in the catalog")).chain([SchemeChoice::no_loss()])
 }
 
 /// Changes a network so that it may become invalid. Link 0 joins nodes 0 and 1, server and base.

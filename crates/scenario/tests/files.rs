@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use lasthop_packet::Instant;
 use lasthop_scenario::file::{scenario_schema, sweep_schema};
 use lasthop_scenario::{Link, Overrides, Scenario, Sweep, file};
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_sim::LinkLayer;
 
 fn scenarios() -> PathBuf {
@@ -141,7 +141,7 @@ fn every_reference_in_the_schema_is_defined() {
 #[test]
 fn definitions_of_schemes_and_of_the_format_have_different_names() {
     let schema = scenario_schema();
-    for scheme in CATALOGUE {
+    for scheme in CATALOG {
         let own = scheme.schema().to_value();
         for (name, definition) in own["$defs"].as_object().into_iter().flatten() {
             assert_eq!(schema["$defs"][name], *definition, "{}: {name}", scheme.name);

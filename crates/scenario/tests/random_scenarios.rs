@@ -10,7 +10,7 @@ use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Owed, Side, Stack, Stateless, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
 use lasthop_scenario::SchemeChoice;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_schemes::{Placement as _, Scheme, Seat};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{LinkId, World};
@@ -22,8 +22,8 @@ fn every_scheme_keeps_the_laws() {
     for shape in 0..1_000 {
         let reports_fate = shape % 3 != 0;
         let scenario = scenario(shape, reports_fate);
-        for scheme in CATALOGUE {
-            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
+        for scheme in CATALOG {
+            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalog");
             match scenario.build(&choice, shape) {
                 Ok(built) => run_by_the_laws(built.world, &format!("{}, shape {shape}", scheme.name)),
                 Err(refusal) => {
@@ -46,9 +46,9 @@ fn needs_options(scheme: &Scheme) -> bool {
 fn agent_state_can_be_transferred_at_any_time_and_every_transfer_completes() {
     for shape in 0..400 {
         let scenario = scenario(shape, true);
-        for scheme in CATALOGUE.iter().filter(|scheme| !needs_options(scheme)) {
+        for scheme in CATALOG.iter().filter(|scheme| !needs_options(scheme)) {
             let which = format!("{}, shape {shape}", scheme.name);
-            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
+            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalog");
             let built = scenario.build(&choice, shape).expect("fates are reported");
             let placement = choice.stack().expect("it is a scheme");
             let (mut world, mut rng) = (built.world, Rng::named(shape, "moments"));
@@ -121,9 +121,9 @@ fn stacked_schemes_keep_the_laws() {
             let watched: Vec<LinkId> = of_node.map(|(_, link)| *link).collect();
             let seat = Seat { role: scenario.role(index), address: world.node_address(*node) };
             let agents = (0..=rng.below(3)).filter_map(|_| {
-                let (_none, others) = CATALOGUE.split_first().expect("there are schemes");
+                let (_none, others) = CATALOG.split_first().expect("there are schemes");
                 let scheme = others[rng.below(others.len() as u64) as usize].configure(toml::Table::new());
-                scheme.expect("it is in the catalogue").agent(seat)
+                scheme.expect("it is in the catalog").agent(seat)
             });
             let mut agents: Vec<Box<dyn Agent>> = agents.collect();
             // With more links, packets that an agent sends toward the core may leave by another

@@ -12,7 +12,7 @@ use lasthop_apps::traffic::{Codec, Frames, Media, Spurts, Video, Voice};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
 use lasthop_scenario::{ActivityModel, SchemeChoice, SessionModel};
 use lasthop_schemes::Scheme;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_sim::{Playout, SessionResult, World};
 
 use random::scenario;
@@ -64,8 +64,8 @@ fn sessions_keep_the_laws_under_every_scheme() {
         scenario.sessions = sessions(shape, scenario.nodes.len() - 2, &tcp);
         // The links here are not in an 802.11 cell.
         let has_senses = |scheme: &&&Scheme| !scheme.needs().contains(LinkSenses::LINK_OPTIONS);
-        for scheme in CATALOGUE.iter().filter(has_senses) {
-            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalogue");
+        for scheme in CATALOG.iter().filter(has_senses) {
+            let choice = SchemeChoice::new(scheme.name, toml::Table::new()).expect("it is in the catalog");
             let built = scenario.build(&choice, shape).expect("fates are reported");
             run_by_the_laws(built.world, &format!("{}, shape {shape}", scheme.name));
         }

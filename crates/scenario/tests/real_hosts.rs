@@ -7,7 +7,7 @@ use std::path::Path;
 use lasthop_agent::Stack;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use lasthop_scenario::{BuiltLinks, Overrides, RealHosts, Scenario, file};
-use lasthop_schemes::catalogue::find;
+use lasthop_schemes::catalog::find;
 use lasthop_schemes::{Role, Seat};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{NodeId, SessionId, SessionResult, World};

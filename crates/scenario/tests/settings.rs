@@ -1,4 +1,4 @@
-//! Every number in the settings of each scheme of the catalogue has a range, in the reader and in
+//! Every number in the settings of each scheme of the catalog has a range, in the reader and in
 //! the JSON schema, and the scheme works at both ends of the range.
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_schemes::Scheme;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
@@ -77,7 +77,7 @@ fn every_scheme_works_at_both_ends_of_every_range() {
         file::read(&path, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
     };
     let (hop, field, cell) = (read("first-look.toml"), read("multi-hop.toml"), read("uploads.toml"));
-    for scheme in CATALOGUE {
+    for scheme in CATALOG {
         // On a link layer that reports all events, so that every setting can work.
         let scenario = match scheme.name {
             "as-tcp" => &cell,
@@ -97,7 +97,7 @@ fn every_scheme_works_at_both_ends_of_every_range() {
 
 #[test]
 fn a_value_out_of_range_is_refused_with_the_range() {
-    for scheme in CATALOGUE {
+    for scheme in CATALOG {
         for Ranged { key, least, most } in ranged(scheme) {
             for value in beyond(&least, false).into_iter().chain(beyond(&most, true)) {
                 let settings = Table::from_iter([(key.clone(), value.clone())]);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Value, json};
 
-use crate::catalogue::CATALOGUE;
+use crate::catalog::CATALOG;
 
 /// `"snoop"` or `{ scheme = "snoop", setting = ... }`. Deserialized by hand: serde's untagged enums
 /// lose the position of an error.
@@ -69,14 +69,14 @@ impl JsonSchema for LayerEntry {
 
 /// The schema of a scheme's name.
 pub fn scheme_name_schema(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+    let names: Vec<&str> = CATALOG.iter().map(|scheme| scheme.name).collect();
     json_schema!({ "enum": names })
 }
 
 /// A schema for each scheme: its settings and its name.
 pub fn layer_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut schemas = Vec::new();
-    for scheme in CATALOGUE {
+    for scheme in CATALOG {
         let mut schema = scheme.schema().to_value();
         let Some(table) = schema.as_object_mut() else { continue };
         // Definitions belong at the root of the complete schema.

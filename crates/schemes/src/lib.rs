@@ -16,7 +16,7 @@
 //! | [`as_tcp`] | AS-TCP: a split without TCP ACKs on the hop |
 //! | [`scheme`] | the interface of a scheme to the worlds: settings become agents and TCP extensions, role by role |
 //! | [`stack`] | stacks of schemes with their settings |
-//! | [`catalogue`] | all schemes by name |
+//! | [`catalog`] | all schemes by name |
 //!
 //! Code about the last hop that schemes share is in [`lasthop_hop`].
 //!
@@ -25,7 +25,7 @@
 
 pub mod as_tcp;
 pub mod c3tcp;
-pub mod catalogue;
+pub mod catalog;
 pub mod cicada;
 pub mod dda;
 pub mod ebsn;

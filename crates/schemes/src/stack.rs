@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lasthop_agent::{Agent, LinkSenses, Stack};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
-use crate::catalogue::find;
+use crate::catalog::find;
 use crate::scheme::{Placement, Role, Scheme, SchemeError, Seat};
 
 /// One or more schemes, the one nearest to the core side first.
@@ -33,12 +33,12 @@ pub struct StackError {
 }
 
 impl SchemeStack {
-    /// A stack of schemes of the catalogue with these settings.
+    /// A stack of schemes of the catalog with these settings.
     pub fn new<'a>(layers: impl IntoIterator<Item = (&'a str, toml::Table)>) -> Result<Self, StackError> {
         Self::of_found(layers.into_iter().map(|(name, settings)| (find(name), settings)))
     }
 
-    /// A stack of these schemes, of the catalogue or not, with these settings.
+    /// A stack of these schemes, of the catalog or not, with these settings.
     pub fn from_schemes(
         layers: impl IntoIterator<Item = (&'static Scheme, toml::Table)>,
     ) -> Result<Self, StackError> {

@@ -9,7 +9,7 @@ use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict};
 use lasthop_packet::{
     FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
 };
-use lasthop_schemes::{Role, Seat, catalogue};
+use lasthop_schemes::{Role, Seat, catalog};
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const CONNECTIONS: u32 = 20_000;
@@ -101,7 +101,7 @@ fn an_idle_connection_costs_at_most_two_kibibytes_and_resumes() {
 
 #[allow(clippy::print_stdout, reason = "a figure for the documentation")]
 fn an_idle_connection_goes_on(scheme: &str) {
-    let scheme = catalogue::find(scheme).expect("it is in the catalogue");
+    let scheme = catalog::find(scheme).expect("it is in the catalog");
     let placement = scheme.configure(toml::Table::new()).expect("defaults");
     let mut kept = None;
     let (mut awake, mut first) = (0, 0);

@@ -1,4 +1,4 @@
-//! An invariant of every agent in the catalogue: its reported memory is its allocated memory,
+//! An invariant of every agent in the catalog: its reported memory is its allocated memory,
 //! including tables and the spare room in them. Hosts exchange data through the agent over many
 //! connections; a global allocator of this binary counts what is allocated and freed while the
 //! agent works.
@@ -23,7 +23,7 @@ use bytes::Bytes;
 use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, Outbox, Side, Verdict};
 use lasthop_packet::rtp::Rtp;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Transport, Udp};
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_schemes::{Role, Scheme, Seat};
 use lasthop_tcp::{Config, Connection, State};
 
@@ -363,7 +363,7 @@ fn check(scheme: &Scheme, settings: &str, role: Role) -> Vec<String> {
 #[test]
 fn an_agents_reported_memory_is_its_allocated_memory() {
     let mut wrong = Vec::new();
-    for scheme in CATALOGUE.iter().copied().chain([&tutorial::ack_thinning::SCHEME]) {
+    for scheme in CATALOG.iter().copied().chain([&tutorial::ack_thinning::SCHEME]) {
         for settings in settings(scheme) {
             for role in [Role::Edge, Role::Relay, Role::Router, Role::MobileHost] {
                 wrong.extend(check(scheme, &settings, role));

@@ -1,4 +1,4 @@
-//! An invariant of every agent in the catalogue: on the steady path it does not allocate. A flow of
+//! An invariant of every agent in the catalog: on the steady path it does not allocate. A flow of
 //! a million segments crosses a hop without loss, with the scheme's agents at both ends of it; its
 //! ACKs return. A global allocator of this binary counts allocations, so that the count is the same
 //! on every run and machine.
@@ -12,7 +12,7 @@ use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Outbox, Side, V
 use lasthop_packet::{
     FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, TcpOptions, Timestamps,
 };
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_schemes::{Placement, Role, Scheme, Seat};
 
 const SERVER: FlowKey = FlowKey::tcp((address(192, 1), 80), (address(10, 2), 4000));
@@ -39,7 +39,7 @@ const FEWER: u32 = 20_000;
 /// Schemes whose agents watch a connection. Those that terminate connections are in
 /// `steady_splits.rs`: they need hosts that answer them.
 fn watched() -> impl Iterator<Item = &'static &'static Scheme> {
-    CATALOGUE.iter().filter(|scheme| !["i-tcp", "cicada", "as-tcp"].contains(&scheme.name))
+    CATALOG.iter().filter(|scheme| !["i-tcp", "cicada", "as-tcp"].contains(&scheme.name))
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use allocation_counter::measure;
 use lasthop_agent::{Agent, Context, Outbox, Side, Verdict};
 use lasthop_packet::{Instant, Packet, Rng, Seq};
-use lasthop_schemes::{Role, Seat, catalogue};
+use lasthop_schemes::{Role, Seat, catalog};
 use lasthop_tcp::{Config, Connection};
 
 const fn address(network: u8, host: u8) -> IpAddr {
@@ -60,7 +60,7 @@ struct World {
 
 impl World {
     fn new(scheme: &str) -> Self {
-        let scheme = catalogue::find(scheme).expect("it is in the catalogue");
+        let scheme = catalog::find(scheme).expect("it is in the catalog");
         let placement = scheme.configure(toml::Table::new()).expect("defaults");
         let seat = Seat { role: Role::Edge, address: address(10, 1) };
         let channel = || Channel { queue: VecDeque::with_capacity(4096), ..Channel::default() };

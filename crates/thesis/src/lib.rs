@@ -23,7 +23,7 @@
 //! | attribute | in | meaning |
 //! |---|---|---|
 //! | `start_time` | source nodes | when it starts to send, in ms; default 0. Section 4.2, item 9, describes the feature; the manual has no name for it. |
-//! | `scheme` | `simulator` | the name of the scheme in the catalogue; default `none`. The thesis compiled it in. |
+//! | `scheme` | `simulator` | the name of the scheme in the catalog; default `none`. The thesis compiled it in. |
 //! | `mac` | `shared_links` | `802.11`, the default, or `ideal`: the links take turns without collisions, with the link layer that they have without a cell. |
 //!
 //! # Cells (`shared_links`)

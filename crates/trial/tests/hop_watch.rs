@@ -17,7 +17,7 @@ use lasthop_gateway::{Engine, Outgoing, config};
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Timestamps};
 use lasthop_scenario::file;
-use lasthop_schemes::catalogue::find;
+use lasthop_schemes::catalog::find;
 use lasthop_schemes::{Role, Seat};
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 

@@ -22,7 +22,7 @@ use lasthop_gateway::{Engine, Outgoing, Plan, Selector};
 use lasthop_packet::wire::{checksums_are_right, emit};
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
 use lasthop_scenario::file;
-use lasthop_schemes::catalogue::find;
+use lasthop_schemes::catalog::find;
 use lasthop_schemes::{Role, Seat};
 
 const PORTS: [PortId; 2] = [PortId(0), PortId(1)];
@@ -114,7 +114,7 @@ impl Transfer for Recorder {
 
 fn agent(scheme: &str, settings: &str) -> AgentMaker {
     let settings: toml::Table = settings.parse().expect("settings");
-    let placement = find(scheme).and_then(|scheme| scheme.configure(settings)).expect("the catalogue has it");
+    let placement = find(scheme).and_then(|scheme| scheme.configure(settings)).expect("the catalog has it");
     let seat = Seat { role: Role::Edge, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
     Arc::new(move || placement.agent(seat).expect("it sits at the edge"))
 }

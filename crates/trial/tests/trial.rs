@@ -19,7 +19,7 @@ use lasthop_gateway::plan::AgentMaker;
 use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
 use lasthop_scenario::{Overrides, Scenario, file};
-use lasthop_schemes::catalogue::find;
+use lasthop_schemes::catalog::find;
 use lasthop_schemes::{Role, Seat};
 use lasthop_trial::plan::Case;
 use lasthop_trial::session::SessionFigures;
@@ -289,7 +289,7 @@ fn without_its_failed_agent_the_gateway_loses_nothing_and_acks_return() {
     let agent: AgentMaker = Arc::new(move || {
         let scheme = find("lle-tcp").and_then(|scheme| scheme.configure(toml::Table::new()));
         let seat = Seat { role: Role::Edge, address: IpAddr::from([10, 77, 0, 2]) };
-        let agent = scheme.expect("it is in the catalogue").agent(seat).expect("it has one");
+        let agent = scheme.expect("it is in the catalog").agent(seat).expect("it has one");
         Box::new(Failing { agent, seen: 0, has_one_failed: Arc::clone(&has_one_failed) })
     });
     let outcome = over_a_cell("\"lle-tcp\"", "download", Some(agent));

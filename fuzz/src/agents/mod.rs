@@ -1,4 +1,4 @@
-//! Agents of the catalogue, and stacks of two or three of them, under whatever a world may show
+//! Agents of the catalog, and stacks of two or three of them, under whatever a world may show
 //! them.
 
 mod account;

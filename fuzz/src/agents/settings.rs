@@ -1,9 +1,9 @@
-//! A scheme of the catalogue with settings drawn from its own schema.
+//! A scheme of the catalog with settings drawn from its own schema.
 
 use std::sync::OnceLock;
 
 use lasthop_schemes::Placement;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use serde_json::Value;
 
 use crate::octets::Octets;
@@ -16,9 +16,9 @@ type Setting = (String, Vec<toml::Value>);
 pub fn placement(octets: &mut Octets<'_>) -> (&'static str, Box<dyn Placement>) {
     static OF_EACH: OnceLock<Vec<Vec<Setting>>> = OnceLock::new();
     let of_each = OF_EACH
-        .get_or_init(|| CATALOGUE.iter().map(|scheme| settings_of(&scheme.schema().to_value())).collect());
-    let index = octets.below(CATALOGUE.len());
-    let (scheme, known) = (&CATALOGUE[index], &of_each[index]);
+        .get_or_init(|| CATALOG.iter().map(|scheme| settings_of(&scheme.schema().to_value())).collect());
+    let index = octets.below(CATALOG.len());
+    let (scheme, known) = (&CATALOG[index], &of_each[index]);
     let mut settings = toml::Table::new();
     for _ in 0..octets.below(8) {
         let (setting, value) = (octets.octet(), octets.octet());

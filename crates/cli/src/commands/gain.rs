@@ -24,7 +24,7 @@ use lasthop_linux::results::ResultFile;
 use lasthop_packet::units::{Bitrate, parse_duration};
 use lasthop_scenario::file;
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice};
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -211,7 +211,7 @@ fn misread(path: &Path, error: &serde_json::Error) -> Failure {
 fn schemes(asked: &[String]) -> Result<Vec<String>, Failure> {
     let mut names = vec![NONE.to_owned()];
     if asked.is_empty() {
-        let all = CATALOGUE.iter().map(|scheme| scheme.name);
+        let all = CATALOG.iter().map(|scheme| scheme.name);
         names.extend(all.filter(|name| *name != NONE && runs(name).is_ok()).map(str::to_owned));
         return Ok(names);
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use lasthop_lab::table::{Table, width};
 use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::Scheme;
-use lasthop_schemes::catalogue::{CATALOGUE, find};
+use lasthop_schemes::catalog::{CATALOG, find};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             return Err(Failure::usage(anyhow!(SchemeChoice::ABOUT_NO_LOSS)));
         }
         Some(name) => vec![find(name).map_err(Failure::usage)?],
-        None => CATALOGUE.to_vec(),
+        None => CATALOG.to_vec(),
     };
     if arguments.json {
         return output::print_json(&schemes.iter().map(|scheme| describe(scheme)).collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 
 use crate::failure::Failure;
 use crate::output;
@@ -25,7 +25,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let mut text = concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned();
     if arguments.verbose {
         let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-        let schemes: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+        let schemes: Vec<&str> = CATALOG.iter().map(|scheme| scheme.name).collect();
         // Writing to a string cannot fail.
         let _ = write!(
             text,

@@ -42,7 +42,7 @@ fn settings(link: &str) -> Settings {
 /// An emulation of `link` whose control socket has `settings`; `name` is part of the socket's path
 /// and unique to each test.
 fn listening(name: &str, link: &Settings, settings: Settings) -> (Hosts, Running, ControlSocket) {
-    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
+    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalog");
     let built = link.scenario().build(&scheme, 1).expect("it can be built");
     let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
     let running = emulator.spawn(Options::default()).expect("a thread");

@@ -2,7 +2,7 @@
 
 use lasthop_agent::LinkSenses;
 use lasthop_config::FileError;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_schemes::stack::StackError;
 use lasthop_schemes::{Scheme, SchemeStack};
 
@@ -42,7 +42,7 @@ fn refusal(error: &RuleError) -> String {
         "which no driver of a real link reports to a gateway"
     };
     let others: Vec<&str> =
-        CATALOGUE.iter().filter(|scheme| works_blind(scheme)).map(|scheme| scheme.name).collect();
+        CATALOG.iter().filter(|scheme| works_blind(scheme)).map(|scheme| scheme.name).collect();
     format!("{error}, {why}; expected one that requires nothing from the link layer: {}", others.join(", "))
 }
 

@@ -2,7 +2,7 @@
 
 use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, LinkSenses, Outbox, Side, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
-use lasthop_schemes::{Role, Seat, catalogue};
+use lasthop_schemes::{Role, Seat, catalog};
 
 use crate::counted::call_agent;
 use crate::hosts::ACCESS_POINT;
@@ -19,7 +19,7 @@ pub struct Edge {
 
 impl Edge {
     pub fn new(scheme: &str, settings: &str, flows: u32) -> Self {
-        let scheme = catalogue::find(scheme).unwrap_or_else(|error| panic!("{error}"));
+        let scheme = catalog::find(scheme).unwrap_or_else(|error| panic!("{error}"));
         let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
         let placement = scheme.configure(settings).unwrap_or_else(|error| panic!("{error}"));
         let agent = placement.agent(Seat { role: Role::Edge, address: ACCESS_POINT });

@@ -98,8 +98,8 @@ fn measure_cell(setting: &Setting, seeds: &[u64], progress: &dyn Progress) -> Re
     })
 }
 
-/// Why a scheme of the thesis is found: it is in the catalogue, and its settings have defaults.
-pub(super) const IN_CATALOGUE: &str = "the catalogue has the thesis's schemes";
+/// Why a scheme of the thesis is found: it is in the catalog, and its settings have defaults.
+pub(super) const IN_CATALOG: &str = "the catalog has the thesis's schemes";
 
 /// A scheme's runs, one per seed.
 pub(super) fn runs(
@@ -108,7 +108,7 @@ pub(super) fn runs(
     seeds: &[u64],
     progress: &dyn Progress,
 ) -> Result<Vec<RunSummary>, RunError> {
-    let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect(IN_CATALOGUE);
+    let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect(IN_CATALOG);
     seeds
         .par_iter()
         .map(|seed| {

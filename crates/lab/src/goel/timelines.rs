@@ -16,7 +16,7 @@ use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{Application, Interest, Observer, StateSource, TraceEvent};
 
 use super::network::{Parameters, TRANSFER, experiment};
-use super::tables::{IN_CATALOGUE, number_row};
+use super::tables::{IN_CATALOG, number_row};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
 use crate::run::{RunError, run_observed};
@@ -102,7 +102,7 @@ pub(super) fn rows(progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut unmodified = Timeline::default();
     for (figure, scheme, published) in [("figure 5.3", "simple-icmp", 3054.0), ("figure 5.4", "none", 1754.0)]
     {
-        let choice = SchemeChoice::new(scheme, toml::Table::new()).expect(IN_CATALOGUE);
+        let choice = SchemeChoice::new(scheme, toml::Table::new()).expect(IN_CATALOG);
         unmodified = timeline(&scenario, &choice, progress)?;
         let label = if scheme == "none" { "unmodified" } else { scheme };
         rows.push(exact(
@@ -217,7 +217,7 @@ mod tests {
     use crate::progress::Silent;
 
     fn replay(scheme: &str) -> Timeline {
-        let choice = SchemeChoice::new(scheme, toml::Table::new()).expect("in the catalogue");
+        let choice = SchemeChoice::new(scheme, toml::Table::new()).expect("in the catalog");
         timeline(&scenario(), &choice, &Silent).expect("it runs")
     }
 

@@ -40,7 +40,7 @@ impl SchemeChoice {
         }
     }
 
-    /// A scheme of the catalogue with these settings. With [`SchemeChoice::NO_LOSS`] as name, the
+    /// A scheme of the catalog with these settings. With [`SchemeChoice::NO_LOSS`] as name, the
     /// reference, which has no settings.
     pub fn new(name: &str, settings: toml::Table) -> Result<Self, SchemeError> {
         if name == Self::NO_LOSS && settings.is_empty() {

@@ -41,7 +41,7 @@ pub struct Run {
 impl Run {
     pub fn new(scenario: &Scenario, name: &str, settings: &str) -> Self {
         let settings = toml::from_str(settings).expect("a table");
-        let scheme = SchemeChoice::new(name, settings).expect("a scheme of the catalogue");
+        let scheme = SchemeChoice::new(name, settings).expect("a scheme of the catalog");
         let mut built = scenario.build(&scheme, 1).expect("what was read can be built");
         let air = Air::default();
         built.world.observe(Box::new(air.clone()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
-use lasthop_schemes::catalogue;
+use lasthop_schemes::catalog;
 use lasthop_schemes::{Role, Seat};
 
 use crate::hosts::{ACCESS_POINT, Connection, MSS, START, flow_of, header, mobile_host, packet};
@@ -54,7 +54,7 @@ impl Exchange {
         flows: u32,
         has_octets: bool,
     ) -> Self {
-        let scheme = catalogue::find(scheme).unwrap_or_else(|error| panic!("{error}"));
+        let scheme = catalog::find(scheme).unwrap_or_else(|error| panic!("{error}"));
         let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
         let placement = scheme.configure(settings).unwrap_or_else(|error| panic!("{error}"));
         let near = placement.agent(Seat { role: Role::Edge, address: ACCESS_POINT });

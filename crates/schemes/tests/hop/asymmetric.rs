@@ -1,11 +1,11 @@
-//! An invariant of every agent in the catalogue: over a hop with a narrow return path for ACKs, a
+//! An invariant of every agent in the catalog: over a hop with a narrow return path for ACKs, a
 //! download takes about as long as without an agent. Packets to a host must not make it send more
 //! ACKs.
 
 use std::time::Duration;
 
 use lasthop_schemes::Scheme;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_tcp::{AckPolicy, Config, Congestion};
 
 use super::world::{Device, Trouble, World};
@@ -67,18 +67,18 @@ impl Download {
 
 /// Schemes that hold packets, while the ends communicate with each other.
 fn holding_back() -> impl Iterator<Item = &'static &'static Scheme> {
-    CATALOGUE.iter().filter(|scheme| ["snoop", "wtcp"].contains(&scheme.name))
+    CATALOG.iter().filter(|scheme| ["snoop", "wtcp"].contains(&scheme.name))
 }
 
 /// Schemes that retransmit one end's data in its place, with its own numbers.
 fn in_place_of_the_sender() -> impl Iterator<Item = &'static &'static Scheme> {
-    CATALOGUE.iter().filter(|scheme| ["cicada", "as-tcp"].contains(&scheme.name))
+    CATALOG.iter().filter(|scheme| ["cicada", "as-tcp"].contains(&scheme.name))
 }
 
 #[test]
 fn a_narrow_return_path_does_not_slow_a_download() {
     for rate in RATES {
-        Download::over(rate).check(CATALOGUE.iter(), 1.25);
+        Download::over(rate).check(CATALOG.iter(), 1.25);
     }
 }
 

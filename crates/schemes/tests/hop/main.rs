@@ -1,4 +1,4 @@
-//! Invariants of every agent in the catalogue, over a hop between hosts.
+//! Invariants of every agent in the catalog, over a hop between hosts.
 
 mod asymmetric;
 mod one_address;

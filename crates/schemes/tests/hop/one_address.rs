@@ -1,4 +1,4 @@
-//! An invariant of every agent in the catalogue: trouble of one connection does not affect others
+//! An invariant of every agent in the catalog: trouble of one connection does not affect others
 //! of its address. Several devices share one address, as with a travel router with address
 //! translation. Whatever one of them does, or stops doing, the others get their data: a download
 //! takes about as long as without an agent.
@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use lasthop_schemes::Scheme;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 
 use super::world::{Device, HOP, Trouble, World};
 
@@ -39,7 +39,7 @@ impl Download {
 
     #[track_caller]
     fn check_within(self, longest: Duration, trouble: Trouble, count: u16) {
-        for scheme in CATALOGUE {
+        for scheme in CATALOG {
             let time = self.takes(Some(scheme), trouble, count);
             assert!(
                 time.is_some_and(|time| time <= longest),

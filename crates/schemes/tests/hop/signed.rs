@@ -1,11 +1,11 @@
-//! An invariant of every agent in the catalogue: hosts that sign their segments, as with TCP-AO
+//! An invariant of every agent in the catalog: hosts that sign their segments, as with TCP-AO
 //! (RFC 5925), get their data as soon as without an agent, since no agent edits, cuts or generates
 //! packets that it cannot sign.
 
 use std::time::Duration;
 
 use lasthop_schemes::Scheme;
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 
 use super::world::{Device, Trouble, World};
 
@@ -18,7 +18,7 @@ fn signed_data_arrives_as_soon_as_without_an_agent() {
             World::new(scheme, devices).signed().last_download()
         };
         let without = time(None).expect("it ends");
-        for scheme in CATALOGUE {
+        for scheme in CATALOG {
             let with = time(Some(scheme));
             assert!(
                 with.is_some_and(|with| with <= without.mul_f64(1.1) + Duration::from_millis(100)),

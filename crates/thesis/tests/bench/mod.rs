@@ -45,7 +45,7 @@ impl Run {
     }
 
     pub fn from_file(file: &DataFile, scheme: &str) -> Self {
-        let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect("a scheme of the catalogue");
+        let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect("a scheme of the catalog");
         let mut built = file.scenario.build(&scheme, 1).expect("what was read can be built");
         let (out, sink) = (TempDir::new(), Shared::default());
         let observers = file

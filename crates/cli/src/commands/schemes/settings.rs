@@ -103,13 +103,13 @@ fn on_one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_schemes::catalogue::CATALOGUE;
+    use lasthop_schemes::catalog::CATALOG;
 
     use super::*;
 
     #[test]
     fn every_setting_of_every_scheme_has_what_a_user_has_to_know() {
-        for scheme in CATALOGUE {
+        for scheme in CATALOG {
             for setting in of(scheme.schema().as_value()) {
                 let name = format!("{}: {}", scheme.name, setting.name);
                 assert!(!setting.about.is_empty() && setting.kind != "table", "{name}");

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::catalog::CATALOG;
 use lasthop_schemes::layer_entry::{LayerEntry, layer_schemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -83,7 +83,7 @@ impl JsonSchema for SchemeEntry {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let names: Vec<&str> =
-            CATALOGUE.iter().map(|scheme| scheme.name).chain([SchemeChoice::NO_LOSS]).collect();
+            CATALOG.iter().map(|scheme| scheme.name).chain([SchemeChoice::NO_LOSS]).collect();
         let mut alternatives = vec![json_schema!({ "enum": names }).to_value()];
         let tcp = generator.subschema_for::<TcpTable>();
         alternatives.push(

@@ -3,7 +3,7 @@
 use crate::scheme::{Scheme, SchemeError};
 
 /// The schemes, in the order used in tables.
-pub static CATALOGUE: &[&Scheme] = &[
+pub static CATALOG: &[&Scheme] = &[
     &crate::none::SCHEME,
     &crate::snoop::SCHEME,
     &crate::wtcp::SCHEME,
@@ -22,7 +22,7 @@ pub static CATALOGUE: &[&Scheme] = &[
 
 /// The scheme with this name.
 pub fn find(name: &str) -> Result<&'static Scheme, SchemeError> {
-    let names = || CATALOGUE.iter().map(|scheme| scheme.name).collect::<Vec<_>>().join(", ");
-    let found = CATALOGUE.iter().find(|scheme| scheme.name == name).copied();
+    let names = || CATALOG.iter().map(|scheme| scheme.name).collect::<Vec<_>>().join(", ");
+    let found = CATALOG.iter().find(|scheme| scheme.name == name).copied();
     found.ok_or_else(|| SchemeError::Unknown { name: name.chars().take(40).collect(), known: names() })
 }
