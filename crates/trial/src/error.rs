@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use lasthop_config::words::did_you_mean;
 use lasthop_scenario::BuildError;
 use lasthop_scenario::Stopped;
 use thiserror::Error;
@@ -61,7 +62,10 @@ pub enum TrialError {
         row: Option<String>,
     },
     /// The simulator does not have a congestion control.
-    #[error("the simulator has no congestion control {name:?}; expected one or more of: {known}")]
+    #[error(
+        "the simulator has no congestion control {name:?}{}; expected one or more of: {known}",
+        did_you_mean(name, &known.split(", ").collect::<Vec<_>>())
+    )]
     NoPrediction {
         /// Its name.
         name: String,

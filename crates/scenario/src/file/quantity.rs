@@ -12,6 +12,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lasthop_config::quantity::Count;
+use lasthop_config::words::similar;
 use lasthop_packet::units::{
     EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_PROBABILITY, EXPECTED_RATE, UnitError, did_you_mean,
     meant_data, meant_probability, meant_rate, parse_duration, parse_octets,
@@ -75,7 +76,8 @@ pub(super) trait Written: Sized {
     /// Reads it; the error is a sentence.
     fn read(text: &str) -> Result<Self, String>;
 
-    /// The probable meaning of a text of another form, in quotes.
+    /// The probable meaning of a text of another form, in quotes. A form that is a word needs none
+    /// for its typing errors.
     fn meant(_: &str) -> Option<String> {
         None
     }
@@ -384,5 +386,9 @@ fn counted(text: &str, unit: &str) -> Option<u64> {
 
 pub(super) fn not<T: Written>(text: &str) -> String {
     let shown: String = text.chars().take(80).collect();
-    format!("{shown:?} is not {}{}", T::EXPECTED, did_you_mean(T::meant(text).as_deref()))
+    let is_word = |form: &&str| form.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '-');
+    let words: Vec<&str> = T::FORMS.iter().copied().filter(is_word).collect();
+    let word = || similar(text.trim(), &words).map(|word| format!("{word:?}"));
+    let meant = T::meant(text).or_else(word);
+    format!("{shown:?} is not {}{}", T::EXPECTED, did_you_mean(meant.as_deref()))
 }

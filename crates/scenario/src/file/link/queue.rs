@@ -134,17 +134,12 @@ impl Written for LimitOrDiscipline {
         Ok(Self::Discipline(discipline))
     }
 
-    /// Recognizes the names of `tc`, and names with other separators.
+    /// Recognizes the names of `tc`.
     fn meant(text: &str) -> Option<String> {
-        let name = text.trim().to_ascii_lowercase();
-        let discipline = match name.as_str() {
-            "fq_codel" | "fqcodel" | "fq codel" | "fq-codel" => "fq-codel",
-            "codel" => "codel",
-            "red" => "red",
-            "pfifo" | "bfifo" | "fifo" | "pfifo_fast" | "droptail" | "drop_tail" | "drop-tail" => "drop-tail",
-            _ => return QueueLimit::meant(text),
-        };
-        Some(format!("{discipline:?}"))
+        match text.trim().to_ascii_lowercase().as_str() {
+            "pfifo" | "bfifo" | "fifo" | "pfifo_fast" => Some("\"drop-tail\"".to_owned()),
+            _ => QueueLimit::meant(text),
+        }
     }
 }
 
