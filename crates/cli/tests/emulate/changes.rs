@@ -148,7 +148,7 @@ pub fn a_change_is_typed_as_the_flags_are_and_shown_by_status() {
     let set = format!(
         "{lasthop} emulate set hop.queue=50 links.hop.loss=2% hop.rate=unlimited hop.reorder=1% && {lasthop} emulate status; \
          for wrong in hop.rate=20mbit: hop.los=1% loss=1% hop.loss=1 hop.order=kept hop.latency=5ms; do {lasthop} emulate set $wrong; done; \
-         {lasthop} emulate set --name other hop.loss=3%; {lasthop} emulate set --name mine hop.rate=20mbit:2mbit hop.loss=0%:3% && \
+         {lasthop} emulate set --name mien hop.loss=3%; {lasthop} emulate set --name mine hop.rate=20mbit:2mbit hop.loss=0%:3% && \
          {lasthop} emulate status"
     );
     let arguments = ["--delay", "1ms", "--name", "mine", "--at", "0s", "corrupt=1%", "--", "sh", "-c", &set];
@@ -163,7 +163,7 @@ pub fn a_change_is_typed_as_the_flags_are_and_shown_by_status() {
     for told in [
         "hop.rate=20mbit:: a value is missing; expected VALUE or DOWN:UP",
         "hop.latency=5ms: unknown key \"latency\" (did you mean \"delay\"?)",
-        "no emulation with the name \"other\" is running",
+        "no emulation with the name \"mien\" is running (did you mean \"mine\"?)",
         "hop.los: unknown key \"los\" (did you mean \"loss\"?); expected LINK.KEY",
         "loss: no link; expected LINK.KEY, where LINK is one of: hop",
         "\"1\" is not a probability",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_config::words::did_you_mean;
 use lasthop_emulator::control::{self, ControlError, socket_of};
 use lasthop_emulator::directory::Directory;
 
@@ -62,17 +63,21 @@ fn of_process(pid: u32) -> PathBuf {
 
 /// The socket of the emulation with this name.
 fn of_name(name: &str) -> Result<PathBuf, Failure> {
-    let is_it = |socket: &PathBuf| {
-        control::status(socket).is_ok_and(|status| status.about.name.as_deref() == Some(name))
-    };
     let mut sockets = control::sockets(&Directory::all());
     sockets.extend(inherited());
     sockets.sort();
     sockets.dedup();
-    let mut named = sockets.into_iter().filter(is_it);
+    let names = |socket: PathBuf| Some((control::status(&socket).ok()?.about.name?, socket));
+    let (named, others): (Vec<_>, Vec<_>) =
+        sockets.into_iter().filter_map(names).partition(|(other, _)| other == name);
+    let mut named = named.into_iter().map(|(_, socket)| socket);
     match (named.next(), named.next()) {
         (Some(socket), None) => Ok(socket),
-        (None, _) => Err(Failure::Run(anyhow!("no emulation with the name {name:?} is running"))),
+        (None, _) => {
+            let others: Vec<&str> = others.iter().map(|(other, _)| other.as_str()).collect();
+            let meant = did_you_mean(name, &others);
+            Err(Failure::Run(anyhow!("no emulation with the name {name:?} is running{meant}")))
+        }
         (Some(_), Some(_)) => Err(Failure::usage(anyhow!(
             "several emulations have the name {name:?}; choose one with --pid, as `lasthop emulate status` lists them"
         ))),
