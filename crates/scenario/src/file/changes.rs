@@ -308,8 +308,8 @@ mod tests {
             ),
             (&["forward", "los"], "unknown key \"los\" (did you mean \"loss\"?); expected LINK.KEY"),
             (
-                &["foward", "loss"],
-                "unknown direction \"foward\" (did you mean \"forward\"?); expected forward",
+                &["forwad", "loss"],
+                "unknown direction \"forwad\" (did you mean \"forward\"?); expected forward",
             ),
             (&["clock"], "cannot be changed while the link is in use; expected LINK.KEY"),
             (&["link-layer", "attempts"], "cannot be changed while the link is in use"),
