@@ -308,8 +308,8 @@ mod tests {
             ),
             (&["forward", "los"], "unknown key \"los\" (did you mean \"loss\"?); expected LINK.KEY"),
             (
-                &["forwad", "loss"],
-                "unknown direction \"forwad\" (did you mean \"forward\"?); expected forward",
+                &["forwardd", "loss"],
+                "unknown direction \"forwardd\" (did you mean \"forward\"?); expected forward",
             ),
             (&["clock"], "cannot be changed while the link is in use; expected LINK.KEY"),
             (&["link-layer", "attempts"], "cannot be changed while the link is in use"),
