@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 21] = [
+const FLOORS: [(&str, u32); 22] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -17,6 +17,7 @@ const FLOORS: [(&str, u32); 21] = [
     ("lasthop-tcp", 2),
     ("lasthop-linux", 2),
     ("lasthop-aodv", 2),
+    ("lasthop-ess", 2),
     ("lasthop-hop", 3),
     ("lasthop-packetdrill", 3),
     ("lasthop-apps", 3),
