@@ -117,7 +117,7 @@ impl Air {
 
     fn step(&mut self) {
         if self.next_beacon <= self.now {
-            self.next_beacon = self.next_beacon + BEACON_INTERVAL;
+            self.next_beacon += BEACON_INTERVAL;
             for index in 0..self.access_points.len() as u32 {
                 let from = AccessPointId(index);
                 self.transmit(channel_of(from), Node::AccessPoint(from), None, Frame::Beacon);
