@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 23] = [
+const FLOORS: [(&str, u32); 24] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -16,6 +16,7 @@ const FLOORS: [(&str, u32); 23] = [
     ("lasthop-link", 1),
     ("lasthop-tcp", 2),
     ("lasthop-linux", 2),
+    ("lasthop-registry", 2),
     ("lasthop-aodv", 2),
     ("lasthop-ess", 2),
     ("lasthop-handoff", 2),
@@ -35,9 +36,10 @@ const FLOORS: [(&str, u32); 23] = [
 ];
 
 /// The crates that may read clocks, files and the environment, and start threads.
-const IMPURE: [&str; 7] = [
+const IMPURE: [&str; 8] = [
     "lasthop-needs",
     "lasthop-linux",
+    "lasthop-registry",
     "lasthop-gateway",
     "lasthop-lab",
     "lasthop-emulator",
