@@ -9,8 +9,8 @@
 //! ```
 //!
 //! - Each event is appended and synchronized before the next one. So at most the last frame can be
-//!   incomplete. It was not acknowledged, and does not count. A wrong frame elsewhere is damage, and
-//!   the file is not used.
+//!   incomplete. It was not acknowledged, and does not count. A wrong frame with a complete one after
+//!   it is damage, and the file is not used.
 //! - When the file is full, a successor takes its place that begins with the current state. It is
 //!   complete and durable before it gets the file's name. The first file is made in the same way.
 //! - Each start makes a successor as well. The last event that it reads may be complete without being
@@ -157,8 +157,7 @@ fn read(octets: &[u8], limits: Limits, durability: Durability, now: Instant) -> 
         state.check(&event).map_err(OpenError::Exceeds)?;
         state.apply(event, now);
     }
-    let rest = (octets.len() - frames.at) as u64;
-    if durability == Durability::PowerLoss && rest > limits.largest_record() {
+    if durability == Durability::PowerLoss && !frames.rest_is_incomplete(&limits) {
         return Err(OpenError::Damaged(frames.at as u64));
     }
     Ok(state)
@@ -205,6 +204,13 @@ impl<'a> Frames<'a> {
         let Some(content) = self.peek() else { return Err(damaged) };
         self.at += HEAD + content.len();
         postcard::from_bytes(content).map_err(|_| damaged)
+    }
+
+    /// Whether the rest may be part of one event. It is not if a complete frame begins in it.
+    fn rest_is_incomplete(&self, limits: &Limits) -> bool {
+        let rest = (self.octets.len() - self.at) as u64;
+        let mut others = (self.at..self.octets.len()).map(|at| Frames { at, ..*self });
+        rest <= limits.largest_record() && !others.any(|other| other.peek().is_some())
     }
 }
 
