@@ -1,6 +1,6 @@
 //! The registry of one daemon, in one file.
 //!
-//! [`Embedded`] is the [`State`] behind a lock, with a [`log`] of its events on a [`Disk`]. An event
+//! [`Embedded`] is the [`State`] behind a lock, with a log of its events on a [`Disk`]. An event
 //! is durable before any caller sees its effect. A failed write leaves open what the disk has, so
 //! all later calls fail, until the file is opened again.
 
