@@ -35,7 +35,8 @@ use super::error::Error;
 /// | [`snapshot`](Self::snapshot) | `/v3/kv/range` with `range_end` | all pages at the `revision` of the first one's header |
 /// | [`watch`](Self::watch) | `/v3/watch` | `start_revision` is one more than `after`; `compact_revision` in the answer: [`NotKept`](super::Refusal::NotKept) |
 ///
-/// etcd judges leases by its own clock, and ignores `now`.
+/// etcd judges leases by its own clock, and `now` is not used. It bounds its own memory; of
+/// [`Limits`](super::Limits), the back end applies the length of names.
 pub trait Registry: Send + Sync {
     /// Begins an access point's lease, which lasts for `duration` unless it is renewed. An access
     /// point that starts again joins again; its earlier lease ends by itself.

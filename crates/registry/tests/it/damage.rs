@@ -1,9 +1,12 @@
 //! Files that are not what the registry wrote, and disks that fail.
 
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_registry::{Durability, Embedded, Error, Limits, OpenError, Refusal, Registry};
+use lasthop_registry::{
+    AccessPoint, Client, Durability, Embedded, Error, LeaseId, Limits, OpenError, Refusal, Registry,
+};
 
 use crate::simulated_disk::SimulatedDisk;
 use crate::steps::{access_point, client, limits};
@@ -44,6 +47,17 @@ fn a_wrong_bit_is_found_unless_it_is_in_the_last_frame() {
 }
 
 #[test]
+fn an_event_that_is_there_twice_is_damage() {
+    let disk = SimulatedDisk::new(0, None);
+    let registry = filled(&disk);
+    let before = disk.content().len();
+    registry.release(&client(0), 2, Instant::ZERO).expect("the epoch is right");
+    let octets = disk.content();
+    let opened = open(&SimulatedDisk::with_file(&[&octets, &octets[before..]].concat()), limits());
+    assert!(matches!(opened, Err(OpenError::Damaged(at)) if at == octets.len() as u64));
+}
+
+#[test]
 fn a_file_that_is_cut_in_its_first_state_is_damaged() {
     let disk = SimulatedDisk::new(0, None);
     drop(filled(&disk));
@@ -74,6 +88,24 @@ fn a_file_must_have_room_for_twice_the_largest_state() {
     let least = limits().least_file();
     let opened = open(&SimulatedDisk::new(0, None), Limits { file_octets: least - 1, ..limits() });
     assert!(matches!(opened, Err(OpenError::LimitTooSmall(needed)) if needed == least));
+}
+
+#[test]
+fn the_largest_state_takes_at_most_half_of_the_file() {
+    let disk = SimulatedDisk::new(0, None);
+    let registry = open(&disk, limits()).expect("a new file");
+    let name = "n".repeat(usize::from(limits().name_octets));
+    let access_point = AccessPoint::new(&name, (Ipv6Addr::LOCALHOST, u16::MAX).into());
+    for _ in 0..limits().access_points {
+        registry.join(&access_point, Duration::MAX, Instant::ZERO).expect("there is room");
+    }
+    for number in 0..limits().clients {
+        let client = Client::new(&[number as u8; 32]).expect("a key");
+        registry.claim(&client, LeaseId::new(1), None, Instant::ZERO).expect("there is room");
+    }
+    drop(registry);
+    drop(open(&disk, limits()).expect("it is whole"));
+    assert!(disk.content().len() as u64 <= limits().file_octets / 2);
 }
 
 #[test]

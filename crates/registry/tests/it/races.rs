@@ -1,7 +1,7 @@
 //! Several access points at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -65,4 +65,27 @@ fn claim_until_done(registry: &Embedded, number: u8) -> Vec<(Option<u64>, u64, l
         }
     }
     won
+}
+
+#[test]
+fn a_change_wakes_a_watch() {
+    let disk = SimulatedDisk::new(0, None);
+    let registry = Embedded::on(disk, Limits::default(), Durability::PowerLoss, Instant::ZERO);
+    let registry = registry.expect("a new file");
+    let lease =
+        registry.join(&access_point(1), Duration::from_secs(60), Instant::ZERO).expect("there is room");
+    let mut watch = registry.watch(1).expect("it is kept");
+    let (seen, changes) = mpsc::channel();
+    thread::spawn(move || {
+        while let Ok(changes) = watch.next(Duration::from_secs(3_600)) {
+            for change in changes {
+                seen.send(change.revision).expect("the test waits for it");
+            }
+        }
+    });
+    let mut epoch = None;
+    for _ in 0..100 {
+        epoch = Some(registry.claim(&client(1), lease, epoch, Instant::ZERO).expect("the epoch is right"));
+        assert_eq!(changes.recv_timeout(Duration::from_secs(30)).ok(), epoch);
+    }
 }
