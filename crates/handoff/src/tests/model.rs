@@ -40,7 +40,7 @@ struct Budget {
     moves: u8,
     losses: u8,
     copies: u8,
-    aways: u8,
+    outages: u8,
     deaths: u8,
     timeouts: u8,
     changes: u8,
@@ -107,7 +107,7 @@ impl World {
                 (budget.moves > 0 && index != self.client_at, Action::Move(index)),
                 (it.query.is_some(), Action::Query(index)),
                 (it.answer.is_some(), Action::Answer(index)),
-                (budget.aways > 0 && (it.query.is_some() || it.answer.is_some()), Action::Away(index)),
+                (budget.outages > 0 && (it.query.is_some() || it.answer.is_some()), Action::Away(index)),
                 (budget.timeouts > 0 && it.machine.timeout(&CONFIG).is_some(), Action::Timeout(index)),
                 (budget.deaths > 0, Action::Die(index)),
                 (budget.changes > 0 && it.serves.is_some(), Action::Change(index)),
@@ -162,7 +162,7 @@ impl World {
                 }
             }
             Action::Away(index) => {
-                self.budget.aways -= 1;
+                self.budget.outages -= 1;
                 let it = &mut self.access_points[index];
                 it.answer = None;
                 if let Some(query @ Query::Claim { .. }) = it.query.take() {
@@ -372,7 +372,8 @@ fn explore(access_points: usize, budget: Budget, depth: u32) -> usize {
     seen.len()
 }
 
-const NONE: Budget = Budget { moves: 0, losses: 0, copies: 0, aways: 0, deaths: 0, timeouts: 0, changes: 0 };
+const NONE: Budget =
+    Budget { moves: 0, losses: 0, copies: 0, outages: 0, deaths: 0, timeouts: 0, changes: 0 };
 
 /// The number of worlds that each exploration surely reaches.
 const MIN_WORLDS: usize = 200;
@@ -391,7 +392,7 @@ fn messages_may_be_lost_doubled_and_late() {
 
 #[test]
 fn the_registry_may_be_away() {
-    let worlds = explore(3, Budget { moves: 2, aways: 1, timeouts: 2, changes: 1, ..NONE }, 12);
+    let worlds = explore(3, Budget { moves: 2, outages: 1, timeouts: 2, changes: 1, ..NONE }, 12);
     assert!(worlds > MIN_WORLDS, "{worlds}");
 }
 
@@ -403,7 +404,7 @@ fn access_points_may_die() {
 
 #[test]
 fn long_histories_with_faults_of_all_kinds_keep_the_rules() {
-    let budget = Budget { moves: 12, losses: 6, copies: 6, aways: 6, deaths: 2, timeouts: 30, changes: 6 };
+    let budget = Budget { moves: 12, losses: 6, copies: 6, outages: 6, deaths: 2, timeouts: 30, changes: 6 };
     for seed in 0..20_000 {
         let mut rng = Rng::named(seed, "history");
         let mut world = World::new(2 + (seed % 3) as usize, budget);
