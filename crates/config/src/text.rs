@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::FileError;
 use crate::files::{Files, STANDARD_INPUT};
-use crate::words::similar;
+use crate::words::{did_you_mean, similar};
 
 /// The name of a file in messages.
 pub fn name_of(path: &Path) -> String {
@@ -59,13 +59,21 @@ pub fn did_you_mean_file(files: &dyn Files, path: &Path, problem: &io::Error) ->
     meant.map(|meant| format!(" (did you mean {:?}?)", meant.display().to_string())).unwrap_or_default()
 }
 
-/// The file that was probably meant: one with the same name and another extension, or one with a
-/// similar name and the same extension.
+/// As `did_you_mean` for one of these words; if none is similar, as
+/// [`did_you_mean_file`] for a file that does not exist.
+pub fn did_you_mean_word_or_file(files: &dyn Files, path: &Path, words: &[&str]) -> String {
+    let meant = did_you_mean(&path.to_string_lossy(), words);
+    if meant.is_empty() { did_you_mean_file(files, path, &ErrorKind::NotFound.into()) } else { meant }
+}
+
+/// The file that was probably meant: one with the same name and a similar extension or `toml`, which
+/// what people write has and results have not; or one with a similar name and the same extension.
 fn similar_file(files: &dyn Files, path: &Path) -> Option<PathBuf> {
     let (stem, extension) = stem_and_extension(path.file_name()?.to_str()?);
     let beside = files.names_beside(path);
     let parts: Vec<(&str, &str)> = beside.iter().map(|name| stem_and_extension(name)).collect();
-    let same = parts.iter().position(|(other, _)| *other == stem);
+    let is_written = |kind: &str| kind == "toml" || similar(extension, &[kind]).is_some();
+    let same = parts.iter().position(|(other, kind)| *other == stem && !stem.is_empty() && is_written(kind));
     let index = same.or_else(|| {
         let is_of_kind = |other: &str| extension.is_empty() || other == extension;
         let of_kind = parts.iter().filter(|(_, other)| is_of_kind(other)).map(|(stem, _)| *stem);

@@ -150,15 +150,16 @@ impl FromStr for Bitrate {
 
 impl FromStr for Probability {
     type Err = UnitError;
-    /// Reads `"1%"` and `"0.01"`. `"1"` is refused: 1% and 100% are both likely.
+    /// Reads `"1%"` and `"0.01"`. `"1"` is refused, and so is `"1.0"`: 1% and 100% are both likely.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let factor = |unit: &str| match unit {
             "%" => Some(0.01),
-            "" if text.trim() != "1" => Some(1.0),
+            "" => Some(1.0),
             _ => None,
         };
         let error = || UnitError::new(text, EXPECTED_PROBABILITY, meant_probability(text));
-        quantity(text, factor).and_then(Self::new).ok_or_else(error)
+        let is_clear = |value: &f64| *value < 1.0 || text.trim_end().ends_with('%');
+        quantity(text, factor).filter(is_clear).and_then(Self::new).ok_or_else(error)
     }
 }
 
@@ -232,7 +233,8 @@ pub fn meant_data(text: &str) -> Option<String> {
 pub fn meant_probability(text: &str) -> Option<String> {
     let (number, unit) = number_and_unit(text)?;
     match unit {
-        "" if text.trim() == "1" => Some("\"1%\" or \"100%\"".to_owned()),
+        // Of these only 1 is refused.
+        "" if (0.0..=1.0).contains(&number) => Some("\"1%\" or \"100%\"".to_owned()),
         "" if (1.0..=100.0).contains(&number) => Some(format!("\"{number}%\"")),
         _ => None,
     }
@@ -355,7 +357,7 @@ mod tests {
         assert_eq!(parse_duration("1.5E-3s"), Ok(Duration::from_micros(1500)));
         assert_eq!(parse_duration("20µs"), parse_duration("20 us"));
         for (text, value) in
-            [("1%", 0.01), ("0.01", 0.01), (".01", 0.01), ("1e-2", 0.01), ("1.0", 1.0), ("0", 0.0)]
+            [("1%", 0.01), ("0.01", 0.01), (".01", 0.01), ("1e-2", 0.01), ("99.5%", 0.995), ("0", 0.0)]
         {
             assert_eq!(text.parse::<Probability>().map(Probability::value), Ok(value), "{text}");
         }
@@ -423,6 +425,9 @@ mod tests {
         let probability = |text: &str| text.parse::<Probability>().err().and_then(|error| error.meant);
         for (text, meant) in [
             ("1", Some("\"1%\" or \"100%\"")),
+            ("1.0", Some("\"1%\" or \"100%\"")),
+            ("01", Some("\"1%\" or \"100%\"")),
+            ("1e0", Some("\"1%\" or \"100%\"")),
             ("2.5", Some("\"2.5%\"")),
             ("100", Some("\"100%\"")),
             ("101", None),

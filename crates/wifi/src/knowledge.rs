@@ -1,17 +1,17 @@
-//! Which neighbours of a station understand options in frames, as far as it knows.
+//! Which neighbors of a station understand options in frames, as far as it knows.
 
 use lasthop_packet::Instant;
 
 use crate::frame::StationId;
 
-/// Whether a station understands options in frames, and what it knows of its neighbours.
+/// Whether a station understands options in frames, and what it knows of its neighbors.
 #[derive(Debug, Default)]
 pub(crate) struct OptionsKnowledge {
     knows: bool,
-    neighbours: Vec<Knowledge>,
+    neighbors: Vec<Knowledge>,
 }
 
-/// What a station knows of a neighbour.
+/// What a station knows of a neighbor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Knowledge {
     /// Nothing: the next frame with options is a trial.
@@ -25,7 +25,7 @@ pub(crate) enum Knowledge {
 
 impl OptionsKnowledge {
     pub(crate) const fn new(knows: bool) -> Self {
-        Self { knows, neighbours: Vec::new() }
+        Self { knows, neighbors: Vec::new() }
     }
 
     /// Whether the station itself understands options.
@@ -37,18 +37,18 @@ impl OptionsKnowledge {
         self.knows = knows;
     }
 
-    /// Whether a frame to a neighbour is sent with options.
+    /// Whether a frame to a neighbor is sent with options.
     pub(crate) fn may_send(&self, to: StationId, now: Instant) -> bool {
         let is_told =
-            !matches!(self.neighbours.get(to.index()), Some(Knowledge::FallBack(until)) if now < *until);
+            !matches!(self.neighbors.get(to.index()), Some(Knowledge::FallBack(until)) if now < *until);
         self.knows && is_told
     }
 
-    /// What the station knows of a neighbour.
+    /// What the station knows of a neighbor.
     pub(crate) fn of(&mut self, to: StationId) -> &mut Knowledge {
-        if self.neighbours.len() <= to.index() {
-            self.neighbours.resize(to.index() + 1, Knowledge::Untried);
+        if self.neighbors.len() <= to.index() {
+            self.neighbors.resize(to.index() + 1, Knowledge::Untried);
         }
-        &mut self.neighbours[to.index()]
+        &mut self.neighbors[to.index()]
     }
 }

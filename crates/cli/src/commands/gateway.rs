@@ -10,15 +10,13 @@ mod screen;
 pub mod socket;
 mod top;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
 use lasthop_config::Disk;
-use lasthop_config::text::{did_you_mean_file, name_of};
-use lasthop_config::words::did_you_mean;
+use lasthop_config::text::{did_you_mean_word_or_file, name_of};
 use lasthop_gateway::Start;
 use lasthop_gateway::clients::ClientReport;
 use lasthop_gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel};
@@ -156,10 +154,9 @@ fn misread(file: &Path, error: config::FileError) -> Failure {
         let questions = Question::augment_subcommands(clap::Command::new("gateway"));
         let questions: Vec<&str> = questions.get_subcommands().map(clap::Command::get_name).collect();
         return Failure::usage(anyhow!(
-            "{}: no such file{}{}; expected a configuration file, or one of {}",
+            "{}: no such file{}; expected a configuration file, or one of {}",
             file.display(),
-            did_you_mean(&file.to_string_lossy(), &questions),
-            did_you_mean_file(&Disk, file, &io::ErrorKind::NotFound.into()),
+            did_you_mean_word_or_file(&Disk, file, &questions),
             questions.join(", ")
         ));
     }

@@ -184,7 +184,8 @@ impl Written for Correlation {
     }
 
     fn meant(text: &str) -> Option<String> {
-        meant_probability(text)
+        // 100% is out of its range.
+        meant_probability(text).filter(|meant| !meant.contains("100%"))
     }
 }
 

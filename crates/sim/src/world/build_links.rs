@@ -147,7 +147,8 @@ impl World {
     }
 
     /// Gives each direction between two stations of a cell a channel of its own, besides the errors of
-    /// the cell; where [`Self::set_radio_errors`] says otherwise, that applies.
+    /// the cell, before the cell's first frame; where [`Self::set_radio_errors`] says otherwise, that
+    /// applies.
     pub fn set_radio_channels(&mut self, wlan: WlanId, channel: ChannelConfig) {
         self.links.cells_mut().cell_mut(wlan).wlan_mut().error_model_mut().set_default(channel);
     }

@@ -1,10 +1,12 @@
 //! TCP over 802.11.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::{Instant, Packet};
-use lasthop_sim::{FlowId, NodeId, NodeKind, Opening, QueueLimit, World};
+use lasthop_sim::config::RadioErrors;
+use lasthop_sim::{ChannelConfig, FlowId, NodeId, NodeKind, Opening, QueueLimit, World};
 use lasthop_tcp::Config;
 use lasthop_wifi::{ErrorConfig, Position, Propagation, Standard, StationConfig, WlanConfig};
 
@@ -177,6 +179,32 @@ impl Agent for Recorder {
 }
 
 impl Stateless for Recorder {}
+
+#[test]
+fn each_direction_has_the_channel_of_the_cell_unless_it_has_errors_of_its_own() {
+    let bad = ChannelConfig::bursty(Duration::from_millis(50), Duration::from_millis(50));
+    let errors = |change: &dyn Fn(&mut Site)| {
+        let mut site = site(WlanConfig::new(Standard::Ofdm), 1, 1);
+        change(&mut site);
+        let flow = site.flow((site.server, site.stations[0]));
+        site.goodput(flow, (1, 3));
+        site.world.wlan(site.wlan).counters().errors
+    };
+    let set = |site: &mut Site, from: usize, to: usize, errors: RadioErrors| {
+        site.world.set_radio_errors(site.wlan, site.ids[from], site.ids[to], errors);
+    };
+    let of_cell = |site: &mut Site| site.world.set_radio_channels(site.wlan, bad.clone());
+    assert_eq!(errors(&|_| ()), 0);
+    assert!(errors(&of_cell) > 50);
+    let neither = |site: &mut Site| {
+        of_cell(site);
+        set(site, 0, 1, RadioErrors::default());
+        set(site, 1, 0, RadioErrors::default());
+    };
+    assert_eq!(errors(&neither), 0);
+    let one = RadioErrors { channel: Some(bad.clone()), ..RadioErrors::default() };
+    assert!(errors(&|site| set(site, 0, 1, one.clone())) > 50);
+}
 
 /// What an agent at an external node hears of two packets that it sends at once over a link with
 /// this error rate.

@@ -237,25 +237,25 @@ pub(super) fn divide(
         });
         all.filter(|(_, hearing)| *hearing != Hearing::Nothing).collect()
     };
-    let mut by_neighbourhood: BTreeMap<_, u32> = BTreeMap::new();
+    let mut by_neighborhood: BTreeMap<_, u32> = BTreeMap::new();
     let mut domains: Vec<Domain> = Vec::new();
-    let mut neighbourhoods: Vec<Vec<(u32, Hearing)>> = Vec::new();
+    let mut neighborhoods: Vec<Vec<(u32, Hearing)>> = Vec::new();
     let mut domain_of = vec![0; positions.len()];
     for (station, kin) in kin.iter().enumerate() {
-        let neighbourhood = heard(station);
-        let key = (neighbourhood.clone(), *kin);
-        let index = *by_neighbourhood.entry(key).or_insert_with(|| {
+        let neighborhood = heard(station);
+        let key = (neighborhood.clone(), *kin);
+        let index = *by_neighborhood.entry(key).or_insert_with(|| {
             domains.push(Domain::default());
-            neighbourhoods.push(neighbourhood);
+            neighborhoods.push(neighborhood);
             domains.len() as u32 - 1
         });
         domains[index as usize].members.push(station as u32);
         domain_of[station] = index;
     }
-    for (index, neighbourhood) in neighbourhoods.iter().enumerate() {
+    for (index, neighborhood) in neighborhoods.iter().enumerate() {
         // Hearing is mutual: a domain hears those who hear it.
         let mut audience = BTreeMap::new();
-        for (station, hearing) in neighbourhood {
+        for (station, hearing) in neighborhood {
             audience.insert(domain_of[*station as usize], *hearing == Hearing::Decodes);
         }
         let domain = &mut domains[index];

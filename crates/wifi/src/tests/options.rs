@@ -118,7 +118,7 @@ fn a_sender_that_knows_no_options_sends_none() {
 }
 
 #[test]
-fn a_neighbour_that_has_acknowledged_options_gets_them_again_after_a_loss() {
+fn a_neighbor_that_has_acknowledged_options_gets_them_again_after_a_loss() {
     for config in with_and_without_settling() {
         let mut cell = pair(WlanConfig { propagation: RANGES, ..config }, [true, true]);
         assert!(send_with_options(&mut cell, us(1000), 1));
@@ -132,7 +132,7 @@ fn a_neighbour_that_has_acknowledged_options_gets_them_again_after_a_loss() {
         cell.run(us(3_000_000));
         let told = transmissions(&cell);
         assert!(told.len() > 5 && cell.wlan.counters().failures > 10, "{}", told.len());
-        // Only a frame that was given up makes a neighbour doubtful.
+        // Only a frame that was given up makes a neighbor doubtful.
         let given_up = cell.wlan.counters().given_up;
         assert!(cell.wlan.counters().options_refused <= given_up);
     }

@@ -1,12 +1,10 @@
 //! The link of `lasthop emulate`, from a file or flags.
 
-use std::io;
 use std::path::Path;
 
 use anyhow::anyhow;
 use lasthop_config::Disk;
-use lasthop_config::text::{did_you_mean_file, name_of};
-use lasthop_config::words::did_you_mean;
+use lasthop_config::text::{did_you_mean_word_or_file, name_of};
 use lasthop_scenario::{Built, Overrides, Scenario, SchemeChoice, Settings};
 use lasthop_sim::{NodeId, NodeKind};
 
@@ -44,11 +42,10 @@ impl Link {
                 name_of(path)
             ))),
             Some(path) if is_no_file(path) => Err(Failure::usage(anyhow!(
-                "{}: no such file, and no subcommand{}{}; expected a LINK file, or a command behind --: lasthop emulate --delay \
+                "{}: no such file, and no subcommand{}; expected a LINK file, or a command behind --: lasthop emulate --delay \
                  20ms -- {0}",
                 name_of(path),
-                did_you_mean(&name_of(path), &["set", "status"]),
-                did_you_mean_file(&Disk, path, &io::ErrorKind::NotFound.into()),
+                did_you_mean_word_or_file(&Disk, path, &["set", "status"]),
             ))),
             Some(path) => {
                 let settings = Settings::read(path, &choices.overrides()).map_err(Failure::usage)?;
