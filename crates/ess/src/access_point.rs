@@ -201,7 +201,7 @@ impl AccessPoint {
         self.outputs.pop_front()
     }
 
-    /// A client that authenticates anew is no longer associated (11.3.4.3).
+    /// Authenticates a client. That ends its association, if it has one (11.3.4.3).
     fn authenticate(&mut self, client: ClientId) {
         self.remove(client);
         let waiting = self.clients.values().filter(|entry| entry.aid().is_none()).count();

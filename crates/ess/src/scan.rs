@@ -36,7 +36,8 @@ pub enum ScanMethod {
 }
 
 impl Default for ScanConfig {
-    /// An active scan with the times of Linux's mac80211: 33 scans a second before and after the probe request.
+    /// An active scan with the times of Linux's mac80211: a 33rd of a second before the probe request, and
+    /// as long after it.
     fn default() -> Self {
         let time = Duration::from_nanos(1_000_000_000 / 33);
         Self {
@@ -84,8 +85,8 @@ pub(crate) enum Step {
 }
 
 impl Scan {
-    /// A scan of these channels. `home`: the channel of the client's access point, which is visited first, as any
-    /// other is, only if it is in `channels`.
+    /// A scan of these channels. `home`: the channel of the client's access point. The client returns there
+    /// between the others, and hears its access points without a visit.
     pub(crate) fn new(config: ScanConfig, channels: &[Channel], home: Option<Channel>, now: Instant) -> Self {
         let rest = channels.iter().rev().copied().filter(|channel| Some(*channel) != home).collect();
         Self { config, home, rest, stage: Stage::Leave, at: now }

@@ -90,7 +90,7 @@ enum State<S> {
     Claiming { expected: Option<Epoch>, transfer: Option<Transfer<S>> },
     /// Serves the client.
     Serving(Service),
-    /// Has transferred the state, and keeps it until somebody serves it.
+    /// Has transferred the state, and keeps a copy until it learns that the client is served.
     Frozen { service: Service, gift: Gift<S>, tries: u8 },
     /// The access point that it transferred the state to does not answer: has claimed the client.
     Reclaiming { service: Service, gift: Gift<S> },
@@ -104,7 +104,7 @@ struct Asked {
     holder: Peer,
     /// `None` if the registry is away.
     epoch: Option<Epoch>,
-    /// Whether the registry named it: if it has no state, nobody has.
+    /// Whether the registry names it as the holder. If so and it has no state, the state is lost.
     is_registered: bool,
     /// How many access points in a row have said that another one has it.
     hops: u8,
@@ -167,7 +167,7 @@ impl<S: Clone> Handoff<S> {
         outputs
     }
 
-    /// The client is no longer associated here. Its state stays until somebody asks for it.
+    /// The client is no longer associated here. Its state stays until another access point requests it.
     pub const fn on_leave(&mut self) {
         self.has_client = false;
     }
@@ -399,7 +399,7 @@ impl<S: Clone> Handoff<S> {
         self.confirm(epoch, keeper, outputs);
     }
 
-    /// The registry has confirmed that this access point serves: nobody needs to keep anything.
+    /// The registry has confirmed the service: the former server may drop its copy.
     fn confirm(&mut self, epoch: Epoch, keeper: Option<(Peer, Attempt)>, outputs: &mut Vec<Output<S>>) {
         self.state = State::Serving(Service { epoch, standing: Standing::Confirmed, keeper: None });
         let entry = Entry { holder: self.me, epoch };

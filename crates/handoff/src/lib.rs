@@ -25,14 +25,17 @@
 //!   what was transferred. So an old access point that froze a state does not thaw it by itself: it asks for the
 //!   promise, or claims.
 //! - *Nothing is given twice.* A frozen state is given to one access point. Others are told who has it.
-//! - *Nothing waits for the dead.* An access point that does not answer costs a few time-outs; then its epoch is
-//!   claimed, and what only it had is lost and counted.
+//! - *Nothing waits for an access point that failed.* If it does not answer, its epoch is claimed after a few
+//!   time-outs, and the client is served without a state ([`Output::Serve`] with `None`).
 //! - *Nothing old is believed.* Transfers and promises name the attempt that they answer; requests and releases
 //!   name an epoch. All others change nothing and are counted as stale.
 //!
 //! What two faults together cost: an access point that serves before the registry has confirmed it, because the
 //! registry is away, and that the old one cannot reach meanwhile, loses what it has served if the old one can reach
 //! the registry and claims.
+//!
+//! What one access point cannot tell: if it reclaims a frozen state and finds that a third one holds the client, it drops
+//! the state. Whether that was passed on or lost, only the access point that it was given to knows.
 
 mod handoff;
 mod message;

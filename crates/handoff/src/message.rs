@@ -82,7 +82,7 @@ pub enum Message<S> {
 pub enum Query {
     /// Who holds the client?
     Lookup,
-    /// Claims the client, if the present epoch is this one; `None`: if nobody has held it.
+    /// Claims the client if its epoch is the one expected; `None`: if it has no holder.
     Claim {
         /// The epoch that is expected.
         expected: Option<Epoch>,

@@ -1,4 +1,4 @@
-//! Rules that hold whatever is lost and whoever moves.
+//! Properties of random histories, in which frames are lost, clients move and access points fail.
 
 use std::collections::BTreeSet;
 

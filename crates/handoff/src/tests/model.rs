@@ -1,5 +1,5 @@
 //! Every interleaving, up to a depth and to a number of faults: messages that are lost, doubled and reordered, a
-//! registry that is away, claims that are carried out late, access points that die and start anew.
+//! registry that is away, claims that it executes late, access points that crash and restart.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -20,7 +20,7 @@ struct World {
     client_at: usize,
     /// The number of states that have begun, and the newest change of each.
     newest: Vec<u8>,
-    /// States that may be lost or served twice: their server has died, or two faults have come together.
+    /// States that may be lost or served twice: their server has crashed, or two faults have come together.
     excused: BTreeSet<u8>,
     budget: Budget,
 }
@@ -208,7 +208,7 @@ impl World {
         it.machine = Handoff::new(peer(index), it.life << 32, &CONFIG);
         (it.serves, it.answer) = (None, None);
         if self.client_at == index {
-            // Clients of an access point that starts anew associate again.
+            // The clients of an access point that restarts associate again.
             let outputs = self.access_points[index].machine.on_join(None);
             self.carry_out(index, outputs);
         }
@@ -306,7 +306,7 @@ impl World {
         }
     }
 
-    /// Without further faults the access point of the client serves it, and nobody else does.
+    /// Runs without faults until nothing changes. Then the access point of the client, and no other, serves it.
     fn settles(mut self) {
         for _ in 0..200 {
             let before = self.clone();
@@ -376,7 +376,7 @@ const NONE: Budget =
     Budget { moves: 0, losses: 0, copies: 0, outages: 0, deaths: 0, timeouts: 0, changes: 0 };
 
 /// The number of worlds that each exploration surely reaches.
-const MIN_WORLDS: usize = 200;
+const MIN_WORLDS: usize = 5_000;
 
 #[test]
 fn without_faults_the_state_follows_the_client() {
@@ -404,10 +404,13 @@ fn access_points_may_die() {
 
 #[test]
 fn long_histories_with_faults_of_all_kinds_keep_the_rules() {
-    let budget = Budget { moves: 12, losses: 6, copies: 6, outages: 6, deaths: 2, timeouts: 30, changes: 6 };
+    let all = Budget { moves: 12, losses: 6, copies: 6, outages: 6, deaths: 2, timeouts: 30, changes: 6 };
     for seed in 0..20_000 {
+        // A crash excuses all states that there are: half of the histories have none.
+        let deaths = if seed % 2 == 0 { 0 } else { all.deaths };
+        let budget = Budget { deaths, ..all };
         let mut rng = Rng::named(seed, "history");
-        let mut world = World::new(2 + (seed % 3) as usize, budget);
+        let mut world = World::new(2 + (seed / 2 % 3) as usize, budget);
         let mut path = Vec::new();
         for _ in 0..120 {
             let actions = world.actions();
