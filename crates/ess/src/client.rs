@@ -117,7 +117,8 @@ impl ClientConfig {
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Its radio changes to this channel, and is deaf for [`ScanConfig::switch_time`].
+    /// Its radio sends what it has been given and then changes to this channel: [`Client::on_tuned`] follows. A later
+    /// change replaces one that is under way.
     Tune(Channel),
     /// It sends a frame to an access point, or to all that hear it.
     Send {
@@ -167,7 +168,9 @@ pub struct Client {
     neighbors: Neighbors,
     /// The access point that it was last associated with: what it associates with next is a reassociation.
     previous: Option<AccessPointId>,
+    /// The channel of its radio, or the one to which it changes.
     tuned: Option<Channel>,
+    is_tuning: bool,
     outputs: VecDeque<Output>,
 }
 
@@ -217,6 +220,7 @@ impl Client {
             neighbors: Neighbors::default(),
             previous: None,
             tuned: None,
+            is_tuning: false,
             outputs: VecDeque::new(),
         }
     }
@@ -231,7 +235,15 @@ impl Client {
 
     /// Whether it is associated, and listens to its access point: not while it scans other channels.
     pub fn is_on_air(&self) -> bool {
-        self.access_point().is_some() && !self.scan.as_ref().is_some_and(Scan::is_away)
+        self.access_point().is_some() && !self.is_tuning && !self.scan.as_ref().is_some_and(Scan::is_away)
+    }
+
+    /// Its radio has changed to this channel.
+    pub fn on_tuned(&mut self, channel: Channel, now: Instant) {
+        if self.is_tuning && self.tuned == Some(channel) {
+            self.is_tuning = false;
+            self.arrive(now);
+        }
     }
 
     /// A beacon or probe response was received on the channel that it is tuned to.
@@ -260,6 +272,9 @@ impl Client {
 
     /// The time at which [`Self::on_timeout`] is due.
     pub fn next_timeout(&self) -> Instant {
+        if self.is_tuning {
+            return Instant::MAX;
+        }
         let scan = self.scan.as_ref().map_or(self.next_scan, Scan::at);
         match self.state {
             State::Unassociated => scan,
@@ -270,6 +285,9 @@ impl Client {
 
     /// Does what is due. Early and repeated calls are harmless.
     pub fn on_timeout(&mut self, now: Instant) {
+        if self.is_tuning {
+            return;
+        }
         match self.state {
             State::Joining(attempt) => {
                 if attempt.deadline <= now {
@@ -314,18 +332,28 @@ impl Client {
         match scan.step(now) {
             Step::Leave(channel) => {
                 self.tell_power_save(true);
-                self.tune(channel);
+                self.tune(channel, now);
             }
             Step::Probe => self.send(None, Frame::ProbeRequest),
-            Step::Return(home) => {
-                self.tune(home);
-                self.tell_power_save(false);
-            }
+            Step::Return(home) => self.tune(home, now),
             Step::Done => {
                 self.scan = None;
                 self.neighbors.expire(self.config.neighbor_lifetime, now);
                 self.choose(now);
             }
+        }
+    }
+
+    /// Its radio is on the channel that it was to change to.
+    fn arrive(&mut self, now: Instant) {
+        if let State::Joining(attempt) = self.state {
+            self.request(attempt, now);
+            return;
+        }
+        let Some(scan) = &mut self.scan else { return };
+        scan.on_tuned(now);
+        if !scan.is_away() {
+            self.tell_power_save(false);
         }
     }
 
@@ -383,8 +411,9 @@ impl Client {
 impl Client {
     fn join(&mut self, with: Candidate, now: Instant) {
         self.scan = None;
-        self.tune(with.channel);
-        self.request(Attempt { with, stage: Stage::Authenticating, tries: 1, deadline: now }, now);
+        let deadline = Instant::MAX;
+        self.state = State::Joining(Attempt { with, stage: Stage::Authenticating, tries: 1, deadline });
+        self.tune(with.channel, now);
     }
 
     /// Sends the request of an attempt's stage, and waits for the answer.
@@ -479,9 +508,12 @@ impl Client {
         self.state = State::Unassociated;
     }
 
-    fn tune(&mut self, channel: Channel) {
+    fn tune(&mut self, channel: Channel, now: Instant) {
         if self.tuned.replace(channel) != Some(channel) {
+            self.is_tuning = true;
             self.outputs.push_back(Output::Tune(channel));
+        } else if !self.is_tuning {
+            self.arrive(now);
         }
     }
 

@@ -11,9 +11,6 @@ use crate::Channel;
 pub struct ScanConfig {
     /// How it looks for access points.
     pub method: ScanMethod,
-    /// How long a radio takes to change its channel, during which it hears nothing. Default 3 ms; those of real
-    /// radios differ.
-    pub switch_time: Duration,
     /// How long a client that is associated stays on its own channel between two others. Default 125 ms.
     pub home_time: Duration,
 }
@@ -42,7 +39,6 @@ impl Default for ScanConfig {
         let time = Duration::from_nanos(1_000_000_000 / 33);
         Self {
             method: ScanMethod::Active { probe_delay: time, dwell: time },
-            switch_time: Duration::from_millis(3),
             home_time: Duration::from_millis(125),
         }
     }
@@ -57,7 +53,7 @@ pub(crate) struct Scan {
     /// Channels still to be visited, the next one last.
     rest: Vec<Channel>,
     stage: Stage,
-    /// When the next step is due.
+    /// When the next step is due; [`Instant::MAX`] while the radio changes its channel.
     at: Instant,
 }
 
@@ -65,10 +61,10 @@ pub(crate) struct Scan {
 enum Stage {
     /// Leaves for the next channel.
     Leave,
-    /// Has been on a channel for as long as it waits before its probe request.
+    /// Waits on a channel before its probe request.
     Probe,
-    /// Has listened on a channel.
-    Listened,
+    /// Listens on a channel.
+    Listen,
 }
 
 /// A step of a scan.
@@ -107,33 +103,41 @@ impl Scan {
         match self.stage {
             Stage::Leave => {
                 let Some(channel) = self.rest.pop() else { return Step::Done };
-                let (stage, wait) = match self.config.method {
-                    ScanMethod::Passive { dwell } => (Stage::Listened, dwell),
-                    ScanMethod::Active { probe_delay, .. } => (Stage::Probe, probe_delay),
+                self.stage = match self.config.method {
+                    ScanMethod::Passive { .. } => Stage::Listen,
+                    ScanMethod::Active { .. } => Stage::Probe,
                 };
-                self.stage = stage;
-                self.at = now + self.config.switch_time + wait;
+                self.at = Instant::MAX;
                 Step::Leave(channel)
             }
             Stage::Probe => {
-                self.stage = Stage::Listened;
-                let (ScanMethod::Passive { dwell } | ScanMethod::Active { dwell, .. }) = self.config.method;
-                self.at = now + dwell;
+                self.stage = Stage::Listen;
+                self.at = now + self.dwell();
                 Step::Probe
             }
-            Stage::Listened => {
+            Stage::Listen => {
                 self.stage = Stage::Leave;
-                match self.home {
-                    Some(home) => {
-                        let is_last = self.rest.is_empty();
-                        let stay = if is_last { Duration::ZERO } else { self.config.home_time };
-                        self.at = now + self.config.switch_time + stay;
-                        Step::Return(home)
-                    }
-                    None => self.step(now),
-                }
+                let Some(home) = self.home else { return self.step(now) };
+                self.at = Instant::MAX;
+                Step::Return(home)
             }
         }
+    }
+
+    /// The radio has changed to the channel of the last step.
+    pub(crate) fn on_tuned(&mut self, now: Instant) {
+        let wait = match (self.stage, self.config.method) {
+            (Stage::Leave, _) if self.rest.is_empty() => Duration::ZERO,
+            (Stage::Leave, _) => self.config.home_time,
+            (Stage::Probe, ScanMethod::Active { probe_delay, .. }) => probe_delay,
+            (Stage::Probe | Stage::Listen, _) => self.dwell(),
+        };
+        self.at = now + wait;
+    }
+
+    const fn dwell(&self) -> Duration {
+        let (ScanMethod::Passive { dwell } | ScanMethod::Active { dwell, .. }) = self.config.method;
+        dwell
     }
 }
 
@@ -148,8 +152,11 @@ mod tests {
             let at = scan.at();
             let step = scan.step(at);
             steps.push((at.as_millis(), step));
-            if step == Step::Done {
-                return steps;
+            match step {
+                Step::Done => return steps,
+                // A radio that takes 3 ms to change its channel.
+                Step::Leave(_) | Step::Return(_) => scan.on_tuned(at + MS(3)),
+                Step::Probe => {}
             }
         }
     }
@@ -159,7 +166,7 @@ mod tests {
     #[test]
     fn a_client_without_an_association_goes_from_channel_to_channel() {
         let method = ScanMethod::Active { probe_delay: MS(30), dwell: MS(20) };
-        let config = ScanConfig { method, switch_time: MS(3), home_time: MS(100) };
+        let config = ScanConfig { method, home_time: MS(100) };
         let visit = |at, channel| [(at, Step::Leave(Channel(channel))), (at + 33, Step::Probe)];
         let expected = [visit(0, 0), visit(53, 1), visit(106, 2)].concat();
         assert_eq!(steps(config, None), [expected, vec![(159, Step::Done)]].concat());
@@ -167,11 +174,7 @@ mod tests {
 
     #[test]
     fn an_associated_client_returns_to_its_channel_between_others() {
-        let config = ScanConfig {
-            method: ScanMethod::Passive { dwell: MS(110) },
-            switch_time: MS(3),
-            home_time: MS(100),
-        };
+        let config = ScanConfig { method: ScanMethod::Passive { dwell: MS(110) }, home_time: MS(100) };
         let home = Channel(1);
         let expected = [
             (0, Step::Leave(Channel(0))),

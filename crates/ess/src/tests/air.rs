@@ -31,6 +31,7 @@ pub(super) struct Station {
     pub(super) client: Client,
     pub(super) metres: f64,
     tuned: Option<Channel>,
+    tuning: Option<(Instant, Channel)>,
 }
 
 struct Flight {
@@ -48,6 +49,7 @@ enum Node {
 }
 
 const FRAME_TIME: Duration = Duration::from_millis(1);
+const SWITCH_TIME: Duration = Duration::from_millis(3);
 const BEACON_INTERVAL: Duration = Duration::from_micros(102_400);
 pub(super) const CHANNELS: u16 = 3;
 
@@ -84,7 +86,7 @@ impl Air {
 
     pub(super) fn add(&mut self, metres: f64, config: ClientConfig) -> ClientId {
         let client = Client::new(config, self.now);
-        self.clients.push(Station { client, metres, tuned: None });
+        self.clients.push(Station { client, metres, tuned: None, tuning: None });
         ClientId(self.clients.len() as u32 - 1)
     }
 
@@ -112,7 +114,8 @@ impl Air {
         let clients = self.clients.iter().map(|station| station.client.next_timeout());
         let access_points = self.access_points.iter().filter_map(|(it, _)| it.next_timeout());
         let flights = self.flights.front().map(|flight| flight.arrives);
-        clients.chain(access_points).chain(flights).chain([self.next_beacon]).min()
+        let radios = self.clients.iter().filter_map(|station| station.tuning).map(|(at, _)| at);
+        clients.chain(radios).chain(access_points).chain(flights).chain([self.next_beacon]).min()
     }
 
     fn step(&mut self) {
@@ -129,6 +132,10 @@ impl Air {
             self.arrive(&flight);
         }
         for station in &mut self.clients {
+            if let Some((_, channel)) = station.tuning.take_if(|(at, _)| *at <= self.now) {
+                station.tuned = Some(channel);
+                station.client.on_tuned(channel, self.now);
+            }
             station.client.on_timeout(self.now);
         }
         for (access_point, _) in &mut self.access_points {
@@ -173,7 +180,10 @@ impl Air {
             let id = ClientId(index as u32);
             while let Some(output) = self.clients[index].client.poll() {
                 match &output {
-                    ClientOutput::Tune(channel) => self.clients[index].tuned = Some(*channel),
+                    ClientOutput::Tune(channel) => {
+                        self.clients[index].tuned = None;
+                        self.clients[index].tuning = Some((self.now + SWITCH_TIME, *channel));
+                    }
                     ClientOutput::Send { to, frame } => {
                         let channel = self.clients[index].tuned.expect("a client tunes before it sends");
                         let to = to.map(Node::AccessPoint);
