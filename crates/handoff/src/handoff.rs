@@ -159,7 +159,7 @@ impl<S: Clone> Handoff<S> {
         self.has_client = true;
         self.hint = previous.filter(|previous| *previous != self.me);
         match &self.state {
-            State::Idle | State::Forwarding { .. } => self.locate(&mut outputs),
+            State::Idle | State::Forwarding { .. } => self.look(&mut outputs),
             // The client has returned before anybody else has served it.
             State::Frozen { service, gift, .. } => outputs.push(cancel(service, gift)),
             _ => {}
@@ -278,6 +278,14 @@ impl<S: Clone> Handoff<S> {
 
 /// The new access point.
 impl<S: Clone> Handoff<S> {
+    /// Asks the access point that the client came from, or the registry if it came from none.
+    fn look(&mut self, outputs: &mut Vec<Output<S>>) {
+        match self.hint.take() {
+            Some(hint) => self.request_of(hint, None, outputs),
+            None => self.locate(outputs),
+        }
+    }
+
     fn locate(&mut self, outputs: &mut Vec<Output<S>>) {
         self.state = State::Locating;
         outputs.push(Output::Ask(Query::Lookup));
@@ -360,6 +368,8 @@ impl<S: Clone> Handoff<S> {
                 let hops = of.hops + 1;
                 self.request(Asked { holder, epoch: Some(epoch), is_registered: false, hops }, outputs);
             }
+            // The access point that the client came from knows nothing of it.
+            None if of.epoch.is_none() => self.locate(outputs),
             // Who has it may know more in a while: a time-out follows.
             _ => self.state = State::Locating,
         }

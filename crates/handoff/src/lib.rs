@@ -8,15 +8,16 @@
 //! ```text
 //!      new access point                 registry                old access point
 //!  client joins
-//!           ---- lookup ------------------>
-//!           <--- old, epoch e -------------
-//!           ---- request, epoch e ----------------------------------->  stops serving: frozen
-//!           <--- transfer, state -------------------------------------
+//!           ---- request -------------------------------------------->  stops serving: frozen
+//!           <--- transfer, epoch e, state ----------------------------
 //!           ---- claim, expects e -------->
 //!           <--- won, epoch f > e ---------
 //!  serves
 //!           ---- release, epoch f ----------------------------------->  forwards what is late
 //! ```
+//!
+//! A client that does not say where it comes from, or says it of an access point that does not answer or knows nothing of
+//! it, is looked up in the registry first.
 //!
 //! Rules:
 //!
