@@ -48,20 +48,6 @@ impl WlanConfig {
         let Self { phy, mac, propagation, capture, errors, .. } = self;
         let second = Duration::from_secs(1);
         let has_rate = |rate: &Rate| rate.is_of(phy.standard);
-        let is_range = |metres: f64| metres.is_finite() && metres >= 0.0;
-        let is_positive = |value: f64| value.is_finite() && value > 0.0;
-        let ranges = match propagation {
-            Propagation::Everywhere => true,
-            Propagation::Ranges { reception, carrier_sense } => {
-                is_range(*reception) && is_range(*carrier_sense) && reception <= carrier_sense
-            }
-            Propagation::TwoRayGround(model) => {
-                let all =
-                    [model.transmit_power, model.gain, model.height, model.frequency, model.system_loss];
-                let thresholds = [model.reception_threshold, model.carrier_sense_threshold];
-                all.into_iter().chain(thresholds).all(is_positive) && thresholds[0] >= thresholds[1]
-            }
-        };
         let bits = errors.bit.is_none_or(|rates| rates.iter().all(|rate| (0.0..=1.0).contains(rate)));
         let rules = [
             (has_rate(&phy.rate) && phy.basic_rates.iter().all(has_rate), "the standard has no such rate"),
@@ -85,7 +71,10 @@ impl WlanConfig {
                 "retry limits count the first transmission",
             ),
             (mac.overhead.octets() <= 10_000, "headers have at most 10,000 octets"),
-            (ranges, "carrier sense reaches as far as reception, and neither is below zero"),
+            (
+                propagation.is_valid(),
+                "carrier sense reaches as far as reception, and all parameters of propagation are in range",
+            ),
             (capture.is_none_or(|it| it.threshold > 1.0), "a frame that is captured is stronger than others"),
             (bits, "a bit error rate is from 0 to 1"),
         ];
@@ -145,6 +134,7 @@ impl Default for MacConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::propagation::LogDistance;
 
     #[test]
     fn the_standards_have_no_problem_and_nonsense_has_one() {
@@ -162,5 +152,27 @@ mod tests {
         assert!(with(|config| config.mac.long_retry_limit = 0).contains("retry"));
         let ranges = Propagation::Ranges { reception: 250.0, carrier_sense: 100.0 };
         assert!(WlanConfig { propagation: ranges, ..WlanConfig::new(Standard::Erp) }.problem().is_some());
+    }
+
+    #[test]
+    fn log_distance_has_bounds() {
+        let with = |change: fn(&mut LogDistance)| {
+            let mut model = LogDistance::OFDM;
+            change(&mut model);
+            let propagation = Propagation::LogDistance(model);
+            WlanConfig { propagation, ..WlanConfig::new(Standard::Ofdm) }.problem()
+        };
+        assert_eq!(with(|_| ()), None);
+        assert_eq!(with(|model| model.reference_loss = 0.0), None);
+        let broken = [
+            with(|model| model.transmit_power = 0.0),
+            with(|model| model.transmit_power = f64::INFINITY),
+            with(|model| model.exponent = 0.0),
+            with(|model| model.exponent = f64::NAN),
+            with(|model| model.reference_loss = -1.0),
+            with(|model| model.carrier_sense_threshold = 0.0),
+            with(|model| model.carrier_sense_threshold = 2.0 * model.reception_threshold),
+        ];
+        assert!(broken.iter().all(Option::is_some), "{broken:?}");
     }
 }

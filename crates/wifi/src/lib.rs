@@ -57,6 +57,6 @@ pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;
-pub use propagation::{Capture, Position, Propagation, TwoRayGround};
+pub use propagation::{Capture, LogDistance, Position, Propagation, TwoRayGround};
 pub use station::{Scheduler, StationConfig};
 pub use wlan::Wlan;

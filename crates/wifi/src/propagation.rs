@@ -1,5 +1,8 @@
 //! Propagation: which stations decode and sense each other's frames, and at which power.
 
+/// The speed of light, in meters per second.
+const LIGHT: f64 = 299_792_458.0;
+
 /// A position in a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
@@ -38,6 +41,8 @@ pub enum Propagation {
     },
     /// Two-ray ground reflection: see [`TwoRayGround`].
     TwoRayGround(TwoRayGround),
+    /// Log-distance path loss: see [`LogDistance`].
+    LogDistance(LogDistance),
 }
 
 /// Two-ray ground reflection: power falls with the square of the distance up to the crossover
@@ -75,7 +80,7 @@ impl TwoRayGround {
 
     /// The power at a receiver at this distance in meters, in watts.
     pub fn received_power(&self, distance: f64) -> f64 {
-        let lambda = 299_792_458.0 / self.frequency;
+        let lambda = LIGHT / self.frequency;
         let crossover = 4.0 * std::f64::consts::PI * self.height * self.height / lambda;
         if distance <= 0.0 {
             return self.transmit_power;
@@ -91,6 +96,51 @@ impl TwoRayGround {
     }
 }
 
+/// Log-distance path loss: each factor of ten in distance costs `10 x exponent` dB (Rappaport, "Wireless
+/// Communications", section 3.9.1). It is the usual model inside buildings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogDistance {
+    /// Transmit power with the gains of both antennas, in watts; above zero.
+    pub transmit_power: f64,
+    /// Path loss at one meter, in dB; at least 0. [`Self::free_space_loss`] computes it from a frequency.
+    pub reference_loss: f64,
+    /// Path loss exponent, above zero: 2 in free space, 1.6 to 1.8 inside a building with line of sight,
+    /// 4 to 6 there with obstructions (Rappaport, table 3.2).
+    pub exponent: f64,
+    /// The least power at which a receiver decodes a frame, in watts; above zero.
+    pub reception_threshold: f64,
+    /// The least power at which a station senses a frame, in watts; above zero and at most
+    /// `reception_threshold`.
+    pub carrier_sense_threshold: f64,
+}
+
+impl LogDistance {
+    /// OFDM at 5 GHz. Transmit power (16.0206 dBm), loss and exponent are the defaults of ns-3
+    /// (`WifiPhy` and `LogDistancePropagationLossModel`), the loss that of free space at 5.15 GHz. Both
+    /// thresholds are -82 dBm, the sensitivity at 6 Mbit/s and the power at which OFDM frames have to be
+    /// sensed (IEEE 802.11-2020, 17.3.10.2 and 17.3.10.6). Frames reach 51 m.
+    pub const OFDM: Self = Self {
+        transmit_power: 0.04,
+        reference_loss: 46.6777,
+        exponent: 3.0,
+        reception_threshold: 6.309_573_444_801_93e-12,
+        carrier_sense_threshold: 6.309_573_444_801_93e-12,
+    };
+
+    /// The path loss at one meter in free space at this frequency in hertz, in dB (Friis).
+    pub fn free_space_loss(frequency: f64) -> f64 {
+        let lambda = LIGHT / frequency;
+        20.0 * libm::log10(4.0 * std::f64::consts::PI / lambda)
+    }
+
+    /// The power at a receiver at this distance in meters, in watts. Distances under a meter count as a
+    /// meter.
+    pub fn received_power(&self, distance: f64) -> f64 {
+        let loss = self.reference_loss + 10.0 * self.exponent * libm::log10(distance.max(1.0));
+        self.transmit_power * libm::pow(10.0, -loss / 10.0)
+    }
+}
+
 /// How well one station hears another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hearing {
@@ -101,12 +151,42 @@ pub(crate) enum Hearing {
 }
 
 impl Propagation {
+    /// Whether its parameters are in their ranges, and carrier sense reaches as far as reception.
+    pub(crate) fn is_valid(&self) -> bool {
+        let is_range = |value: f64| value.is_finite() && value >= 0.0;
+        let all_positive = |all: &[f64]| all.iter().all(|value| value.is_finite() && *value > 0.0);
+        match self {
+            Self::Everywhere => true,
+            Self::Ranges { reception, carrier_sense } => {
+                is_range(*reception) && is_range(*carrier_sense) && reception <= carrier_sense
+            }
+            Self::TwoRayGround(model) => {
+                let radio =
+                    [model.transmit_power, model.gain, model.height, model.frequency, model.system_loss];
+                let thresholds = [model.reception_threshold, model.carrier_sense_threshold];
+                all_positive(&radio) && all_positive(&thresholds) && thresholds[0] >= thresholds[1]
+            }
+            Self::LogDistance(model) => {
+                let radio = [model.transmit_power, model.exponent];
+                let thresholds = [model.reception_threshold, model.carrier_sense_threshold];
+                all_positive(&radio)
+                    && is_range(model.reference_loss)
+                    && all_positive(&thresholds)
+                    && thresholds[0] >= thresholds[1]
+            }
+        }
+    }
+
     pub(crate) fn hearing(&self, from: Position, to: Position) -> Hearing {
         let distance = from.distance(to);
         let (decodes, senses) = match self {
             Self::Everywhere => (true, true),
             Self::Ranges { reception, carrier_sense } => (distance <= *reception, distance <= *carrier_sense),
             Self::TwoRayGround(model) => {
+                let power = model.received_power(distance);
+                (power >= model.reception_threshold, power >= model.carrier_sense_threshold)
+            }
+            Self::LogDistance(model) => {
                 let power = model.received_power(distance);
                 (power >= model.reception_threshold, power >= model.carrier_sense_threshold)
             }
@@ -123,14 +203,26 @@ impl Propagation {
         self.hearing(from, to) == Hearing::Decodes
     }
 
-    /// The power at a receiver, in a unit of the model; only ratios have a meaning.
-    pub(crate) fn power(&self, from: Position, to: Position) -> f64 {
+    /// The power at a receiver, in watts; distances under a meter count as a meter. `None` for
+    /// [`Self::Everywhere`] and [`Self::Ranges`], which have no powers.
+    pub fn received_power(&self, from: Position, to: Position) -> Option<f64> {
         let distance = from.distance(to).max(1.0);
         match self {
-            Self::Everywhere => 1.0,
-            Self::Ranges { .. } => 1.0 / (distance * distance * distance * distance),
-            Self::TwoRayGround(model) => model.received_power(distance),
+            Self::Everywhere | Self::Ranges { .. } => None,
+            Self::TwoRayGround(model) => Some(model.received_power(distance)),
+            Self::LogDistance(model) => Some(model.received_power(distance)),
         }
+    }
+
+    /// The power at a receiver for capture, in a unit of the model; only ratios have a meaning.
+    pub(crate) fn power(&self, from: Position, to: Position) -> f64 {
+        self.received_power(from, to).unwrap_or_else(|| {
+            let distance = from.distance(to).max(1.0);
+            match self {
+                Self::Ranges { .. } => 1.0 / (distance * distance * distance * distance),
+                _ => 1.0,
+            }
+        })
     }
 }
 

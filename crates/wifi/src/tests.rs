@@ -8,6 +8,7 @@ mod errors;
 mod moving;
 mod options;
 mod own_frames;
+mod propagation;
 mod properties;
 mod refusing;
 mod support;
