@@ -2,11 +2,12 @@
 //! counts and backoff. A station of the distributed coordination function (DCF) has one.
 //!
 //! The contender's *current frame* is its own frame if it has one, or else the frame at the head of
-//! its queue. An own frame is one that the MAC generates.
+//! its queue. An own frame is one that carries no packet.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | `queue`, `round` | frames that wait; flows or receivers that take turns |
+//! | `own` | own frames, which are sent before these |
 //! | `attempts` | transmissions and retry counts of a frame so far |
 //! | `exchange` | the frames of an exchange and its progress |
 //! | `rate_control` | the rates of its data frames |
@@ -15,6 +16,7 @@
 mod attempts;
 mod back_off;
 mod exchange;
+mod own;
 mod queue;
 mod rate_control;
 mod round;
@@ -24,13 +26,15 @@ use std::ops::Range;
 use lasthop_packet::{Instant, Rng};
 
 use super::config::MacConfig;
-use super::frame::{MacFrame, OwnFrame, Receiver, StationId};
+use super::frame::{MacFrame, Receiver, StationId};
 use super::output::{Fate, FrameTimes, Output, Used};
+use super::own_frame::OwnFrame;
 use super::phy::{PhyConfig, Rate};
 use super::station::StationConfig;
 pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
 pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
+use own::OwnFrames;
 pub(crate) use queue::Queue;
 use rate_control::RateControl;
 
@@ -41,13 +45,7 @@ pub(crate) struct Contender {
     pub(crate) queue: Queue,
     pub(crate) exchange: Exchange,
     rate_control: Rate,
-    /// A frame that the MAC generates. It is sent before the frame at the head of the queue, even
-    /// if that one has been transmitted already.
-    own: Option<OwnFrame>,
-    /// The transmissions of `own`.
-    own_attempts: Attempts,
-    /// The next own frame, if it became due during a transmission.
-    next_own: Option<OwnFrame>,
+    own: OwnFrames,
     short_retry_limit: u32,
     used: Used,
 }
@@ -61,7 +59,7 @@ impl Contender {
         station * CATEGORIES..(station + 1) * CATEGORIES
     }
 
-    /// The index of a station's contender for packets and for frames that its MAC generates.
+    /// The index of a station's contender for packets and for its own frames.
     #[inline]
     pub(crate) const fn index_of(station: u32) -> u32 {
         station * CATEGORIES
@@ -79,9 +77,7 @@ impl Contender {
             queue: Queue::new(config.queue, config.scheduler),
             exchange: Exchange::default(),
             rate_control: config.rate.unwrap_or(phy.rate),
-            own: None,
-            own_attempts: Attempts::default(),
-            next_own: None,
+            own: OwnFrames::default(),
             short_retry_limit: config.short_retry_limit.unwrap_or(mac.short_retry_limit),
             used: Used::default(),
         }
@@ -89,18 +85,24 @@ impl Contender {
 
     #[inline]
     pub(crate) const fn own(&self) -> Option<OwnFrame> {
-        self.own
+        self.own.current()
     }
 
     /// The transmissions of the current frame.
     #[inline]
     pub(crate) const fn attempts(&self) -> &Attempts {
-        if self.own.is_some() { &self.own_attempts } else { self.queue.attempts() }
+        match self.own.attempts() {
+            Some(attempts) => attempts,
+            None => self.queue.attempts(),
+        }
     }
 
     #[inline]
     pub(crate) const fn attempts_mut(&mut self) -> &mut Attempts {
-        if self.own.is_some() { &mut self.own_attempts } else { self.queue.attempts_mut() }
+        match self.own.attempts_mut() {
+            Some(attempts) => attempts,
+            None => self.queue.attempts_mut(),
+        }
     }
 
     pub(crate) const fn used(&self) -> Used {
@@ -125,18 +127,18 @@ impl Contender {
     /// Whether it has a current frame.
     #[inline]
     pub(crate) fn has_frame(&self) -> bool {
-        self.own.is_some() || !self.queue.is_empty()
+        self.own().is_some() || !self.queue.is_empty()
     }
 
     /// The packet of the current frame; `None` for an own frame.
     #[inline]
     pub(crate) fn packet(&self) -> Option<MacFrame> {
-        self.queue.head().filter(|_| self.own.is_none()).map(|head| head.frame)
+        self.queue.head().filter(|_| self.own().is_none()).map(|head| head.frame)
     }
 
     /// The receiver of the current frame.
     pub(crate) fn receiver(&self) -> Option<Receiver> {
-        match self.own {
+        match self.own() {
             None => self.queue.head().map(|head| head.frame.to),
             Some(own) => Some(own.receiver()),
         }
@@ -153,13 +155,13 @@ impl Contender {
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(crate) fn pop(&mut self, now: Instant, is_given_up: bool) {
-        if self.own.is_some() {
-            self.own = None;
+        if self.own().is_some() {
+            self.own.pop();
         } else {
             self.queue.attempts().account(&mut self.used, is_given_up);
             self.queue.pop(now);
         }
-        self.take_next_own(now);
+        self.own.advance();
     }
 
     /// Prepares another transmission after a failed one: of the current frame, or of a frame for
@@ -167,47 +169,28 @@ impl Contender {
     /// receiver.
     #[inline]
     pub(crate) fn retry(&mut self, now: Instant) -> bool {
-        let yields = self.own.is_none() && self.queue.yield_turn(now);
-        self.take_next_own(now);
+        let yields = self.own().is_none() && self.queue.yield_turn(now);
+        self.own.advance();
         yields
     }
 
-    /// Puts an own frame before the queue, or keeps it until the present transmission is over.
-    /// Returns whether the contender has to begin to contend.
+    /// Puts a frame of power save before the queue, now or after the present exchange. Returns whether the
+    /// contender has to begin to contend.
     #[cold]
-    pub(crate) fn send_own(&mut self, frame: OwnFrame, now: Instant) -> bool {
-        if self.back_off.is_transmitting() {
-            self.next_own = Some(frame);
-            return false;
-        }
+    pub(crate) fn send_own(&mut self, frame: OwnFrame) -> bool {
         let had_frame = self.has_frame();
-        self.set_own(frame, now);
+        self.own.set_next(frame);
+        if !self.back_off.is_transmitting() {
+            self.own.advance();
+        }
         !had_frame
     }
 
-    /// After an exchange, makes an own frame that has become due meanwhile the current frame.
-    #[inline]
-    fn take_next_own(&mut self, now: Instant) {
-        if let Some(own) = self.next_own.take() {
-            self.set_own(own, now);
-        }
-    }
-
-    fn set_own(&mut self, frame: OwnFrame, now: Instant) {
-        if self.own.is_none() {
-            self.own = Some(frame);
-            self.own_attempts = Attempts::at_head(now);
-        }
-    }
-
-    /// Withdraws own frames, except one that is being transmitted.
+    /// Withdraws frames of power save, except one that is being transmitted.
     pub(crate) fn withdraw_own(&mut self) {
-        self.next_own = None;
-        if self.own.is_none() || self.back_off.is_transmitting() {
-            return;
-        }
-        self.own = None;
-        if self.queue.is_empty() {
+        let is_transmitting = self.back_off.is_transmitting();
+        self.own.withdraw(is_transmitting);
+        if !is_transmitting && !self.has_frame() {
             self.back_off.stop_counting();
         }
     }
@@ -240,7 +223,7 @@ impl Contender {
     /// The report of the current packet's fate.
     #[inline]
     pub(crate) fn fate(&self, from: StationId, fate: Fate) -> Option<Output> {
-        let head = self.queue.head().filter(|_| self.own.is_none())?;
+        let head = self.queue.head().filter(|_| self.own().is_none())?;
         Some(self.queue.attempts().fate(from, head, fate))
     }
 }

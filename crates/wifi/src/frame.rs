@@ -95,22 +95,6 @@ impl Length for Queued {
     }
 }
 
-/// A frame that a station's MAC generates. It carries no packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OwnFrame {
-    Beacon,
-    PsPoll { to: StationId },
-}
-
-impl OwnFrame {
-    pub(crate) const fn receiver(self) -> Receiver {
-        match self {
-            Self::Beacon => Receiver::Broadcast,
-            Self::PsPoll { to } => Receiver::Station(to),
-        }
-    }
-}
-
 /// The kind of a frame on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -41,6 +41,7 @@ pub mod frame;
 mod knowledge;
 mod medium;
 mod output;
+mod own_frame;
 pub mod phy;
 mod power_save;
 pub mod propagation;

@@ -27,7 +27,8 @@ mod tim;
 
 use lasthop_packet::Instant;
 
-use super::frame::{MacFrame, OwnFrame, Queued, Receiver, StationId};
+use super::frame::{MacFrame, Queued, Receiver, StationId};
+use super::own_frame::OwnFrame;
 use super::phy::Standard;
 
 use buffer::Buffer;

@@ -3,6 +3,7 @@
 use lasthop_packet::Instant;
 
 use crate::frame::{Kind, Receiver};
+use crate::own_frame::OwnFrame;
 use crate::phy::Rate;
 
 /// The frames of an exchange. Times are in nanoseconds.
@@ -81,8 +82,10 @@ impl Plan {
 pub(crate) struct Exchange {
     /// The last plan for a packet.
     packet: Option<Plan>,
-    /// The last plan for a frame that the MAC makes itself.
+    /// The last plan for an own frame.
     own: Option<Plan>,
+    /// That frame.
+    own_frame: Option<OwnFrame>,
     is_own: bool,
     began: Instant,
     /// The number of frames that have begun.
@@ -106,20 +109,27 @@ impl Exchange {
         self.plan()?.addressee()
     }
 
-    /// Whether the plan is for these MPDUs. Consecutive frames often have the same receiver and length.
+    /// Prepares the exchange of a packet. Returns whether the last plan is for these MPDUs: consecutive
+    /// frames often have the same receiver and length. If it is not, [`Self::set_plan`] follows.
     #[inline]
-    pub(crate) fn is_for(&self, to: Receiver, mpdus: [Mpdu; 1]) -> bool {
-        self.plan().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)
+    pub(crate) fn is_for(&mut self, to: Receiver, mpdus: [Mpdu; 1]) -> bool {
+        self.is_own = false;
+        self.packet.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)
     }
 
-    /// Selects the plan of the next exchange: for an own frame, or for a packet.
+    /// As [`Self::is_for`], of an own frame; [`Self::set_plan_of`] follows.
     #[inline]
-    pub(crate) const fn select(&mut self, is_own: bool) {
-        self.is_own = is_own;
+    pub(crate) fn is_of(&mut self, frame: OwnFrame, mpdus: [Mpdu; 1]) -> bool {
+        self.is_own = true;
+        self.own_frame == Some(frame) && self.own.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus)
     }
 
-    pub(crate) fn set_plan(&mut self, plan: Plan) {
-        *(if self.is_own { &mut self.own } else { &mut self.packet }) = Some(plan);
+    pub(crate) const fn set_plan(&mut self, plan: Plan) {
+        self.packet = Some(plan);
+    }
+
+    pub(crate) const fn set_plan_of(&mut self, frame: OwnFrame, plan: Plan) {
+        (self.own, self.own_frame) = (Some(plan), Some(frame));
     }
 
     /// Discards the plan for packets, so that the next exchange is planned anew.

@@ -5,8 +5,9 @@ use lasthop_packet::Instant;
 use super::Wlan;
 use crate::contender::{Contender, Stage};
 use crate::errors::{ErrorModel, UndisturbedFrame};
-use crate::frame::{ACK_OCTETS, Kind, OwnFrame, RTS_OCTETS, StationId};
+use crate::frame::{ACK_OCTETS, Kind, RTS_OCTETS, StationId};
 use crate::output::{Fate, Output};
+use crate::own_frame::OwnFrame;
 
 /// Why an exchange failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

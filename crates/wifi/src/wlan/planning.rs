@@ -3,7 +3,8 @@
 use super::Wlan;
 use crate::contender::{Contender, Mpdu, Plan, Ppdu};
 use crate::errors::ErrorModel;
-use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, OwnFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
+use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
+use crate::own_frame::OwnFrame;
 use crate::phy::Rate;
 
 impl<E: ErrorModel> Wlan<E> {
@@ -12,57 +13,121 @@ impl<E: ErrorModel> Wlan<E> {
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(super) fn plan(&mut self, index: u32) -> Option<Receiver> {
+        if let Some(frame) = self.contenders[index as usize].own() {
+            let octets = self.own_octets(frame);
+            if !self.contenders[index as usize].exchange.is_of(frame, [Mpdu { octets }]) {
+                self.plan_own_exchange(index, frame, octets);
+            }
+            return Some(frame.receiver());
+        }
         let contender = &mut self.contenders[index as usize];
-        let own = contender.own();
-        contender.exchange.select(own.is_some());
-        let (to, octets) = if let Some(own) = own {
-            let octets = if own == OwnFrame::Beacon { self.beacon_octets() } else { PS_POLL_OCTETS };
-            (own.receiver(), octets)
-        } else {
-            let frame = contender.queue.head()?.frame;
-            let options = u32::from(contender.queue.attempts().options());
-            (frame.to, frame.octets + options + self.overhead)
-        };
-        if !self.contenders[index as usize].exchange.is_for(to, [Mpdu { octets }]) {
-            let plan = self.plan_frames(Contender::station_of(index), to, octets, own.is_some());
+        let MacFrame { to, octets, .. } = contender.queue.head()?.frame;
+        let options = u32::from(contender.queue.attempts().options());
+        let octets = octets + options + self.overhead;
+        if !contender.exchange.is_for(to, [Mpdu { octets }]) {
+            let plan = self.plan_packet(Contender::station_of(index), to, octets);
             self.contenders[index as usize].exchange.set_plan(plan);
         }
         Some(to)
     }
 
     #[inline(never)]
-    pub(super) fn plan_frames(&self, from: u32, to: Receiver, octets: u32, is_own: bool) -> Plan {
+    fn plan_own_exchange(&mut self, index: u32, frame: OwnFrame, octets: u32) {
+        let plan = self.plan_own_frame(Contender::station_of(index), frame, octets);
+        self.contenders[index as usize].exchange.set_plan_of(frame, plan);
+    }
+
+    #[inline]
+    pub(super) fn own_octets(&self, frame: OwnFrame) -> u32 {
+        match frame {
+            OwnFrame::Beacon => self.beacon_octets(),
+            OwnFrame::PsPoll { .. } => PS_POLL_OCTETS,
+        }
+    }
+
+    pub(super) fn plan_own_frame(&self, from: u32, frame: OwnFrame, octets: u32) -> Plan {
+        let rates = match frame {
+            OwnFrame::Beacon => Rates::unprotected(self.phy.broadcast_rate()),
+            // A PS-Poll is a control frame, and is sent at the rate of an RTS.
+            OwnFrame::PsPoll { to } => {
+                Rates::unprotected(self.rates(self.data_rate(from, to), octets).control)
+            }
+        };
+        self.plan_frames(frame.receiver(), octets, &rates)
+    }
+
+    #[inline(never)]
+    fn plan_packet(&self, from: u32, to: Receiver, octets: u32) -> Plan {
+        let rates = match to {
+            Receiver::Station(to) => self.rates(self.data_rate(from, to), octets),
+            Receiver::Broadcast => Rates::unprotected(self.phy.broadcast_rate()),
+        };
+        self.plan_frames(to, octets, &rates)
+    }
+
+    fn plan_frames(&self, to: Receiver, octets: u32, rates: &Rates) -> Plan {
         let sifs = self.times.sifs;
         let air_time = |rate, octets| self.phy.air_nanos(rate, octets);
-        let ppdu = |rate| Ppdu { mpdus: [Mpdu { octets }], rate, duration: air_time(rate, octets) };
-        let Receiver::Station(station) = to else {
-            let data = ppdu(self.phy.broadcast_rate());
-            return Plan::new(to, data).with(Kind::Data, data.duration, sifs);
-        };
-        let (data_rate, protected, control_rate) = self.rates(from, station);
-        // A PS-Poll is a control frame, and is sent at the rate of an RTS.
-        let rate = if is_own { control_rate } else { data_rate };
-        let data = ppdu(rate);
-        let mut plan = Plan::new(to, data);
-        if octets > self.mac.rts_threshold && !is_own {
-            plan = plan.with(Kind::Rts, air_time(control_rate, RTS_OCTETS), sifs);
-            plan = plan.with(Kind::Cts, air_time(self.phy.response_rate(control_rate), CTS_OCTETS), sifs);
-        } else if protected && !is_own {
-            plan = plan.with(Kind::CtsToSelf, air_time(control_rate, CTS_OCTETS), sifs);
+        let Rates { data: rate, control, protection } = *rates;
+        let data = Ppdu { mpdus: [Mpdu { octets }], rate, duration: air_time(rate, octets) };
+        let plan = Plan::new(to, data);
+        if to == Receiver::Broadcast {
+            return plan.with(Kind::Data, data.duration, sifs);
         }
+        let plan = match protection {
+            Protection::None => plan,
+            Protection::CtsToSelf => plan.with(Kind::CtsToSelf, air_time(control, CTS_OCTETS), sifs),
+            Protection::Rts => {
+                let cts = air_time(self.phy.response_rate(control), CTS_OCTETS);
+                plan.with(Kind::Rts, air_time(control, RTS_OCTETS), sifs).with(Kind::Cts, cts, sifs)
+            }
+        };
         let ack = air_time(self.phy.response_rate(rate), ACK_OCTETS);
         plan.with(Kind::Data, data.duration, sifs).with(Kind::Ack, ack, sifs)
     }
 
-    /// The rate of data frames from one station to another, whether they need protection, and the rate of
-    /// control frames.
-    fn rates(&self, from: u32, to: StationId) -> (Rate, bool, Rate) {
+    /// The rate of data frames from one station to another.
+    fn data_rate(&self, from: u32, to: StationId) -> Rate {
         let rate = |of: u32, to: u32| {
             self.contenders[Contender::index_of(of) as usize].rate(Receiver::Station(StationId(to)))
         };
-        let data = slower(rate(from, to.0), rate(to.0, from));
-        let protected = self.mac.cts_to_self && data.is_ofdm();
-        (data, protected, self.phy.initial_control_rate(data, protected))
+        slower(rate(from, to.0), rate(to.0, from))
+    }
+
+    /// The rates of an exchange with one station, whose data frame has this rate and length.
+    fn rates(&self, data: Rate, octets: u32) -> Rates {
+        let is_mixed = self.mac.cts_to_self && data.is_ofdm();
+        let protection = if octets > self.mac.rts_threshold {
+            Protection::Rts
+        } else if is_mixed {
+            Protection::CtsToSelf
+        } else {
+            Protection::None
+        };
+        Rates { data, control: self.phy.initial_control_rate(data, is_mixed), protection }
+    }
+}
+
+/// The rates of an exchange.
+struct Rates {
+    /// Of its data frame.
+    data: Rate,
+    /// Of the frames that protect it.
+    control: Rate,
+    protection: Protection,
+}
+
+/// What precedes a data frame.
+#[derive(Clone, Copy)]
+enum Protection {
+    None,
+    CtsToSelf,
+    Rts,
+}
+
+impl Rates {
+    const fn unprotected(data: Rate) -> Self {
+        Self { data, control: data, protection: Protection::None }
     }
 }
 

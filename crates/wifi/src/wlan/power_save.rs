@@ -7,8 +7,9 @@ use super::Wlan;
 use crate::contender::Contender;
 use crate::errors::ErrorModel;
 use crate::events::Event;
-use crate::frame::{Kind, OwnFrame, Queued, StationId};
+use crate::frame::{Kind, Queued, StationId};
 use crate::output::Output;
+use crate::own_frame::OwnFrame;
 use crate::power_save::{PowerSave, PowerSaveConfig};
 
 impl<E: ErrorModel> Wlan<E> {
@@ -62,7 +63,7 @@ impl<E: ErrorModel> Wlan<E> {
     #[inline(never)]
     fn send_own(&mut self, now: Instant, station: u32, frame: OwnFrame, with_back_off: bool) {
         let index = Contender::index_of(station);
-        if self.contenders[index as usize].send_own(frame, now) {
+        if self.contenders[index as usize].send_own(frame) {
             self.contend(now, index, with_back_off);
         }
     }

@@ -5,7 +5,8 @@ use lasthop_packet::Instant;
 use super::Wlan;
 use crate::contender::{Contender, Plan};
 use crate::errors::ErrorModel;
-use crate::frame::{Kind, OwnFrame, PS_POLL_OCTETS, StationId};
+use crate::frame::{Kind, StationId};
+use crate::own_frame::OwnFrame;
 use crate::power_save::PowerSave;
 use crate::tests::{AIR, OnAir};
 
@@ -16,8 +17,7 @@ impl<E: ErrorModel> Wlan<E> {
 
     /// The exchange of a frame that a station's MAC makes itself.
     pub(crate) fn plan_own(&self, station: u32, frame: OwnFrame) -> Plan {
-        let octets = if frame == OwnFrame::Beacon { self.beacon_octets() } else { PS_POLL_OCTETS };
-        self.plan_frames(station, frame.receiver(), octets, true)
+        self.plan_own_frame(station, frame, self.own_octets(frame))
     }
 
     pub(super) fn log_frame(

@@ -8,7 +8,8 @@
 use std::time::Duration;
 
 use super::support::{Cell, by_frame, ms, power_save};
-use crate::frame::{Kind, OwnFrame};
+use crate::frame::Kind;
+use crate::own_frame::OwnFrame;
 use crate::{Rate, Standard, StationId, WlanConfig};
 
 /// Octets and microseconds of a beacon whose TIM has these stations' bits, sent at a rate.
