@@ -6,8 +6,8 @@ use std::time::Duration;
 use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability};
 use lasthop_wifi::{
-    Capture, ErrorConfig, Fate, MacFrame, Output, Position, PowerSaveConfig, Propagation, Receiver,
-    Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    Capture, ErrorConfig, Fate, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
+    Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 use crate::octets::Octets;
@@ -38,6 +38,8 @@ struct Cell {
     next_key: u32,
     /// Frames that have no last fate yet, and the stations that have received each.
     waiting: BTreeMap<u32, Vec<StationId>>,
+    /// Management frames that have no fate yet, and the stations that have received each.
+    managed: BTreeMap<u32, (Receiver, Vec<StationId>)>,
 }
 
 impl Cell {
@@ -58,12 +60,14 @@ impl Cell {
         wlan.report_attempts(octets.flag());
         wlan.report_transmissions(octets.flag());
         let has_flows = scheduler == Scheduler::PerFlow;
-        Self { wlan, stations, has_flows, now: Instant::ZERO, next_key: 0, waiting: BTreeMap::new() }
+        let (waiting, managed) = (BTreeMap::new(), BTreeMap::new());
+        Self { wlan, stations, has_flows, now: Instant::ZERO, next_key: 0, waiting, managed }
     }
 
     fn step(&mut self, octets: &mut Octets<'_>) {
         let from = octets.pick(&self.stations);
-        match octets.octet() % 16 {
+        let action = octets.octet();
+        match action % 16 {
             0..=7 => self.send(from, octets),
             8..=10 => self.run(self.now + octets.time()),
             11 => self.wlan.move_stations(self.now, &[(from, position(octets))]),
@@ -74,6 +78,7 @@ impl Cell {
                 let gone = self.wlan.withdraw(from, to);
                 self.forget(&gone);
             }
+            _ if action >= 128 => self.manage(from, octets),
             _ => {
                 if let Some(head) = self.wlan.head(from) {
                     self.wlan.attach_options(from, head.key, OPTIONS, self.now);
@@ -98,6 +103,17 @@ impl Cell {
             self.waiting.insert(frame.key, Vec::new());
         }
         self.forget(&displaced);
+    }
+
+    fn manage(&mut self, from: StationId, octets: &mut Octets<'_>) {
+        let to = octets.pick(&self.stations);
+        let to = if to == from { Receiver::Broadcast } else { Receiver::Station(to) };
+        let key = self.next_key;
+        self.next_key += 1;
+        let frame = ManagementFrame { to, key, octets: u32::from(octets.short() % 2305), rate: None };
+        if self.wlan.enqueue_management(self.now, from, frame) {
+            self.managed.insert(key, (to, Vec::new()));
+        }
     }
 
     fn forget(&mut self, gone: &[MacFrame]) {
@@ -149,18 +165,30 @@ impl Cell {
                 assert!(times.began <= self.now && self.now <= times.over);
             }
             Output::Departs { .. } => {}
+            Output::ManagementDelivered { at, from, key, .. } => {
+                let (to, receivers) =
+                    self.managed.get_mut(key).expect("its sender does not know its fate yet");
+                assert!(!receivers.contains(at), "a copy passes the filter");
+                assert!(at != from && (*to == Receiver::Broadcast || *to == Receiver::Station(*at)));
+                receivers.push(*at);
+            }
+            Output::ManagementFate { key, acknowledged, .. } => {
+                let (to, receivers) = self.managed.remove(key).expect("no frame has two fates");
+                assert!(!acknowledged || to == Receiver::Broadcast || receivers.len() == 1);
+            }
         }
     }
 
     /// Beacons never end. All else does.
     fn finish(&mut self) {
         for _ in 0..40 {
-            if self.waiting.is_empty() {
+            if self.waiting.is_empty() && self.managed.is_empty() {
                 break;
             }
             self.run(self.now + LAST / 40);
         }
         assert!(self.waiting.is_empty(), "frames without a fate: {:?}", self.waiting);
+        assert!(self.managed.is_empty(), "management frames without a fate: {:?}", self.managed);
         for station in &self.stations {
             assert_eq!(self.wlan.waiting(*station), (0, 0));
         }

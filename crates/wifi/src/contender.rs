@@ -28,7 +28,7 @@ use lasthop_packet::{Instant, Rng};
 use super::config::MacConfig;
 use super::frame::{MacFrame, Receiver, StationId};
 use super::output::{Fate, FrameTimes, Output, Used};
-use super::own_frame::OwnFrame;
+use super::own_frame::{ManagementFrame, OwnFrame};
 use super::phy::{PhyConfig, Rate};
 use super::station::StationConfig;
 pub(crate) use attempts::Attempts;
@@ -86,6 +86,12 @@ impl Contender {
     #[inline]
     pub(crate) const fn own(&self) -> Option<OwnFrame> {
         self.own.current()
+    }
+
+    /// The current frame if it is a management frame, its sequence number, and whether it was transmitted
+    /// before its present transmission.
+    pub(crate) fn management(&self) -> Option<(ManagementFrame, u16, bool)> {
+        self.own.management()
     }
 
     /// The transmissions of the current frame.
@@ -179,11 +185,18 @@ impl Contender {
     #[cold]
     pub(crate) fn send_own(&mut self, frame: OwnFrame) -> bool {
         let had_frame = self.has_frame();
-        self.own.set_next(frame);
+        self.own.send(frame, self.back_off.is_transmitting());
+        !had_frame
+    }
+
+    /// Appends a management frame to its own frames if there is room. Returns whether there was.
+    #[cold]
+    pub(crate) fn push_management(&mut self, frame: ManagementFrame) -> bool {
+        let has_room = self.own.push(frame);
         if !self.back_off.is_transmitting() {
             self.own.advance();
         }
-        !had_frame
+        has_room
     }
 
     /// Withdraws frames of power save, except one that is being transmitted.

@@ -2,7 +2,8 @@
 //! g.
 //!
 //! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a
-//! length. The caller enqueues frames ([`Wlan::enqueue`]), calls [`Wlan::on_event`] at the time of
+//! length, and management frames ([`Wlan::enqueue_management`]) likewise. The caller enqueues frames
+//! ([`Wlan::enqueue`]), calls [`Wlan::on_event`] at the time of
 //! [`Wlan::next_event_at`], and takes the outputs ([`Wlan::poll`]).
 //!
 //! | module | what is in it |
@@ -30,8 +31,10 @@
 //!   station that transmitted while another's longer frame began; a station does not hear its own
 //!   frames.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
-//! - Without power save there are no beacons. Association and fragmentation are not modeled; the
-//!   only rate control is a fixed rate.
+//! - Without power save there are no beacons but the caller's. Association is the caller's, too.
+//!   Fragmentation is not modeled; the only rate control is a fixed rate.
+//! - Management frames have sequence numbers of their own, as data frames with `QoS` have, and go before data
+//!   of the same access category.
 
 mod config;
 mod contender;
@@ -56,6 +59,7 @@ pub use config::{MacConfig, WlanConfig};
 pub use errors::{ErrorConfig, ErrorModel, UndisturbedFrame};
 pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};
+pub use own_frame::ManagementFrame;
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, LogDistance, Position, Propagation, TwoRayGround};

@@ -105,6 +105,11 @@ impl Medium {
         self.places[station as usize].position
     }
 
+    /// The power of a station's frames at another station, in watts, if the propagation model has powers.
+    pub(crate) fn received_power(&self, from: u32, at: u32) -> Option<f64> {
+        self.propagation.received_power(self.position(from), self.position(at))
+    }
+
     /// The domain that a station is a member of.
     #[inline]
     pub(crate) fn home(&self, station: u32) -> u32 {

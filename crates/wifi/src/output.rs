@@ -31,7 +31,7 @@ pub struct FrameTimes {
 }
 
 /// An output. It takes place at the time of the call that produced it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
     /// A frame has arrived and is not a duplicate.
     Delivered {
@@ -103,6 +103,27 @@ pub enum Output {
         /// data.
         air_time: u64,
     },
+    /// A management frame has arrived and is not a duplicate. A broadcast arrives at several stations.
+    ManagementDelivered {
+        /// The receiver.
+        at: StationId,
+        /// The sender.
+        from: StationId,
+        /// The frame's key.
+        key: u32,
+        /// Its power at the receiver, in watts; `None` where the propagation model has no powers.
+        power: Option<f64>,
+    },
+    /// The fate of a management frame, as its sender learns it.
+    ManagementFate {
+        /// The sender.
+        from: StationId,
+        /// The frame's key.
+        key: u32,
+        /// Whether its receiver has acknowledged it; if not, it was given up. A broadcast counts as
+        /// acknowledged once it is sent.
+        acknowledged: bool,
+    },
 }
 
 /// Counters of a cell.
@@ -127,7 +148,8 @@ pub struct WlanCounters {
     /// Data frames that arrived intact and were dropped because their receiver
     /// [refuses](super::Wlan::refuse_frames) frames.
     pub withheld: u64,
-    /// Beacons sent. Beacons and PS-Polls do not count in the other counters, except in `errors`.
+    /// Beacons of power save sent. Frames that carry no packet do not count in the other counters, except in
+    /// `errors`.
     pub beacons: u64,
     /// PS-Polls sent, retries included.
     pub ps_polls: u64,

@@ -15,8 +15,8 @@
 //!
 //! The connection to queues and to the medium is in `wlan/power_save.rs`.
 //!
-//! Beacons and PS-Polls are a station's *own frames* ([`OwnFrame`]): they carry no packet, never
-//! wait in a queue, and cause no output.
+//! Beacons and PS-Polls are a station's *own frames* ([`OwnFrame`]): they carry no packet, go before all
+//! other frames of the station, and cause no output.
 
 mod buffer;
 pub mod config;
@@ -92,10 +92,11 @@ impl PowerSave {
             return;
         }
         self.more_data = match (own, to) {
-            (Some(_), _) => {
+            (Some(OwnFrame::Beacon), _) => {
                 self.announce();
                 false
             }
+            (Some(_), _) => false,
             (None, Some(to)) => !self.buffers[to as usize].is_empty(),
             (None, None) => self.group_left > 1,
         };
@@ -104,7 +105,7 @@ impl PowerSave {
     /// A station's frame was delivered or given up, and is about to leave the MAC.
     pub(crate) fn ends(&mut self, station: u32, own: Option<OwnFrame>, to: Option<u32>) {
         match (own, to) {
-            (Some(OwnFrame::Beacon), _) => {}
+            (Some(OwnFrame::Beacon | OwnFrame::Management { .. }), _) => {}
             // A PS-Poll that was given up may have arrived if only its ACKs were lost, so the
             // station waits for the response.
             (Some(OwnFrame::PsPoll { .. }), _) => self.sleepers[station as usize].await_response(),
@@ -171,6 +172,14 @@ impl PowerSave {
             sleeper.receive_frame(is_response);
         }
         sleeper.saves_power() && is_response
+    }
+
+    /// A station has received a management frame, which it will acknowledge.
+    pub(crate) fn receive_management(&mut self, station: u32) {
+        let sleeper = &mut self.sleepers[station as usize];
+        if sleeper.saves_power() {
+            sleeper.receive_frame(false);
+        }
     }
 
     /// The PS-Poll that follows a response; `None` if the response did not have More Data set.

@@ -58,17 +58,20 @@ pub enum Scheduler {
 #[derive(Debug)]
 pub(crate) struct Station {
     refuses: bool,
-    /// The sequence number last received from each contender; 12 bits, or [`NOTHING_YET`].
-    heard: Vec<u16>,
+    packets: DuplicateFilter,
+    management: DuplicateFilter,
     options: OptionsKnowledge,
 }
-
-const NOTHING_YET: u16 = u16::MAX;
 
 impl Station {
     pub(crate) fn new(config: &StationConfig) -> Self {
         let options = OptionsKnowledge::new(config.knows_options);
-        Self { refuses: false, heard: Vec::new(), options }
+        Self {
+            refuses: false,
+            packets: DuplicateFilter::default(),
+            management: DuplicateFilter::default(),
+            options,
+        }
     }
 
     /// Whether it neither accepts nor acknowledges data frames.
@@ -85,14 +88,13 @@ impl Station {
     /// Receives a data frame from a contender. Returns whether it is new.
     #[inline]
     pub(crate) fn receive(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
-        let index = from as usize;
-        if self.heard.len() <= index {
-            self.heard.resize(index + 1, NOTHING_YET);
-        }
-        //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the last frame is discarded.
-        let is_duplicate = is_retry && self.heard[index] == sequence;
-        self.heard[index] = sequence;
-        !is_duplicate
+        self.packets.receive(from, sequence, is_retry)
+    }
+
+    /// As [`Self::receive`], a management frame. Its number is from a counter of its own: it may be sent
+    /// between two transmissions of a packet.
+    pub(crate) fn receive_management(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
+        self.management.receive(from, sequence, is_retry)
     }
 
     /// What it knows about options in frames.
@@ -103,5 +105,26 @@ impl Station {
     /// [`Self::options`], to be changed.
     pub(crate) const fn options_mut(&mut self) -> &mut OptionsKnowledge {
         &mut self.options
+    }
+}
+
+/// The sequence number last received from each contender; 12 bits, or [`NOTHING_YET`].
+#[derive(Debug, Default)]
+struct DuplicateFilter(Vec<u16>);
+
+const NOTHING_YET: u16 = u16::MAX;
+
+impl DuplicateFilter {
+    /// Receives a frame. Returns whether it is new.
+    #[inline]
+    fn receive(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
+        let index = from as usize;
+        if self.0.len() <= index {
+            self.0.resize(index + 1, NOTHING_YET);
+        }
+        //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the last frame is discarded.
+        let is_duplicate = is_retry && self.0[index] == sequence;
+        self.0[index] = sequence;
+        !is_duplicate
     }
 }

@@ -5,6 +5,7 @@ mod air_times;
 mod capture;
 mod carrier_sense;
 mod errors;
+mod management;
 mod moving;
 mod options;
 mod own_frames;

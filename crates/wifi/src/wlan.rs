@@ -16,6 +16,7 @@
 
 mod access;
 mod exchange;
+mod management;
 mod options;
 mod outcome;
 mod planning;

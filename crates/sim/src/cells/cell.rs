@@ -357,6 +357,8 @@ impl Cell {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
             WlanOutput::Departs { from } => self.depart_next(from, transit),
+            // No station of this cell sends management frames.
+            WlanOutput::ManagementDelivered { .. } | WlanOutput::ManagementFate { .. } => None,
             WlanOutput::TooOld { from, frame } => {
                 let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })

@@ -117,11 +117,14 @@ impl Exchange {
         self.packet.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)
     }
 
-    /// As [`Self::is_for`], of an own frame; [`Self::set_plan_of`] follows.
+    /// As [`Self::is_for`], of an own frame; [`Self::set_plan_of`] follows. Each exchange of a management frame
+    /// is planned anew.
     #[inline]
     pub(crate) fn is_of(&mut self, frame: OwnFrame, mpdus: [Mpdu; 1]) -> bool {
         self.is_own = true;
-        self.own_frame == Some(frame) && self.own.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus)
+        frame.is_of_power_save()
+            && self.own_frame == Some(frame)
+            && self.own.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus)
     }
 
     pub(crate) const fn set_plan(&mut self, plan: Plan) {

@@ -1,13 +1,32 @@
-//! A contender's own frames, which are sent before its packets.
+//! A contender's own frames, which are sent before its packets: first a frame of power save, then management
+//! frames in their order.
+
+use std::collections::VecDeque;
 
 use super::Attempts;
-use crate::own_frame::OwnFrame;
+use crate::own_frame::{ManagementFrame, OwnFrame};
+
+/// The number of management frames that wait at most.
+pub(super) const LIMIT: usize = 64;
 
 /// An own frame and its transmissions so far.
 #[derive(Debug)]
 struct Own {
     frame: OwnFrame,
     attempts: Attempts,
+    /// The frame, if it is a management frame, and its sequence number.
+    management: Option<(ManagementFrame, u16)>,
+}
+
+impl Own {
+    fn of_power_save(frame: OwnFrame) -> Self {
+        Self { frame, attempts: Attempts::default(), management: None }
+    }
+
+    fn management(frame: ManagementFrame, sequence: u16) -> Self {
+        let own_frame = OwnFrame::Management { to: frame.to };
+        Self { frame: own_frame, attempts: Attempts::default(), management: Some((frame, sequence)) }
+    }
 }
 
 /// A contender's own frames.
@@ -18,6 +37,10 @@ pub(super) struct OwnFrames {
     current: Option<Own>,
     /// A frame of power save, if it became due during an exchange.
     next: Option<OwnFrame>,
+    /// Management frames that wait.
+    waiting: VecDeque<Own>,
+    /// The sequence number of the next management frame.
+    next_sequence: u16,
 }
 
 impl OwnFrames {
@@ -46,16 +69,41 @@ impl OwnFrames {
         }
     }
 
-    /// Adds a frame of power save, which is due. [`Self::advance`] follows at once or after the exchange.
-    pub(super) const fn set_next(&mut self, frame: OwnFrame) {
-        self.next = Some(frame);
+    /// The current frame if it is a management frame, its sequence number, and whether it was transmitted
+    /// before its present transmission.
+    pub(super) fn management(&self) -> Option<(ManagementFrame, u16, bool)> {
+        let own = self.current.as_ref()?;
+        let (frame, sequence) = own.management?;
+        Some((frame, sequence, own.attempts.transmissions() > 1))
+    }
+
+    /// Adds a frame of power save, which is due: it goes first, or waits for the end of the exchange under
+    /// way.
+    pub(super) fn send(&mut self, frame: OwnFrame, is_exchanging: bool) {
+        if is_exchanging {
+            self.next = Some(frame);
+        } else {
+            self.put_first(frame);
+        }
+    }
+
+    /// Appends a management frame if there is room. Returns whether there was. [`Self::advance`] follows at
+    /// once or after the exchange.
+    pub(super) fn push(&mut self, frame: ManagementFrame) -> bool {
+        let has_room = self.waiting.len() < LIMIT;
+        if has_room {
+            self.waiting.push_back(Own::management(frame, self.next_sequence));
+            self.next_sequence = (self.next_sequence + 1) & 0x0fff;
+        }
+        has_room
     }
 
     /// Withdraws frames of power save; the current one only if no exchange is under way.
     pub(super) fn withdraw(&mut self, is_exchanging: bool) {
         self.next = None;
         if !is_exchanging {
-            self.current = None;
+            self.current.take_if(|own| own.frame.is_of_power_save());
+            self.advance();
         }
     }
 
@@ -64,14 +112,31 @@ impl OwnFrames {
         self.current = None;
     }
 
-    /// Between exchanges, makes the next frame the current one. If another frame of power save is, one is
-    /// enough.
+    /// Between exchanges, makes the next frame the current one.
     #[inline]
     pub(super) fn advance(&mut self) {
-        if let Some(frame) = self.next.take()
-            && self.current.is_none()
-        {
-            self.current = Some(Own { frame, attempts: Attempts::default() });
+        if self.next.is_some() || !self.waiting.is_empty() {
+            self.choose();
+        }
+    }
+
+    #[cold]
+    fn choose(&mut self) {
+        if let Some(frame) = self.next.take() {
+            self.put_first(frame);
+        } else if self.current.is_none() {
+            self.current = self.waiting.pop_front();
+        }
+    }
+
+    /// Makes a frame of power save the current one. It goes before a management frame, even before one that
+    /// has been transmitted already. If another frame of power save is the current one, that is enough.
+    fn put_first(&mut self, frame: OwnFrame) {
+        if self.current.as_ref().is_some_and(|own| own.frame.is_of_power_save()) {
+            return;
+        }
+        if let Some(interrupted) = self.current.replace(Own::of_power_save(frame)) {
+            self.waiting.push_front(interrupted);
         }
     }
 }

@@ -6,6 +6,7 @@ mod delay;
 mod energy;
 mod keeping;
 mod leaving;
+mod management;
 mod scripts;
 mod settling;
 mod support;

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::support::Entry;
 use crate::output::Fate;
 use crate::{
-    Capture, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, Receiver, Scheduler,
-    Standard, StationConfig, Wlan, WlanConfig,
+    Capture, ErrorConfig, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
+    Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 #[derive(Clone, Debug)]
@@ -31,8 +31,9 @@ struct Case {
     dozing: u16,
     /// Where flows or receivers take turns, what waits for a station is taken back now and then.
     scheduler: Scheduler,
-    /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
-    frames: Vec<(u64, usize, usize, u32)>,
+    /// Microseconds since the last one, from, to (anything beyond the stations: all), octets, whether it is a
+    /// management frame.
+    frames: Vec<(u64, usize, usize, u32, bool)>,
     seed: u64,
 }
 
@@ -41,7 +42,7 @@ fn case() -> impl Strategy<Value = Case> {
         prop_oneof![Just(Standard::Dsss), Just(Standard::HrDsss), Just(Standard::Ofdm), Just(Standard::Erp)];
     let scheduler =
         prop_oneof![Just(Scheduler::Fifo), Just(Scheduler::PerFlow), Just(Scheduler::PerReceiver)];
-    let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000);
+    let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000, proptest::bool::weighted(0.25));
     // Hidden from each other, exposed to each other, or all within range of all.
     let scale = prop_oneof![Just(1.0), Just(0.3), Just(0.1)];
     let capture = any::<bool>().prop_map(|later_frames| Capture { threshold: 10.0, later_frames });
@@ -93,7 +94,7 @@ fn power_save(seed: u64) -> PowerSaveConfig {
     }
 }
 
-/// What happened, and the frames that found room.
+/// What happened, and the frames that found room. Management frames always do.
 fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     let mut config = WlanConfig::new(case.standard);
     config.phy.carrier_sense_delay = case.carrier_sense_delay.map(Duration::from_micros);
@@ -133,7 +134,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         }
     };
     let mut now = Instant::ZERO;
-    for (key, &(pause, from, to, octets)) in case.frames.iter().enumerate() {
+    for (key, &(pause, from, to, octets, is_management)) in case.frames.iter().enumerate() {
         now = now.after_nanos(pause * 1000);
         drive(&mut wlan, now);
         let from = from % stations.len();
@@ -147,6 +148,13 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         } else {
             Receiver::Broadcast
         };
+        if is_management {
+            let rate = if octets % 2 == 0 { None } else { case.standard.rates().next_back() };
+            let frame = ManagementFrame { to, key: key as u32, octets, rate };
+            assert!(wlan.enqueue_management(now, stations[from], frame));
+            accepted.push(key as u32);
+            continue;
+        }
         let frame = MacFrame { to, key: key as u32, octets };
         let mut gone = Vec::new();
         let is_queued = if case.scheduler == Scheduler::PerFlow {
@@ -183,6 +191,8 @@ proptest! {
         let mut last: BTreeMap<u32, (Fate, u32)> = BTreeMap::new();
         let mut arrivals: BTreeMap<(u32, usize), u32> = BTreeMap::new();
         let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
+        // The last management frame of each station.
+        let mut managed: BTreeMap<StationId, u32> = BTreeMap::new();
         for (_, output) in &log {
             match output {
                 Output::Delivered { at, frame, .. } => {
@@ -192,6 +202,24 @@ proptest! {
                         prop_assert_eq!(to, *at);
                     }
                     *arrivals.entry((frame.key, at.index())).or_default() += 1;
+                }
+                Output::ManagementDelivered { at, from, key, .. } => {
+                    prop_assert!(!last.contains_key(key) && at != from);
+                    *arrivals.entry((*key, at.index())).or_default() += 1;
+                    let to = case.frames[*key as usize].2;
+                    let is_unicast = to < case.positions.len() && to != from.index();
+                    prop_assert!(!is_unicast || to == at.index());
+                }
+                Output::ManagementFate { from, key, acknowledged } => {
+                    prop_assert!(last.insert(*key, (Fate::Delivered, 1)).is_none());
+                    let to = case.frames[*key as usize].2;
+                    if to >= case.positions.len() || to == from.index() {
+                        prop_assert!(*acknowledged);
+                    } else if *acknowledged {
+                        prop_assert_eq!(arrivals.get(&(*key, to)), Some(&1));
+                    }
+                    let previous = managed.insert(*from, *key);
+                    prop_assert!(previous.is_none_or(|previous| previous < *key), "they go in order");
                 }
                 Output::Transmission { .. } => unreachable!("nobody asked"),
                 Output::Attempt { frame, transmission, .. } => {
@@ -223,7 +251,7 @@ proptest! {
         prop_assert!(arrivals.values().all(|count| *count == 1), "no duplicate passes the filter");
         prop_assert_eq!(last.keys().copied().collect::<Vec<_>>(), accepted);
         for station in 0..case.positions.len() {
-            prop_assert_eq!(wlan.waiting(crate::StationId::from_index(station)), (0, 0));
+            prop_assert_eq!(wlan.waiting(StationId::from_index(station)), (0, 0));
         }
     }
 

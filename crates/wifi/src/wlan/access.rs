@@ -82,9 +82,10 @@ impl<E: ErrorModel> Wlan<E> {
     #[inline(always)]
     pub(super) fn begin_attempt(&mut self, index: u32, now: Instant) -> &mut Contender {
         let contender = &mut self.contenders[index as usize];
-        // A station that refuses data frames answers PS-Polls nevertheless, since they carry no
-        // packet.
-        let is_refused = contender.own().is_none()
+        // A station that refuses data frames answers PS-Polls and management frames nevertheless, since they
+        // carry no packet.
+        let is_packet = contender.own().is_none();
+        let is_refused = is_packet
             && contender.exchange.addressee().is_some_and(|to| self.stations[to as usize].refuses());
         debug_assert!(
             matches!(contender.back_off.stage(), Stage::Counting(_) | Stage::Apart | Stage::Committed),
@@ -95,7 +96,7 @@ impl<E: ErrorModel> Wlan<E> {
         contender.back_off.set(Stage::Exchanging);
         contender.attempts_mut().begin(now);
         contender.exchange.begin(now, is_refused);
-        self.counters.attempts += 1;
+        self.counters.attempts += u64::from(is_packet);
         if self.power_save.is_some() {
             self.power_save_begins(index);
         }

@@ -10,6 +10,7 @@ use crate::events::Event;
 use crate::frame::{Kind, StationId};
 use crate::medium::Transmission;
 use crate::output::Output;
+use crate::own_frame::OwnFrame;
 
 impl<E: ErrorModel> Wlan<E> {
     #[inline(never)]
@@ -124,16 +125,23 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn receive_broadcast(&mut self, initiator: u32, (start, end): (Instant, Instant)) {
         let mut receivers = std::mem::take(&mut self.receivers);
         let from = Contender::station_of(initiator);
-        if self.contenders[initiator as usize].own().is_some() {
+        if self.contenders[initiator as usize].own() == Some(OwnFrame::Beacon) {
             self.receive_beacon(initiator, &receivers, (start, end));
             receivers.clear();
         }
-        let frame = self.contenders[initiator as usize].packet();
+        let contender = &self.contenders[initiator as usize];
+        let (packet, management) = (contender.packet(), contender.management());
         for index in receivers.drain(..) {
-            let Some(frame) = frame.filter(|_| index != from) else { continue };
-            if self.listens_since(index, start)
-                && !self.is_in_error(Kind::Data, (from, index), initiator, (start, end))
+            if index == from
+                || !self.listens_since(index, start)
+                || self.is_in_error(Kind::Data, (from, index), initiator, (start, end))
             {
+                continue;
+            }
+            if let Some((frame, ..)) = management {
+                self.report_management(index, initiator, frame);
+            }
+            if let Some(frame) = packet {
                 self.counters.delivered += 1;
                 self.outputs.push_back(Output::Delivered {
                     at: StationId(index),

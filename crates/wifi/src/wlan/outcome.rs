@@ -57,14 +57,15 @@ impl<E: ErrorModel> Wlan<E> {
         self.errors.is_none() && self.error_model.is_none()
     }
 
-    /// An addressee has received a data frame intact, or a PS-Poll.
+    /// An addressee has received a data frame intact, or an own frame.
     pub(super) fn receive(&mut self, index: u32, initiator: u32, now: Instant) {
         let from = Contender::station_of(initiator);
         let contender = &mut self.contenders[initiator as usize];
         contender.exchange.arrive();
-        if contender.own().is_some() {
-            self.receive_ps_poll(index, from, now);
-            return;
+        match contender.own() {
+            None => {}
+            Some(OwnFrame::Management { .. }) => return self.receive_management(index, initiator),
+            Some(_) => return self.receive_ps_poll(index, from, now),
         }
         contender.queue.attempts_mut().deliver();
         let is_retry = contender.queue.attempts().transmissions() > 1;
@@ -183,11 +184,14 @@ impl<E: ErrorModel> Wlan<E> {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     fn report_fate(&mut self, index: u32, fate: Fate) {
         let contender = &self.contenders[index as usize];
         if contender.packet().is_some_and(|frame| self.wanted.has(fate, frame.to)) {
             self.outputs.extend(contender.fate(StationId(Contender::station_of(index)), fate));
+        } else if matches!(contender.own(), Some(OwnFrame::Management { .. })) {
+            self.report_management_fate(index, fate);
         }
     }
 

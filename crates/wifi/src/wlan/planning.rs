@@ -4,7 +4,7 @@ use super::Wlan;
 use crate::contender::{Contender, Mpdu, Plan, Ppdu};
 use crate::errors::ErrorModel;
 use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
-use crate::own_frame::OwnFrame;
+use crate::own_frame::{ManagementFrame, OwnFrame};
 use crate::phy::Rate;
 
 impl<E: ErrorModel> Wlan<E> {
@@ -14,7 +14,7 @@ impl<E: ErrorModel> Wlan<E> {
     #[inline(always)]
     pub(super) fn plan(&mut self, index: u32) -> Option<Receiver> {
         if let Some(frame) = self.contenders[index as usize].own() {
-            let octets = self.own_octets(frame);
+            let octets = self.own_octets(index, frame);
             if !self.contenders[index as usize].exchange.is_of(frame, [Mpdu { octets }]) {
                 self.plan_own_exchange(index, frame, octets);
             }
@@ -33,27 +33,37 @@ impl<E: ErrorModel> Wlan<E> {
 
     #[inline(never)]
     fn plan_own_exchange(&mut self, index: u32, frame: OwnFrame, octets: u32) {
-        let plan = self.plan_own_frame(Contender::station_of(index), frame, octets);
+        let plan = self.plan_own_frame(index, frame, octets);
         self.contenders[index as usize].exchange.set_plan_of(frame, plan);
     }
 
     #[inline]
-    pub(super) fn own_octets(&self, frame: OwnFrame) -> u32 {
+    pub(super) fn own_octets(&self, index: u32, frame: OwnFrame) -> u32 {
         match frame {
             OwnFrame::Beacon => self.beacon_octets(),
             OwnFrame::PsPoll { .. } => PS_POLL_OCTETS,
+            OwnFrame::Management { .. } => self.management(index).map_or(0, |frame| frame.octets),
         }
     }
 
-    pub(super) fn plan_own_frame(&self, from: u32, frame: OwnFrame, octets: u32) -> Plan {
+    pub(super) fn plan_own_frame(&self, index: u32, frame: OwnFrame, octets: u32) -> Plan {
         let rates = match frame {
             OwnFrame::Beacon => Rates::unprotected(self.phy.broadcast_rate()),
             // A PS-Poll is a control frame, and is sent at the rate of an RTS.
-            OwnFrame::PsPoll { to } => {
-                Rates::unprotected(self.rates(self.data_rate(from, to), octets).control)
+            OwnFrame::PsPoll { to } => Rates::unprotected(
+                self.rates(self.data_rate(Contender::station_of(index), to), octets).control,
+            ),
+            OwnFrame::Management { .. } => {
+                let rate = self.management(index).and_then(|frame| frame.rate);
+                self.rates(rate.unwrap_or_else(|| self.phy.broadcast_rate()), octets)
             }
         };
         self.plan_frames(frame.receiver(), octets, &rates)
+    }
+
+    #[cold]
+    fn management(&self, index: u32) -> Option<ManagementFrame> {
+        self.contenders[index as usize].management().map(|(frame, ..)| frame)
     }
 
     #[inline(never)]
@@ -94,7 +104,7 @@ impl<E: ErrorModel> Wlan<E> {
         slower(rate(from, to.0), rate(to.0, from))
     }
 
-    /// The rates of an exchange with one station, whose data frame has this rate and length.
+    /// The rates of an exchange whose data frame has this rate and length. A broadcast has no protection.
     fn rates(&self, data: Rate, octets: u32) -> Rates {
         let is_mixed = self.mac.cts_to_self && data.is_ofdm();
         let protection = if octets > self.mac.rts_threshold {

@@ -73,11 +73,10 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn power_save_begins(&mut self, index: u32) {
         let own = self.contenders[index as usize].own();
         match own {
-            None => {}
+            None | Some(OwnFrame::Management { .. }) => {}
             Some(OwnFrame::Beacon) => self.counters.beacons += 1,
             Some(OwnFrame::PsPoll { .. }) => self.counters.ps_polls += 1,
         }
-        self.counters.attempts -= u64::from(own.is_some());
         let to = self.partner(index);
         if let Some(power_save) = self.power_save.as_deref_mut() {
             power_save.begins(Contender::station_of(index), own, to);

@@ -17,7 +17,8 @@ impl<E: ErrorModel> Wlan<E> {
 
     /// The exchange of a frame that a station's MAC makes itself.
     pub(crate) fn plan_own(&self, station: u32, frame: OwnFrame) -> Plan {
-        self.plan_own_frame(station, frame, self.own_octets(frame))
+        let index = Contender::index_of(station);
+        self.plan_own_frame(index, frame, self.own_octets(index, frame))
     }
 
     pub(super) fn log_frame(
@@ -35,6 +36,9 @@ impl<E: ErrorModel> Wlan<E> {
                 format!("beacon{}", power_save.map(PowerSave::tim_in_words).unwrap_or_default())
             }
             (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
+            (Kind::Data, Some(OwnFrame::Management { .. })) => {
+                format!("management {}", contender.management().map_or(0, |(frame, ..)| frame.key))
+            }
             (Kind::Data, None) => {
                 let key = contender.packet().map_or(0, |frame| frame.key);
                 let has_more = power_save.is_some_and(|it| it.has_more_data(from));

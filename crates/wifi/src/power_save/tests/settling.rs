@@ -7,8 +7,8 @@ use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability, Rng};
 
 use crate::{
-    Capture, ErrorConfig, MacFrame, Output, PowerSaveConfig, Receiver, Standard, StationConfig, WlanConfig,
-    WlanCounters,
+    Capture, ErrorConfig, MacFrame, ManagementFrame, Output, PowerSaveConfig, Receiver, Standard,
+    StationConfig, WlanConfig, WlanCounters,
 };
 
 const STATIONS: usize = 7;
@@ -22,7 +22,7 @@ struct Trace {
 
 /// An access point, four stations that doze and two that do not. Each sends to each and to all, in
 /// bursts, and half of the frames on a grid of 10 us, so that some coincide with TBTTs and ends of
-/// frames.
+/// frames. Each fifth is followed by a management frame.
 fn trace(config: WlanConfig, seed: u64) -> Trace {
     let mut rng = Rng::named(seed, "arrivals");
     let mut wlan = crate::Wlan::new(config, seed);
@@ -53,8 +53,12 @@ fn trace(config: WlanConfig, seed: u64) -> Trace {
             to if to == from => continue,
             to => Receiver::Station(stations[to]),
         };
-        let frame = MacFrame { to, key, octets: 40 + rng.below(1461) as u32 };
-        wlan.enqueue(now, stations[from], frame);
+        let octets = 40 + rng.below(1461) as u32;
+        wlan.enqueue(now, stations[from], MacFrame { to, key, octets });
+        if key % 5 == 4 {
+            let frame = ManagementFrame { to, key, octets: octets / 8, rate: None };
+            wlan.enqueue_management(now, stations[from], frame);
+        }
     }
     let awake = stations.iter().map(|station| wlan.awake_time(*station, at)).collect();
     // Errors are drawn at the beginning of a settled exchange, but otherwise at the end of its frame;
@@ -78,7 +82,10 @@ fn check(seeds: std::ops::Range<u64>, change: impl Fn(&mut WlanConfig)) {
             assert_eq!(settled.counters, by_frame.counters, "{standard:?} {seed}");
             assert_eq!(settled.awake, by_frame.awake, "{standard:?} {seed}");
             let WlanCounters { beacons, ps_polls, delivered, .. } = settled.counters;
-            assert!(beacons > 20 && ps_polls > 20 && delivered > 100, "{:?}", settled.counters);
+            let is_managed = |it: &&(u64, Output)| matches!(it.1, Output::ManagementDelivered { .. });
+            let managed = settled.outputs.iter().filter(is_managed).count() as u64;
+            assert!(managed > 20 && delivered + managed > 100, "{managed} {:?}", settled.counters);
+            assert!(beacons > 20 && ps_polls > 20, "{:?}", settled.counters);
         }
     }
 }
