@@ -15,6 +15,7 @@
 //! | `power_save` | beacons, stations that doze, frames that wait for them |
 //! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
 //! | [`phy`], [`frame`] | rates, air times, interframe spaces; frames and their sizes |
+//! | `own_frame` | frames that carry no packet: management frames, PS-Polls |
 //! | `events`, `output` | the event queue; the outputs |
 //!
 //! Clauses are those of IEEE 802.11-2020, unless another edition is named.

@@ -12,6 +12,7 @@ mod own_frames;
 mod propagation;
 mod properties;
 mod refusing;
+mod settling;
 mod support;
 mod topologies;
 mod traces;
