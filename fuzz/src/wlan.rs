@@ -1,4 +1,4 @@
-//! An 802.11 cell, whatever its stations send, move, refuse and take back.
+//! An 802.11 cell, whatever its stations send, refuse and take back, wherever they move and are tuned.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability};
 use lasthop_wifi::{
-    Capture, ErrorConfig, Fate, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
+    Capture, Channel, ErrorConfig, Fate, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
     Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
@@ -34,6 +34,8 @@ struct Cell {
     stations: Vec<StationId>,
     /// Whether flows take turns.
     has_flows: bool,
+    /// Whether stations may be tuned.
+    may_tune: bool,
     now: Instant,
     next_key: u32,
     /// Frames that have no last fate yet, and the stations that have received each.
@@ -53,7 +55,8 @@ impl Cell {
                 wlan.add_station(&StationConfig { position, queue, scheduler, ..StationConfig::default() })
             })
             .collect();
-        if octets.flag() {
+        let saves_power = octets.flag();
+        if saves_power {
             let dozing: Vec<_> = stations.iter().copied().filter(|_| octets.flag()).collect();
             wlan.save_power(stations[0], &dozing, power_save(octets));
         }
@@ -61,12 +64,26 @@ impl Cell {
         wlan.report_transmissions(octets.flag());
         let has_flows = scheduler == Scheduler::PerFlow;
         let (waiting, managed) = (BTreeMap::new(), BTreeMap::new());
-        Self { wlan, stations, has_flows, now: Instant::ZERO, next_key: 0, waiting, managed }
+        Self {
+            wlan,
+            stations,
+            has_flows,
+            may_tune: !saves_power,
+            now: Instant::ZERO,
+            next_key: 0,
+            waiting,
+            managed,
+        }
     }
 
     fn step(&mut self, octets: &mut Octets<'_>) {
         let from = octets.pick(&self.stations);
         let action = octets.octet();
+        if action % 32 == 31 && self.may_tune {
+            let channel = octets.pick(&[None, Some(Channel(0)), Some(Channel(1))]);
+            self.wlan.tune(self.now, from, channel);
+            return;
+        }
         match action % 16 {
             0..=7 => self.send(from, octets),
             8..=10 => self.run(self.now + octets.time()),
@@ -164,7 +181,7 @@ impl Cell {
                 assert!(times.queued <= times.departed && times.departed <= times.began);
                 assert!(times.began <= self.now && self.now <= times.over);
             }
-            Output::Departs { .. } => {}
+            Output::Departs { .. } | Output::Tuned { .. } => {}
             Output::ManagementDelivered { at, from, key, .. } => {
                 let (to, receivers) =
                     self.managed.get_mut(key).expect("its sender does not know its fate yet");
@@ -179,8 +196,11 @@ impl Cell {
         }
     }
 
-    /// Beacons never end. All else does.
+    /// Beacons never end. All else does, once all stations are on the air.
     fn finish(&mut self) {
+        for station in self.stations.iter().filter(|_| self.may_tune) {
+            self.wlan.tune(self.now, *station, Some(Channel(0)));
+        }
         for _ in 0..40 {
             if self.waiting.is_empty() && self.managed.is_empty() {
                 break;

@@ -196,6 +196,7 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
                 Output::Transmission { .. }
                 | Output::Attempt { .. }
                 | Output::Departs { .. }
+                | Output::Tuned { .. }
                 | Output::ManagementDelivered { .. }
                 | Output::ManagementFate { .. }
                 | Output::TooOld { .. } => {}

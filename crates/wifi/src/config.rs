@@ -7,7 +7,7 @@ use super::frame::DataOverhead;
 use super::phy::{PhyConfig, Rate, Standard};
 use super::propagation::{Capture, Propagation};
 
-/// Configuration of a cell: stations that share one channel.
+/// Configuration of a cell: stations that hear each other if they are near and on the same channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WlanConfig {
     /// The physical layer.

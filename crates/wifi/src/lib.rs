@@ -1,10 +1,10 @@
 //! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a and
 //! g.
 //!
-//! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a
-//! length, and management frames ([`Wlan::enqueue_management`]) likewise. The caller enqueues frames
-//! ([`Wlan::enqueue`]), calls [`Wlan::on_event`] at the time of
-//! [`Wlan::next_event_at`], and takes the outputs ([`Wlan::poll`]).
+//! [`Wlan`] is a pure state machine: stations, each tuned to a channel or off the air
+//! ([`Wlan::tune`]). It knows packets by a key and a length, and management frames
+//! ([`Wlan::enqueue_management`]) likewise. The caller enqueues frames ([`Wlan::enqueue`]), calls
+//! [`Wlan::on_event`] at the time of [`Wlan::next_event_at`], and takes the outputs ([`Wlan::poll`]).
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -25,7 +25,13 @@
 //! - A station that counts down senses a transmission that began a slot before its own
 //!   (`carrier_sense_delay`). A station that receives a frame to send senses at once whether the
 //!   medium is idle.
-//! - A frame does not disturb stations beyond its carrier-sense range.
+//! - A frame does not disturb stations beyond its carrier-sense range, and none of other channels:
+//!   channels do not overlap.
+//! - A station changes its channel in no time, and `ProbeDelay` (11.1.4.3.2) is zero: it contends at
+//!   once.
+//! - A station senses a frame whose beginning it missed as it senses others. In reality such a frame
+//!   has to be 20 dB stronger (17.3.10.6).
+//! - With power save, stations stay on their channels.
 //! - Frame errors are drawn for the addressee. Bystanders decode each frame in range that nothing
 //!   overlaps.
 //! - `EIFS` follows frames that were overlapped or out of reception range. It also follows for a
@@ -64,5 +70,5 @@ pub use own_frame::ManagementFrame;
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, LogDistance, Position, Propagation, TwoRayGround};
-pub use station::{Scheduler, StationConfig};
+pub use station::{Channel, Scheduler, StationConfig};
 pub use wlan::Wlan;

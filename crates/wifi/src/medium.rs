@@ -7,22 +7,30 @@
 //! | `contention` | the time at which each contender of a domain transmits |
 //! | `nav` | reservations of the medium |
 //! | `access` | interframe spaces, and the start of backoffs |
-//! | `moving` | stations that move |
+//! | `division`, `changes` | the division into domains, at first and when stations move or are tuned |
+//! | `grid` | stations by place and channel |
 
 mod access;
+mod changes;
 mod contention;
+mod division;
 mod domain;
-mod moving;
+mod grid;
 mod nav;
+#[cfg(test)]
+mod tests;
 
 use lasthop_packet::Instant;
 
 use super::contender::Contender;
 use super::frame::Kind;
 use super::propagation::{Capture, Position, Propagation};
+use super::station::{Channel, StationConfig};
 use super::times::Times;
+use changes::Changes;
 pub(crate) use contention::Due;
 use domain::Domain;
+use grid::{Grid, Square};
 use nav::Reservation;
 
 /// A transmission in the air.
@@ -39,10 +47,14 @@ pub(crate) struct Transmission {
     pub(crate) reserves: u64,
 }
 
-/// A station's position and sense domain.
+/// A station's position, channel and sense domain.
 #[derive(Debug)]
 struct Place {
     position: Position,
+    /// The channel that it is tuned to; `None`: it is off the air.
+    channel: Option<Channel>,
+    /// Where the grid has it.
+    square: Option<Square>,
     /// The number of its sense domain. Stations of different domains never share one again, even if they
     /// come to hear the same frames: each knows only what it has heard.
     domain: u32,
@@ -64,8 +76,9 @@ pub(crate) struct Medium {
     domains: Vec<Domain>,
     /// The number of settled exchanges under way.
     settling: u32,
-    /// Whether stations have moved since the domains were last divided.
-    has_moved: bool,
+    grid: Grid,
+    /// Since stations were last divided into domains.
+    changes: Changes,
     transmissions: Vec<Transmission>,
     vacant: Vec<u32>,
     /// The contenders whose backoffs have ended, and that have not begun to transmit.
@@ -87,7 +100,8 @@ impl Medium {
             places: Vec::new(),
             domains: Vec::new(),
             settling: 0,
-            has_moved: false,
+            grid: Grid::new(propagation.carrier_sense_range()),
+            changes: Changes::default(),
             transmissions: Vec::new(),
             vacant: Vec::new(),
             due: Vec::new(),
@@ -95,10 +109,9 @@ impl Medium {
     }
 
     /// Adds a station, before stations are divided into domains.
-    pub(crate) fn add(&mut self, position: Position) {
-        // With capture, reception depends on the power at each station: each has a domain of its own.
-        let domain = if self.capture.is_some() { self.places.len() as u32 } else { 0 };
-        self.places.push(Place { position, domain, own_ifs: None });
+    pub(crate) fn add(&mut self, config: &StationConfig) {
+        let StationConfig { position, channel, .. } = *config;
+        self.places.push(Place { position, channel, square: None, domain: 0, own_ifs: None });
     }
 
     pub(crate) fn position(&self, station: u32) -> Position {
@@ -108,6 +121,15 @@ impl Medium {
     /// The power of a station's frames at another station, in watts, if the propagation model has powers.
     pub(crate) fn received_power(&self, from: u32, at: u32) -> Option<f64> {
         self.propagation.received_power(self.position(from), self.position(at))
+    }
+
+    /// The channel that a station is tuned to.
+    pub(crate) fn channel(&self, station: u32) -> Option<Channel> {
+        self.places[station as usize].channel
+    }
+
+    fn is_on_air(&self, station: u32) -> bool {
+        self.channel(station).is_some()
     }
 
     /// The domain that a station is a member of.
@@ -128,34 +150,6 @@ impl Medium {
     /// One of the domains that sense a domain's members; `number` counts them from 0.
     pub(crate) fn audience(&self, domain: u32, number: usize) -> Option<u32> {
         self.domains[domain as usize].audience().get(number).map(|audience| audience.domain)
-    }
-
-    /// Divides stations into domains, unless that has been done: before the first frame.
-    #[inline]
-    pub(crate) fn divide(&mut self) {
-        if self.domains.is_empty() {
-            self.divide_at_first();
-        }
-    }
-
-    #[cold]
-    fn divide_at_first(&mut self) {
-        self.group();
-        for domain in &mut self.domains {
-            domain.start(&self.times);
-        }
-    }
-
-    /// Divides stations into domains, which have no state yet.
-    fn group(&mut self) {
-        let (positions, kin): (Vec<_>, Vec<_>) =
-            self.places.iter().map(|place| (place.position, place.domain)).unzip();
-        self.domains = domain::divide(&positions, &kin, &self.propagation, self.settles);
-        for (index, domain) in self.domains.iter().enumerate() {
-            for member in domain.members() {
-                self.places[*member as usize].domain = index as u32;
-            }
-        }
     }
 
     /// Begins a transmission in all domains that sense it. Returns its number.
@@ -246,6 +240,18 @@ impl Medium {
     #[inline]
     pub(crate) fn is_clique(&self, domain: u32) -> bool {
         self.domains[domain as usize].is_clique()
+    }
+
+    /// Whether a frame for a station is in the air, which the station has heard from its beginning and still
+    /// may decode.
+    pub(crate) fn receives(&self, station: u32) -> bool {
+        let is_for_it = |key: u32| self.transmissions[key as usize].to == Some(station);
+        self.domains.get(self.home(station) as usize).is_some_and(|home| home.receives(is_for_it))
+    }
+
+    /// Whether a settled exchange or collision is under way.
+    pub(crate) const fn is_settling(&self) -> bool {
+        self.settling > 0
     }
 
     /// A settled exchange or collision begins.

@@ -3,6 +3,7 @@
 use lasthop_packet::Instant;
 
 use super::frame::{MacFrame, Receiver, StationId};
+use super::station::Channel;
 
 /// The fate of a frame, as its sender learns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,13 @@ pub enum Output {
         from: StationId,
         /// The frame.
         frame: MacFrame,
+    },
+    /// A station was tuned.
+    Tuned {
+        /// The station.
+        station: StationId,
+        /// The channel; `None`: it is off the air.
+        channel: Option<Channel>,
     },
     /// The times of a unicast frame that the next output reports as delivered.
     Transmission {

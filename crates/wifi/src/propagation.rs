@@ -198,6 +198,30 @@ impl Propagation {
         }
     }
 
+    /// Whether a station at one of these positions senses frames from the other.
+    pub(crate) fn senses(&self, from: Position, to: Position) -> bool {
+        self.hearing(from, to) != Hearing::Nothing
+    }
+
+    /// The distance in meters beyond which no station senses another, rounded up; `None` if there is none.
+    pub(crate) fn carrier_sense_range(&self) -> Option<f64> {
+        let is_sensed = |meters: f64| self.senses(Position::default(), Position::new(meters, 0.0));
+        // Signals fade with distance, so a binary search finds where they are lost.
+        let (mut near, mut far) = (0.0, 1.0);
+        while is_sensed(far) {
+            (near, far) = (far, 2.0 * far);
+            if far > 1e12 {
+                return None;
+            }
+        }
+        // As many halvings as a number has digits.
+        for _ in 0..f64::MANTISSA_DIGITS {
+            let middle = near.midpoint(far);
+            *(if is_sensed(middle) { &mut near } else { &mut far }) = middle;
+        }
+        Some(far)
+    }
+
     /// Whether a station at one of these positions decodes frames from the other.
     pub fn reaches(&self, from: Position, to: Position) -> bool {
         self.hearing(from, to) == Hearing::Decodes

@@ -1,16 +1,23 @@
 //! A station: its configuration, and what it has received.
 
 use lasthop_link::QueueLimit;
+use lasthop_packet::Instant;
 
 use super::knowledge::OptionsKnowledge;
 use super::phy::Rate as DataRate;
 use super::propagation::Position;
+
+/// A channel, by its number. Channels do not overlap: nobody hears a frame of another channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Channel(pub u16);
 
 /// The configuration of a station.
 #[derive(Clone, Debug)]
 pub struct StationConfig {
     /// Its position.
     pub position: Position,
+    /// The channel that it is tuned to at first; `None`: it is off the air. Default channel 0.
+    pub channel: Option<Channel>,
     /// The rate of its data frames; `None` for the cell's. A frame is sent at the lower of its
     /// sender's and its receiver's rate.
     pub rate: Option<DataRate>,
@@ -29,6 +36,7 @@ impl Default for StationConfig {
     fn default() -> Self {
         Self {
             position: Position::default(),
+            channel: Some(Channel::default()),
             rate: None,
             queue: QueueLimit::Packets(50),
             scheduler: Scheduler::Fifo,
@@ -61,6 +69,8 @@ pub(crate) struct Station {
     packets: DuplicateFilter,
     management: DuplicateFilter,
     options: OptionsKnowledge,
+    /// The initiator and the beginning of the exchange in which it answered last.
+    answered: Option<(u32, Instant)>,
 }
 
 impl Station {
@@ -71,6 +81,7 @@ impl Station {
             packets: DuplicateFilter::default(),
             management: DuplicateFilter::default(),
             options,
+            answered: None,
         }
     }
 
@@ -95,6 +106,16 @@ impl Station {
     /// between two transmissions of a packet.
     pub(crate) fn receive_management(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
         self.management.receive(from, sequence, is_retry)
+    }
+
+    /// It answers a frame of an exchange: its initiator and its beginning.
+    pub(crate) const fn answer(&mut self, initiator: u32, began: Instant) {
+        self.answered = Some((initiator, began));
+    }
+
+    /// The exchange in which it answered last, as in [`Self::answer`].
+    pub(crate) const fn answered(&self) -> Option<(u32, Instant)> {
+        self.answered
     }
 
     /// What it knows about options in frames.

@@ -16,5 +16,6 @@ mod settling;
 mod support;
 mod topologies;
 mod traces;
+mod tuning;
 
 pub(crate) use support::{AIR, OnAir};

@@ -9,10 +9,11 @@
 //! | `power_save` | stations that doze, and frames that wait for them |
 //! | `outputs` | the outputs that the caller has not taken |
 //! | `events` | the event queue |
+//! | `tunings` | stations that are tuned at the end of an exchange |
 //!
 //! The parts do not call each other, except that the medium makes contenders count down. A step from one
 //! part to another is a method of [`Wlan`]; each subject has a file. The way of a frame: `queueing`,
-//! `access`, `planning`, `settle` or `exchange`, `outcome`.
+//! `access`, `planning`, `settle` or `exchange`, `outcome`. Stations that move or are tuned: `tuning`.
 
 mod access;
 mod exchange;
@@ -25,6 +26,7 @@ mod queueing;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod tuning;
 
 use std::collections::VecDeque;
 
@@ -40,12 +42,11 @@ use super::medium::Medium;
 use super::output::{Output, Used, Wanted, WlanCounters};
 use super::phy::PhyConfig;
 use super::power_save::PowerSave;
-use super::propagation::Position;
-use super::station::{Station, StationConfig};
+use super::station::{Channel, Station, StationConfig};
 use super::times::Times;
 
-/// Stations on one channel: see the crate's documentation. `E` loses frames in addition to the
-/// errors of its configuration.
+/// Stations, each on a channel or off the air: see the crate's documentation. `E` loses frames in addition to
+/// the errors of its configuration.
 #[derive(Debug)]
 pub struct Wlan<E = ()> {
     seed: u64,
@@ -61,6 +62,8 @@ pub struct Wlan<E = ()> {
     errors: Errors,
     error_model: E,
     events: Events,
+    /// Stations that take part in an exchange, and the channels that they are tuned to at its end.
+    tunings: Vec<(u32, Option<Channel>)>,
     /// The stations that received the broadcast that has just ended.
     receivers: Vec<u32>,
     /// The number of contenders that will transmit whatever they hear until then.
@@ -109,6 +112,7 @@ impl<E: ErrorModel> Wlan<E> {
             errors: Errors::new(seed, errors),
             error_model,
             events: Events::default(),
+            tunings: Vec::new(),
             receivers: Vec::new(),
             committed: 0,
             wanted: Wanted { attempts: false, fates: true, transmissions: false },
@@ -122,7 +126,7 @@ impl<E: ErrorModel> Wlan<E> {
     pub fn add_station(&mut self, config: &StationConfig) -> StationId {
         assert!(self.medium.domains() == 0, "stations are added before the first frame");
         let id = StationId::from_index(self.stations.len());
-        self.medium.add(config.position);
+        self.medium.add(config);
         self.stations.push(Station::new(config));
         for contender in Contender::all_of(id.0) {
             let rng = Rng::named(self.seed, &format!("radio {contender} back-off"));
@@ -172,37 +176,6 @@ impl<E: ErrorModel> Wlan<E> {
     /// begun is not affected. Broadcasts are not refused, because they are not acknowledged.
     pub fn refuse_frames(&mut self, station: StationId, refuse: bool) {
         self.stations[station.index()].refuse(refuse);
-    }
-
-    /// The position of a station.
-    pub fn position(&self, station: StationId) -> Position {
-        self.medium.position(station.0)
-    }
-
-    /// Announces that stations will move: from now on exchanges are simulated frame by frame.
-    pub fn expect_moves(&mut self) {
-        self.medium.stop_settling();
-    }
-
-    /// Moves stations. If a settled exchange is under way, the old positions apply until it is over, a few
-    /// milliseconds at most; later exchanges are simulated frame by frame.
-    pub fn move_stations(&mut self, now: Instant, positions: &[(StationId, Position)]) {
-        for (station, position) in positions {
-            self.medium.move_to(station.0, *position);
-        }
-        if self.medium.has_moved() {
-            self.expect_moves();
-            self.divide_if_moved(now);
-        }
-    }
-
-    fn divide_if_moved(&mut self, now: Instant) {
-        if self.medium.divide_anew(now, &mut self.contenders) {
-            for domain in 0..self.medium.domains() as u32 {
-                self.schedule_access(domain);
-            }
-            self.commit_due();
-        }
     }
 
     /// The time at which [`Self::on_event`] is due.

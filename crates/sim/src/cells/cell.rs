@@ -359,6 +359,8 @@ impl Cell {
             WlanOutput::Departs { from } => self.depart_next(from, transit),
             // No station of this cell sends management frames.
             WlanOutput::ManagementDelivered { .. } | WlanOutput::ManagementFate { .. } => None,
+            // Stations of the simulator stay on their channel.
+            WlanOutput::Tuned { .. } => None,
             WlanOutput::TooOld { from, frame } => {
                 let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })

@@ -110,8 +110,7 @@ impl Medium {
 
     /// An access event is due. Returns whether it is the one that was scheduled last.
     pub(crate) fn unschedule(&mut self, domain: u32, at: Instant) -> bool {
-        // If stations have moved since, the domain may no longer exist.
-        self.domains.get_mut(domain as usize).is_some_and(|domain| domain.unschedule(at))
+        self.domains[domain as usize].unschedule(at)
     }
 
     /// The contenders of a domain whose backoffs end now transmit.

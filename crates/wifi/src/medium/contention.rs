@@ -183,9 +183,27 @@ impl Contention {
         contenders: &mut [Contender],
         due: &mut Vec<Due>,
     ) {
-        let Some(slots_from) = self.slots_from.take() else { return };
-        let slot = times.slot;
         let is_unsensed = |at: Instant| at <= now || at < now.after_nanos(times.carrier_sense_delay);
+        self.stop(now, times.slot, is_unsensed, contenders, due);
+    }
+
+    /// All backoffs stop, and nobody transmits.
+    pub(super) fn suspend(&mut self, now: Instant, slot: u64, contenders: &mut [Contender]) {
+        self.stop(now, slot, |_| false, contenders, &mut Vec::new());
+    }
+
+    /// All backoffs stop, except those whose end is unsensed.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
+    fn stop(
+        &mut self,
+        now: Instant,
+        slot: u64,
+        is_unsensed: impl Fn(Instant) -> bool,
+        contenders: &mut [Contender],
+        due: &mut Vec<Due>,
+    ) {
+        let Some(slots_from) = self.slots_from.take() else { return };
         let idle = now.as_nanos().saturating_sub(slots_from.as_nanos());
         self.slots += idle / slot;
         let begun = u64::from(!idle.is_multiple_of(slot));

@@ -5,18 +5,16 @@
 //! else meanwhile. The state of a domain is that of a bystander. A station that takes part in an exchange
 //! ([`Domain::slots_from`]) has an interframe space of its own, and its own reservations do not bind it.
 
-use std::collections::BTreeMap;
-
 use lasthop_packet::Instant;
 
 use super::contention::{Contention, Due};
 use super::nav::Nav;
 use crate::contender::Contender;
-use crate::propagation::{Capture, Hearing, Position, Propagation};
+use crate::propagation::Capture;
 use crate::times::Times;
 
 /// A domain that senses the members of another, or of itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Audience {
     pub(super) domain: u32,
     pub(super) decodes: bool,
@@ -25,7 +23,8 @@ pub(super) struct Audience {
 #[derive(Debug, Default)]
 pub(super) struct Domain {
     members: Vec<u32>,
-    /// The domains that sense its members, itself among them.
+    /// The domains that sense its members, itself among them; these are also the domains that it senses. In
+    /// order of their numbers.
     audience: Vec<Audience>,
     contention: Contention,
     nav: Nav,
@@ -50,6 +49,13 @@ struct OnAir {
 }
 
 impl Domain {
+    /// A domain of stations that hear each other, and that these domains sense. `settles`: whether exchanges
+    /// may be settled when they begin.
+    pub(super) fn new(members: Vec<u32>, audience: Vec<Audience>, settles: bool) -> Self {
+        let is_clique = settles && matches!(audience[..], [Audience { decodes: true, .. }]);
+        Self { members, audience, is_clique, ..Self::default() }
+    }
+
     pub(super) fn members(&self) -> &[u32] {
         &self.members
     }
@@ -112,9 +118,12 @@ impl Domain {
         self.turn_busy(now, times, contenders, due);
     }
 
-    /// Starts with an idle medium: its members have heard nothing, so the first frame need not wait.
-    pub(super) fn start(&mut self, times: &Times) {
-        self.contention.resume(Instant::ZERO);
+    /// Starts with an idle medium if its members are on the air: they have heard nothing, so the first frame
+    /// need not wait.
+    pub(super) fn start(&mut self, is_on_air: bool, times: &Times) {
+        if is_on_air {
+            self.contention.resume(Instant::ZERO);
+        }
         self.ifs = times.difs;
     }
 
@@ -181,24 +190,83 @@ impl Domain {
         self.corrupt_overlaps(capture);
     }
 
-    /// Takes over the state of the domain that its members come from.
-    pub(super) fn goes_on(&mut self, before: &Self) {
-        self.contention = before.contention.part_of(&self.members);
-        self.nav = before.nav.clone();
-        (self.idle_since, self.ifs, self.decoded_at) = (before.idle_since, before.ifs, before.decoded_at);
+    /// A domain of some of its members, which leave it. They keep what they know.
+    pub(super) fn part(&mut self, members: Vec<u32>) -> Self {
+        Self {
+            audience: self.audience.clone(),
+            contention: self.contention.part_of(&members),
+            nav: self.nav.clone(),
+            on_air: self.on_air.clone(),
+            members,
+            scheduled: None,
+            ..*self
+        }
     }
 
-    /// Takes over a transmission that is in the air while stations move. It stays intact if the members have
-    /// heard it from its beginning.
-    pub(super) fn hears_on(&mut self, transmission: u32, start: Instant, power: f64, before: &Self) {
-        let is_intact = |heard: &OnAir| heard.transmission == transmission && !heard.corrupted;
-        let corrupted = !before.on_air.iter().any(is_intact);
-        self.on_air.push(OnAir { transmission, start, power, corrupted });
+    /// All but these members have left it.
+    pub(super) fn keep(&mut self, members: Vec<u32>) {
+        self.contention = self.contention.part_of(&members);
+        self.members = members;
+    }
+
+    /// Whether it senses the members of a domain.
+    pub(super) fn senses(&self, domain: u32) -> bool {
+        self.place_of(domain).is_ok()
+    }
+
+    fn place_of(&self, domain: u32) -> Result<usize, usize> {
+        self.audience.binary_search_by_key(&domain, |audience| audience.domain)
+    }
+
+    /// Puts a domain into its audience, or changes what that decodes.
+    pub(super) fn set_heard_by(&mut self, audience: Audience) {
+        match self.place_of(audience.domain) {
+            Ok(place) => self.audience[place] = audience,
+            Err(place) => self.audience.insert(place, audience),
+        }
+    }
+
+    /// Removes a domain from its audience.
+    pub(super) fn set_unheard_by(&mut self, domain: u32) {
+        if let Ok(place) = self.place_of(domain) {
+            self.audience.remove(place);
+        }
+    }
+
+    /// Sets its audience, which is in order. Returns the one before.
+    pub(super) fn replace_audience(&mut self, audience: Vec<Audience>) -> Vec<Audience> {
+        std::mem::replace(&mut self.audience, audience)
+    }
+
+    /// These transmissions are in the air where its members are now: number, start and power. One stays
+    /// intact if they have heard it from its beginning.
+    pub(super) fn hear_on(&mut self, transmissions: Vec<(u32, Instant, f64)>, capture: Option<Capture>) {
+        let before = std::mem::take(&mut self.on_air);
+        self.on_air.extend(transmissions.into_iter().map(|(transmission, start, power)| {
+            let is_intact = |heard: &OnAir| heard.transmission == transmission && !heard.corrupted;
+            OnAir { transmission, start, power, corrupted: !before.iter().any(is_intact) }
+        }));
+        self.corrupt_overlaps(capture);
+    }
+
+    /// Whether its members are receiving a transmission that is intact so far.
+    pub(super) fn receives(&self, is_it: impl Fn(u32) -> bool) -> bool {
+        self.on_air.iter().any(|on_air| !on_air.corrupted && is_it(on_air.transmission))
+    }
+
+    /// Its only member was tuned: its backoffs stop, and it knows of no reservation and of no frame that it
+    /// did not decode.
+    pub(super) fn tune(&mut self, now: Instant, times: &Times, contenders: &mut [Contender]) {
+        self.contention.suspend(now, times.slot, contenders);
+        //= IEEE 802.11-2020, 10.3.2.4: a NAV is what a station has learned from the frames that it received.
+        self.nav = Nav::default();
+        //= IEEE 802.11-2020, 10.3.2.3.7: EIFS follows a frame that was not received correctly. There was none.
+        self.decoded_at = Some(now);
     }
 
     /// Marks frames that overlap as corrupted, except one that is stronger than all others together by the
     /// threshold of capture.
-    pub(super) fn corrupt_overlaps(&mut self, capture: Option<Capture>) {
+    fn corrupt_overlaps(&mut self, capture: Option<Capture>) {
         if self.on_air.len() < 2 {
             return;
         }
@@ -221,47 +289,3 @@ impl Domain {
 /// The power of a station's own frame at its own position. Neither it nor a frame that overlaps it is
 /// received there.
 pub(super) const OWN_POWER: f64 = f64::INFINITY;
-
-/// Divides stations into domains: those that hear the same stations and have the same number in `kin`
-/// (`Place::domain`). `settles`: whether exchanges may be settled when they begin.
-pub(super) fn divide(
-    positions: &[Position],
-    kin: &[u32],
-    propagation: &Propagation,
-    settles: bool,
-) -> Vec<Domain> {
-    let heard = |at: usize| -> Vec<(u32, Hearing)> {
-        let all = positions.iter().enumerate().map(|(other, position)| {
-            let hearing = propagation.hearing(*position, positions[at]);
-            (other as u32, if other == at { Hearing::Decodes } else { hearing })
-        });
-        all.filter(|(_, hearing)| *hearing != Hearing::Nothing).collect()
-    };
-    let mut by_neighborhood: BTreeMap<_, u32> = BTreeMap::new();
-    let mut domains: Vec<Domain> = Vec::new();
-    let mut neighborhoods: Vec<Vec<(u32, Hearing)>> = Vec::new();
-    let mut domain_of = vec![0; positions.len()];
-    for (station, kin) in kin.iter().enumerate() {
-        let neighborhood = heard(station);
-        let key = (neighborhood.clone(), *kin);
-        let index = *by_neighborhood.entry(key).or_insert_with(|| {
-            domains.push(Domain::default());
-            neighborhoods.push(neighborhood);
-            domains.len() as u32 - 1
-        });
-        domains[index as usize].members.push(station as u32);
-        domain_of[station] = index;
-    }
-    for (index, neighborhood) in neighborhoods.iter().enumerate() {
-        // Hearing is mutual: a domain hears those who hear it.
-        let mut audience = BTreeMap::new();
-        for (station, hearing) in neighborhood {
-            audience.insert(domain_of[*station as usize], *hearing == Hearing::Decodes);
-        }
-        let domain = &mut domains[index];
-        domain.audience =
-            audience.into_iter().map(|(domain, decodes)| Audience { domain, decodes }).collect();
-        domain.is_clique = settles && matches!(domain.audience[..], [Audience { decodes: true, .. }]);
-    }
-    domains
-}

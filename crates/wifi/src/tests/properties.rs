@@ -7,11 +7,11 @@ use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability};
 use proptest::prelude::*;
 
-use super::support::Entry;
+use super::support::{AIR, Entry, OnAir};
 use crate::output::Fate;
 use crate::{
-    Capture, ErrorConfig, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
-    Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    Capture, Channel, ErrorConfig, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig,
+    Propagation, Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ struct Case {
     control: bool,
     /// Stations jump by up to 100 m now and then.
     moves: bool,
+    /// Stations are tuned now and then, unless some doze.
+    tunes: bool,
     /// Which stations doze, by their bits; the first is the access point. None without power save.
     dozing: u16,
     /// Where flows or receivers take turns, what waits for a station is taken back now and then.
@@ -58,28 +60,31 @@ fn case() -> impl Strategy<Value = Case> {
         scale,
         any::<bool>(),
         air,
-        (any::<bool>(), prop_oneof![Just(0), any::<u16>()], scheduler),
+        (any::<bool>(), any::<bool>(), prop_oneof![Just(0), any::<u16>()], scheduler),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(|(standard, positions, scale, rts, air, (moves, dozing, scheduler), frames, seed)| {
-            let (carrier_sense_delay, capture, loss, control) = air;
-            let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
-            Case {
-                standard,
-                positions,
-                rts,
-                carrier_sense_delay,
-                capture,
-                loss,
-                control,
-                moves,
-                dozing,
-                scheduler,
-                frames,
-                seed,
-            }
-        })
+        .prop_map(
+            |(standard, positions, scale, rts, air, (moves, tunes, dozing, scheduler), frames, seed)| {
+                let (carrier_sense_delay, capture, loss, control) = air;
+                let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
+                Case {
+                    standard,
+                    positions,
+                    rts,
+                    carrier_sense_delay,
+                    capture,
+                    loss,
+                    control,
+                    moves,
+                    tunes: tunes && dozing == 0,
+                    dozing,
+                    scheduler,
+                    frames,
+                    seed,
+                }
+            },
+        )
 }
 
 fn power_save(seed: u64) -> PowerSaveConfig {
@@ -107,7 +112,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     }
     let mut wlan = Wlan::new(config, case.seed);
     wlan.report_attempts(true);
-    if case.moves {
+    if case.moves || case.tunes {
         wlan.expect_moves();
     }
     let stations: Vec<_> = case
@@ -127,21 +132,29 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     }
     let mut log = Vec::new();
     let mut accepted = Vec::new();
-    let mut drive = |wlan: &mut Wlan, until: Instant| {
+    let take = |wlan: &mut Wlan, now: Instant, log: &mut Vec<Entry>| {
+        log.extend(std::iter::from_fn(|| wlan.poll()).map(|output| (now.as_nanos(), output)));
+    };
+    let drive = |wlan: &mut Wlan, until: Instant, log: &mut Vec<Entry>| {
         while let Some(now) = wlan.next_event_at().filter(|now| *now <= until) {
             wlan.on_event(now);
-            log.extend(std::iter::from_fn(|| wlan.poll()).map(|output| (now.as_nanos(), output)));
+            take(wlan, now, log);
         }
     };
     let mut now = Instant::ZERO;
     for (key, &(pause, from, to, octets, is_management)) in case.frames.iter().enumerate() {
         now = now.after_nanos(pause * 1000);
-        drive(&mut wlan, now);
+        drive(&mut wlan, now, &mut log);
         let from = from % stations.len();
         if case.moves && key % 3 == 0 {
             let Position { x, y } = wlan.position(stations[from]);
             let step = || -100.0 + 200.0 * f64::from(octets % 101) / 100.0;
             wlan.move_stations(now, &[(stations[from], Position::new(x + step(), y - step()))]);
+        }
+        if case.tunes && key % 4 == 1 {
+            let channel = [None, Some(Channel(0)), Some(Channel(0)), Some(Channel(1))][octets as usize % 4];
+            wlan.tune(now, stations[to % stations.len()], channel);
+            take(&mut wlan, now, &mut log);
         }
         let to = if to < stations.len() && to != from {
             Receiver::Station(stations[to])
@@ -177,8 +190,17 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
             accepted.remove(place);
         }
     }
+    if case.tunes {
+        // The frames of a station that stays off the air have no fate.
+        drive(&mut wlan, now, &mut log);
+        for station in &stations {
+            wlan.tune(now, *station, Some(Channel(0)));
+        }
+        take(&mut wlan, now, &mut log);
+    }
     // Beacons have no end; all else has ended by then.
-    drive(&mut wlan, if case.dozing > 0 { now + Duration::from_secs(10) } else { Instant::MAX });
+    let end = if case.dozing > 0 { now + Duration::from_secs(10) } else { Instant::MAX };
+    drive(&mut wlan, end, &mut log);
     (log, accepted, wlan)
 }
 
@@ -222,6 +244,7 @@ proptest! {
                     prop_assert!(previous.is_none_or(|previous| previous < *key), "they go in order");
                 }
                 Output::Transmission { .. } => unreachable!("nobody asked"),
+                Output::Tuned { .. } => prop_assert!(case.tunes),
                 Output::Attempt { frame, transmission, .. } => {
                     let count = attempts.entry(frame.key).or_default();
                     *count += 1;
@@ -252,6 +275,43 @@ proptest! {
         prop_assert_eq!(last.keys().copied().collect::<Vec<_>>(), accepted);
         for station in 0..case.positions.len() {
             prop_assert_eq!(wlan.waiting(StationId::from_index(station)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_frame_is_decoded_only_by_those_who_are_on_its_channel_from_its_beginning(case in case()) {
+        let case = Case { tunes: true, dozing: 0, ..case };
+        AIR.take();
+        let (log, ..) = run(&case);
+        let sent = AIR.take();
+        let mut tuned: BTreeMap<usize, (u64, Option<Channel>)> = BTreeMap::new();
+        for (now, output) in &log {
+            match output {
+                Output::Tuned { station, channel } => {
+                    let (_, before) = tuned.get(&station.index()).copied().unwrap_or((0, Some(Channel(0))));
+                    if before != *channel {
+                        tuned.insert(station.index(), (*now, *channel));
+                    }
+                }
+                Output::Delivered { at, from, frame } => {
+                    let what = format!("data {}", frame.key);
+                    let is_it = |it: &&OnAir| it.from == from.0 && it.start + it.duration == *now && it.what == what;
+                    let start = sent.iter().find(is_it).expect("it was in the air").start;
+                    let [(since, channel), (_, other)] =
+                        [at, from].map(|it| tuned.get(&it.index()).copied().unwrap_or((0, Some(Channel(0)))));
+                    prop_assert!(channel.is_some() && channel == other && since <= start, "{output:?}");
+                }
+                _ => {}
+            }
+        }
+        for frame in sent {
+            let station = frame.from as usize;
+            let mut channels = log.iter().filter_map(|(at, output)| match output {
+                Output::Tuned { station: it, channel } if it.index() == station && *at <= frame.start => Some(*channel),
+                _ => None,
+            });
+            let (first, last) = (Some(Channel(0)), channels.next_back());
+            prop_assert!(last.unwrap_or(first).is_some(), "{frame:?}: its station is off the air");
         }
     }
 

@@ -66,6 +66,7 @@ impl<E: ErrorModel> Wlan<E> {
             let Some(domain) = self.medium.audience(home, number) else { break };
             self.schedule_access(domain);
         }
+        self.tune_if_due(now);
     }
 
     fn continue_exchange(&mut self, sent: &Transmission, reached: bool, arrives: bool, now: Instant) {
@@ -84,6 +85,10 @@ impl<E: ErrorModel> Wlan<E> {
                     self.receive(to, initiator, now);
                 } else if !answers {
                     self.medium.part(to, &mut self.contenders);
+                }
+                if answers {
+                    let began = self.contenders[initiator as usize].exchange.began();
+                    self.stations[to as usize].answer(initiator, began);
                 }
                 answers.then_some(to)
             }
@@ -119,6 +124,7 @@ impl<E: ErrorModel> Wlan<E> {
     #[inline(never)]
     pub(super) fn on_timeout(&mut self, contender: u32, now: Instant) {
         self.fail(contender, now, Failure::NoResponse);
+        self.tune_if_due(now);
     }
 
     /// Receives a broadcast at the stations that have decoded it. Errors are drawn for each of them.

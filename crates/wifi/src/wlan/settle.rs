@@ -89,7 +89,7 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn on_collision_end(&mut self, domain: u32, now: Instant) {
         self.medium.end_settled(domain, now, false, &mut self.contenders);
         self.schedule_access(domain);
-        self.divide_if_moved(now);
+        self.change_if_due(now);
     }
 
     /// Whether only errors can make the exchange of the only contender that transmits fail.
@@ -147,8 +147,8 @@ impl<E: ErrorModel> Wlan<E> {
     }
 
     /// A settled exchange is over, and the medium of its domain is idle. Returns whether the caller must
-    /// begin or schedule the domain's next access. If stations have moved, this function has done that,
-    /// because the domains are divided anew.
+    /// begin or schedule the domain's next access. If stations have moved or are tuned, this function has done
+    /// that, because the domains are divided anew.
     #[must_use]
     pub(super) fn on_settled_end(&mut self, domain: u32, initiator: u32, now: Instant) -> bool {
         self.medium.end_settled(domain, now, true, &mut self.contenders);
@@ -157,9 +157,9 @@ impl<E: ErrorModel> Wlan<E> {
         if let Some(to) = responder {
             self.ack_sent(to, now);
         }
-        if self.medium.has_moved() {
+        if self.has_changes() {
             self.schedule_access(domain);
-            self.divide_if_moved(now);
+            self.change_if_due(now);
             return false;
         }
         true

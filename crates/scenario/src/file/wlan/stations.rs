@@ -69,6 +69,7 @@ pub(super) fn read(
         let knows_options = own.and_then(|own| own.link_options).or(table.link_options).unwrap_or(false);
         let config = StationConfig {
             position: nodes[found].position,
+            channel: default.channel,
             rate,
             queue,
             scheduler,
