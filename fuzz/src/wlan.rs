@@ -6,8 +6,8 @@ use std::time::Duration;
 use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability};
 use lasthop_wifi::{
-    Capture, Channel, ErrorConfig, Fate, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
-    Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    Capture, Channel, ErrorConfig, Fate, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig,
+    Propagation, Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 use crate::octets::Octets;

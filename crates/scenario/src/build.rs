@@ -5,17 +5,19 @@ mod idle;
 mod links;
 mod network;
 mod places;
+mod roaming;
 mod seats;
 mod sessions;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lasthop_packet::Instant;
 use lasthop_sim::world::{Change, LinkDirection};
 use lasthop_sim::{
     ChannelConfig, Cut, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId,
-    RadioLinkConfig, SessionId, StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId,
-    World,
+    RadioLinkConfig, ServiceSetId, SessionId, StationId, TcpConfig, TransportConfig, WiredConfig,
+    WirelessConfig, WlanId, World,
 };
 use lasthop_wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 
@@ -23,11 +25,16 @@ pub use error::BuildError;
 pub use links::{BuiltLinks, RealHosts};
 pub use network::Network;
 pub(crate) use places::of_stations;
+use roaming::RoamingLinks;
 use seats::{SeatedAgent, Seats};
 
 use crate::model::{
-    FlowModel, Link, Mobility, PowerSave, Scenario, SchemeChoice, TcpModel, TransportModel, WlanModel,
+    FlowModel, Link, LinkModel, Mobility, PowerSave, Scenario, SchemeChoice, TcpModel, TransportModel,
+    WlanModel,
 };
+
+/// How often the positions of stations that follow paths are updated.
+const STEP: Duration = Duration::from_millis(100);
 
 /// A world, and its ids in the scenario's order.
 pub struct Built {
@@ -51,6 +58,8 @@ pub struct BuiltWlan {
     pub wlan: WlanId,
     /// Its stations, in the scenario's order.
     pub stations: Vec<StationId>,
+    /// Its access points and their clients, if clients roam.
+    pub service_set: Option<ServiceSetId>,
 }
 
 /// The parts of a world that may be impossible. With a plan, building succeeds.
@@ -108,11 +117,15 @@ impl Scenario {
             .iter()
             .map(|wlan| wlan.stations.iter().map(|station| nodes[station.node]).collect())
             .collect();
-        let wlans = self.add_wlans(&mut world, &at, &places, without_loss);
-        let links = self.add_links(&mut world, &ends, &wlans, without_loss);
+        let mut wlans = self.add_wlans(&mut world, &at, &places, without_loss);
+        let links = self.add_links(&mut world, &ends, &mut wlans, without_loss);
         self.set_routes(&mut world, &nodes, &links, &wlans);
+        let has_agents = !agents.is_empty();
         for agent in agents {
-            agent.attach(&mut world, |node| nodes[node], &links);
+            agent.attach(&mut world, |node| nodes[node], (&links, &wlans));
+        }
+        if has_agents {
+            self.hand_over(&mut world, &nodes, &wlans);
         }
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
@@ -198,7 +211,11 @@ impl Scenario {
                     let walkers: Vec<StationId> = walkers.iter().map(|walker| stations[*walker]).collect();
                     world.walk(wlan, name, *model, &walkers);
                 }
-                BuiltWlan { wlan, stations }
+                if !model.paths.is_empty() {
+                    let paths = model.paths.iter().map(|(walker, path)| (stations[*walker], path.clone()));
+                    world.follow_paths(wlan, STEP, paths.collect());
+                }
+                BuiltWlan { wlan, stations, service_set: None }
             })
             .collect()
     }
@@ -224,9 +241,10 @@ impl Scenario {
         &self,
         world: &mut World,
         ends: &[(NodeId, NodeId)],
-        wlans: &[BuiltWlan],
+        wlans: &mut [BuiltWlan],
         without_loss: bool,
     ) -> Vec<LinkId> {
+        let mut roaming = RoamingLinks::default();
         let mut cells = BTreeMap::new();
         let links: Vec<LinkId> = self
             .links
@@ -246,8 +264,13 @@ impl Scenario {
                     }
                     world.add_wireless_link(first, second, &config)
                 }
+                Link::Radio { wlan, .. } if self.wlans[*wlan].roaming.is_some() => {
+                    let of_cell = self.links.iter().filter(|link| link.link.is_of_cell(*wlan));
+                    let names = of_cell.map(LinkModel::name);
+                    roaming.next(world, (&self.wlans[*wlan], names), &mut wlans[*wlan])
+                }
                 Link::Radio { config, wlan } => {
-                    let BuiltWlan { wlan: id, stations } = &wlans[*wlan];
+                    let BuiltWlan { wlan: id, stations, .. } = &wlans[*wlan];
                     let station = |node: usize| {
                         let of_cell = &self.wlans[*wlan].stations;
                         // A link of a cell joins two of its stations.

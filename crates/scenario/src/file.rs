@@ -18,7 +18,7 @@
 //! | `overrides` | settings from the command line |
 //! | `source`, `groups` | the document before its tables are read; groups of nodes |
 //! | `changes` | changes of links at given times |
-//! | `named_files`, `delay_table` | files that a scenario names |
+//! | `named_files`, `delay_table`, `floor_plan` | files that a scenario names |
 //!
 //! `scenarios/README.md` explains the format to its users. Each table is defined in the file that
 //! reads it. The doc comments of its keys are the reference; the JSON schema contains them.
@@ -28,6 +28,7 @@ mod changes;
 mod channel;
 mod check;
 mod delay_table;
+mod floor_plan;
 mod groups;
 mod lineup;
 mod link;

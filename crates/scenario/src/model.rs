@@ -22,7 +22,7 @@ pub use flow::{FlowModel, TcpModel, TransportModel};
 pub use link::{Link, LinkModel};
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
-pub use wlan::{MTU, Mobility, Placement, PowerSave, WlanModel, WlanStation};
+pub use wlan::{MTU, Mobility, Placement, PowerSave, Roaming, WlanModel, WlanStation};
 
 /// A network, its traffic, and the schemes to run it under.
 #[derive(Clone, Debug)]
@@ -197,6 +197,9 @@ impl Scenario {
                 let (wireless, wired) = &mut joins[end];
                 *if link.link.is_wireless() { wireless } else { wired } = true;
             }
+        }
+        for access_point in self.wlans.iter().flat_map(WlanModel::access_points) {
+            joins[access_point].0 = true;
         }
         self.nodes
             .iter()

@@ -231,6 +231,8 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
             apart: Some((0, 1, [1, 2, 9][rng.below(3) as usize])),
         }),
         mobility: None,
+        paths: Vec::new(),
+        roaming: None,
     });
     let mut flow = scenario.flows[0].clone();
     "between stations".clone_into(&mut flow.name);

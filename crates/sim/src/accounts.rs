@@ -17,6 +17,8 @@ pub enum DropCause {
     WirelessLoss,
     /// It waited at an access point for a station that dozed, and was not fetched in time.
     PowerSave,
+    /// A client of an extended service set was not associated, or not with this access point.
+    NotAssociated,
     /// There is no way to its destination.
     NoRoute,
     /// A search for a route to its destination found none.
@@ -42,6 +44,7 @@ impl DropCause {
             Self::WiredLoss => "wired loss",
             Self::WirelessLoss => "wireless loss",
             Self::PowerSave => "not fetched in power save",
+            Self::NotAssociated => "not associated",
             Self::NoRoute => "no route",
             Self::RouteNotFound => "route not found",
             Self::RouteBufferFull => "too many waiting for routes",

@@ -10,6 +10,7 @@
 mod cell;
 mod channels;
 mod flows;
+mod held;
 mod station;
 mod stations;
 
@@ -17,12 +18,12 @@ use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
-use lasthop_wifi::{MacFrame, Receiver, StationId, Wlan};
+use lasthop_wifi::{Channel, MacFrame, ManagementFrame, Receiver, StationId, Wlan};
 
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
-use crate::id::{LinkId, PortId, WlanId};
+use crate::id::{At, LinkId, PortId, WlanId};
 use crate::observe::Interest;
 use crate::packets::PacketKey;
 use crate::schedule::Event;
@@ -76,6 +77,72 @@ impl Cells {
         cell.stations_mut().of_mut(from).add_port(to, Port { id: port, link, at, is_watched: false, delay });
         self.ports.push(Place { cell: id, from, to });
         port
+    }
+
+    /// A client's port leads to another access point.
+    pub(crate) fn redirect(&mut self, port: PortId, to: StationId) {
+        let Place { cell, from, to: before } = self.ports[port.index()];
+        self.ports[port.index()].to = to;
+        let radio = self.cell_mut(cell).stations_mut().of_mut(from);
+        if let Some(port) = radio.port(before).copied() {
+            radio.add_port(to, port);
+        }
+    }
+
+    /// The port of one station towards another one.
+    pub(crate) fn port(&self, id: WlanId, from: StationId, to: StationId) -> Option<PortId> {
+        self.cell(id).stations().port(from, to).map(|port| port.id)
+    }
+
+    /// The interface that a port belongs to.
+    pub(crate) fn at(&self, port: PortId) -> Option<At> {
+        let (cell, from, to) = self.of(port.index());
+        Some(cell.stations().port(from, to)?.at)
+    }
+
+    /// Whether what came of a cell's event, or of a change of channels, is being passed on.
+    pub(crate) const fn are_passing_on(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// A station changes its channel. What comes of it is passed on next.
+    pub(crate) fn tune(
+        &mut self,
+        id: WlanId,
+        station: StationId,
+        channel: Option<Channel>,
+        transit: &mut Transit,
+    ) {
+        let cell = self.cell_mut(id);
+        cell.tune(station, channel, transit);
+        if cell.has_output() {
+            self.current.get_or_insert(id);
+        }
+    }
+
+    /// A station sends a management frame. `false`: there is no room for it.
+    pub(crate) fn send_management(
+        &mut self,
+        id: WlanId,
+        from: StationId,
+        frame: ManagementFrame,
+        transit: &mut Transit,
+    ) -> bool {
+        self.cell_mut(id).send_management(from, frame, transit)
+    }
+
+    /// Frames from one station to another wait, at most this many, or no longer with `None`.
+    pub(crate) fn hold(
+        &mut self,
+        id: WlanId,
+        (from, to): (StationId, StationId),
+        limit: Option<usize>,
+        transit: &mut Transit,
+    ) {
+        match limit {
+            Some(limit) => self.cell_mut(id).hold(from, to, limit),
+            None => self.cell_mut(id).release(from, to, transit),
+        }
     }
 
     pub(crate) fn cell(&self, id: WlanId) -> &Cell {
@@ -142,7 +209,7 @@ impl Technology for Cells {
     }
 
     fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
-        self.of_mut(port).0.next_displaced().map(|key| (key, DropCause::QueueFull))
+        self.of_mut(port).0.next_displaced()
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {
@@ -191,7 +258,7 @@ impl Technology for Cells {
 
     fn withdraw(&mut self, port: usize) -> Vec<PacketKey> {
         let (cell, from, to) = self.of_mut(port);
-        let frames = cell.wlan_mut().withdraw(from, to);
+        let frames = cell.withdraw(from, to);
         frames.into_iter().map(|frame| PacketKey(frame.key)).collect()
     }
 

@@ -65,6 +65,22 @@ id!(
     WlanId
 );
 id!(
+    /// An extended service set: the access points of one network, and their clients.
+    ServiceSetId
+);
+id!(
+    /// An access point or a client of any extended service set.
+    MemberId
+);
+id!(
+    /// A client at an access point that hands it over, or takes it over.
+    HandOffId
+);
+id!(
+    /// One of the two ends of a connection between access points.
+    TunnelEndId
+);
+id!(
     /// One direction of a link in an IEEE 802.11 cell.
     PortId
 );

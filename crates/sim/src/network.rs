@@ -1,15 +1,19 @@
 //! Nodes, the links between them, and the ways that packets take: what stays while packets move.
 
-use std::collections::BTreeMap;
+mod learned;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 
 use crate::config::{NodeConfig, NodeKind};
-use crate::id::{AgentId, LinkId, NodeId, WlanId};
+use crate::id::{AgentId, At, LinkId, NodeId, WlanId};
 use crate::routing::{Routes, Topology};
 use crate::technology::Egress;
+use learned::Learned;
 
 /// Addresses that are remembered at most: real senders may make theirs up.
 pub(crate) const MAX_ADDRESSES: usize = 65_536;
@@ -27,6 +31,7 @@ pub(crate) struct Network {
     given_routes: Vec<(NodeId, NodeId, LinkId)>,
     /// Nodes that look for their routes on demand, each among the stations of a cell.
     on_demand: Vec<(NodeId, WlanId)>,
+    learned: Learned,
 }
 
 struct Node {
@@ -37,6 +42,8 @@ struct Node {
     /// Octets that may wait at all its interfaces together.
     buffer: Option<u64>,
     interfaces: Vec<Interface>,
+    /// The agent that watches interfaces to clients that associate with this access point.
+    radio_agent: Option<AgentId>,
 }
 
 #[derive(Clone, Copy)]
@@ -54,6 +61,8 @@ struct Link {
     addresses: (IpAddr, IpAddr),
     /// The senses that it offers to agents at its ends.
     senses: LinkSenses,
+    /// Whether its first end is one access point after another.
+    roams: bool,
 }
 
 impl Network {
@@ -68,6 +77,7 @@ impl Network {
             processing_delay: config.processing_delay,
             buffer: config.buffer,
             interfaces: Vec::new(),
+            radio_agent: None,
         });
         self.routes = None;
         id
@@ -76,7 +86,7 @@ impl Network {
     /// Its two interfaces are added next, that of its first node first.
     pub(crate) fn add_link(&mut self, name: &str, ends: (NodeId, NodeId), senses: LinkSenses) -> LinkId {
         let addresses = (self.node(ends.0).address, self.node(ends.1).address);
-        self.links.push(Link { name: name.to_owned(), ends, addresses, senses });
+        self.links.push(Link { name: name.to_owned(), ends, addresses, senses, roams: false });
         self.routes = None;
         LinkId::from_index(self.links.len() - 1)
     }
@@ -231,12 +241,16 @@ impl Network {
     }
 
     pub(crate) fn routes(&mut self) -> &Routes {
-        let Self { nodes, links, on_demand, given_routes, routes, .. } = self;
+        let Self { nodes, links, on_demand, given_routes, routes, learned, .. } = self;
         routes.get_or_insert_with(|| {
             // Interfaces are added link by link, first that of a link's first node.
             let mut topology = Topology::new(nodes.len());
-            for Link { ends: (first, second), .. } in links {
-                topology.join(first.index(), second.index());
+            for Link { ends: (first, second), roams, .. } in links {
+                if *roams {
+                    topology.join_in_turn(second.index());
+                } else {
+                    topology.join(first.index(), second.index());
+                }
             }
             for (node, cell) in on_demand {
                 topology.route_on_demand(node.index(), cell.index());
@@ -245,7 +259,70 @@ impl Network {
             for (node, destination, link) in given_routes {
                 routes.set(node.index(), destination.index(), link.index());
             }
+            learned.apply(nodes.len(), &mut routes);
             routes
         })
+    }
+}
+
+/// Clients that go from access point to access point.
+impl Network {
+    /// Joins a client to the access point that it is associated with: to its anchor until it is associated for the
+    /// first time. Only the client's interface is added next; those of access points follow as the client comes to
+    /// them, when all other links are there. `learners`: see [`learned`].
+    pub(crate) fn add_roaming_link(
+        &mut self,
+        name: &str,
+        (anchor, client): (NodeId, NodeId),
+        learners: Arc<BTreeSet<NodeId>>,
+        senses: LinkSenses,
+    ) -> LinkId {
+        let link = self.add_link(name, (anchor, client), senses);
+        self.links[link.index()].roams = true;
+        self.learned.add(client, anchor, learners);
+        link
+    }
+
+    /// A roaming link leads to another access point.
+    pub(crate) fn set_access_point(&mut self, link: LinkId, access_point: NodeId) {
+        let address = self.address(access_point);
+        let Link { ends, addresses, .. } = &mut self.links[link.index()];
+        (ends.0, addresses.0) = (access_point, address);
+    }
+
+    /// An agent watches all interfaces of an access point to clients that will come.
+    pub(crate) fn set_radio_agent(&mut self, access_point: NodeId, agent: AgentId) {
+        self.nodes[access_point.index()].radio_agent = Some(agent);
+    }
+
+    /// See [`Self::set_radio_agent`].
+    pub(crate) fn radio_agent(&self, access_point: NodeId) -> Option<AgentId> {
+        self.node(access_point).radio_agent
+    }
+
+    pub(crate) fn is_roaming_client(&self, node: NodeId) -> bool {
+        self.learned.is_client(node)
+    }
+
+    /// A node learns that a client is to be reached through an interface. `false`: it has learned that, or of a
+    /// later association.
+    pub(crate) fn learn(&mut self, (node, interface): At, client: NodeId, association: u64) -> bool {
+        self.routes();
+        let Self { learned, routes: Some(routes), .. } = self else { return false };
+        learned.learn((node, client), interface as u16, association, routes)
+    }
+
+    /// A client that was to be reached through an interface has gone.
+    pub(crate) fn forget(&mut self, (node, interface): At, client: NodeId) {
+        self.routes();
+        let Self { learned, routes: Some(routes), .. } = self else { return };
+        learned.forget((node, client), interface as u16, routes);
+    }
+
+    /// A client sends through this interface from now on; `None`: it is not associated.
+    pub(crate) fn set_default_route(&mut self, client: NodeId, interface: Option<usize>) {
+        self.routes();
+        let Self { learned, routes: Some(routes), .. } = self else { return };
+        learned.set_default(client, interface.map(|it| it as u16), routes);
     }
 }

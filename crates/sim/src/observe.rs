@@ -60,6 +60,8 @@ bitflags! {
         const FATES = 1 << 10;
         /// Datagrams that flows over UDP send and receive.
         const DATAGRAMS = 1 << 11;
+        /// Associations of clients with access points.
+        const ASSOCIATIONS = 1 << 12;
     }
 }
 
@@ -251,6 +253,20 @@ pub enum TraceEvent<'a> {
         /// What it says.
         report: &'a Report,
     },
+    /// A client has become associated with an access point.
+    Joined {
+        /// The client.
+        client: NodeId,
+        /// The access point.
+        access_point: NodeId,
+    },
+    /// A client is no longer associated with an access point.
+    Left {
+        /// The client.
+        client: NodeId,
+        /// The access point.
+        access_point: NodeId,
+    },
     /// A flow starts.
     FlowStarted {
         /// Which.
@@ -291,6 +307,7 @@ impl TraceEvent<'_> {
             Self::ChannelState { .. } => Interest::CHANNEL,
             Self::Dropped { .. } => Interest::DROPS,
             Self::AgentReport { .. } => Interest::REPORTS,
+            Self::Joined { .. } | Self::Left { .. } => Interest::ASSOCIATIONS,
             Self::FlowStarted { .. } | Self::FlowCompleted { .. } => Interest::FLOWS,
         }
     }
@@ -363,6 +380,9 @@ impl Observer for TraceHash {
                 self.mix(u64::from(*number));
             }
             TraceEvent::ChannelState { at, good, .. } => self.mix(at.as_nanos() << 1 | u64::from(*good)),
+            TraceEvent::Joined { client, access_point } | TraceEvent::Left { client, access_point } => {
+                self.mix((client.index() as u64) << 32 | access_point.index() as u64);
+            }
             TraceEvent::Dropped { packet, .. } => self.mix_packet(packet),
             TraceEvent::FlowStarted { flow }
             | TraceEvent::FlowCompleted { flow }

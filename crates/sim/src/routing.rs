@@ -38,6 +38,13 @@ impl Topology {
         self.hops[second].push(Hop { to: first, link });
     }
 
+    /// A node gets its next interface, to a link that this node and others have in turn: no table has a route over it.
+    pub fn join_in_turn(&mut self, node: usize) {
+        let link = self.links;
+        self.links += 1;
+        self.hops[node].push(Hop { to: node, link });
+    }
+
     /// A node looks for its routes on demand, among the stations of this cell: no table has any
     /// from it.
     pub fn route_on_demand(&mut self, node: usize, cell: usize) {
@@ -108,6 +115,20 @@ impl Routes {
         }
     }
 
+    /// Takes this interface of the node towards a destination from now on; `None`: there is no route.
+    pub(crate) fn set_interface(&mut self, node: usize, destination: usize, interface: Option<u16>) {
+        if let Some(entry) = self.interface.get_mut(node * self.nodes + destination) {
+            *entry = interface.unwrap_or(NONE);
+        }
+    }
+
+    /// Takes this interface of the node towards all destinations from now on; `None`: there are no routes.
+    pub(crate) fn set_default(&mut self, node: usize, interface: Option<u16>) {
+        if let Some(row) = self.interface.get_mut(node * self.nodes..(node + 1) * self.nodes) {
+            row.fill(interface.unwrap_or(NONE));
+        }
+    }
+
     /// The interface to take at `node` towards `destination`.
     #[inline]
     pub fn interface(&self, node: usize, destination: usize) -> Option<usize> {
@@ -123,7 +144,7 @@ impl Routes {
         if node == destination {
             return None;
         }
-        Some(self.topology.hops[node][self.interface(node, destination)?])
+        self.topology.hops[node].get(self.interface(node, destination)?).copied()
     }
 
     /// The steps from a node towards a destination. A route takes fewer steps than there are nodes;

@@ -4,8 +4,8 @@ use lasthop_link::{Due, Upcoming};
 use lasthop_packet::Instant;
 
 use crate::id::{
-    AgentId, ChannelEndId, ConnectionId, DialogueId, FlowId, HopId, LinkId, ManagedPipeId, MediumId, NodeId,
-    PartyId, PipeId, PortId, SessionId, WlanId,
+    AgentId, ChannelEndId, ConnectionId, DialogueId, FlowId, HandOffId, HopId, LinkId, ManagedPipeId,
+    MediumId, MemberId, NodeId, PartyId, PipeId, PortId, SessionId, TunnelEndId, WlanId,
 };
 
 /// What can happen.
@@ -35,6 +35,12 @@ pub(crate) enum Event {
     AgentDeadline(AgentId),
     /// Something is due in a node's search for routes.
     Routing(NodeId),
+    /// Something is due at a member of an extended service set.
+    ManagementDue(MemberId),
+    /// An access point has waited for another one, or for the registry.
+    HandOffDue(HandOffId),
+    /// The deadline of one end of a connection between access points.
+    TunnelDeadline(TunnelEndId),
     /// Stations of an 802.11 cell are to move on.
     Movement(WlanId),
     /// Connections of a link are to be cut.

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use lasthop_agent::{Fate, FrameTimes, LinkEvent, LinkSenses};
 use lasthop_packet::{Instant, Packet};
+use lasthop_wifi::{Channel, StationId};
 
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
-use crate::id::{At, HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId};
+use crate::id::{At, HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId, WlanId};
 use crate::observe::Interest;
 use crate::packets::PacketKey;
 use crate::schedule::Event;
@@ -156,6 +157,15 @@ pub(crate) enum Admission {
 pub(crate) enum Output {
     /// A packet has reached the other end of a link.
     Arrived { at: At, link: LinkId, key: PacketKey },
+    /// A packet has reached a station of an extended service set that is not associated with its sender.
+    NotAssociated { cell: WlanId, at: StationId, from: StationId, key: PacketKey },
+    /// A station of an extended service set has received a management frame, with this power in watts; `None` where
+    /// the propagation has no powers.
+    Management { cell: WlanId, at: StationId, from: StationId, key: u32, power: Option<f64> },
+    /// What became of a station's management frame.
+    ManagementSent { cell: WlanId, from: StationId, key: u32 },
+    /// A station's radio has changed its channel; `None`: it is off the air.
+    Tuned { cell: WlanId, station: StationId, channel: Option<Channel> },
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
     Heard { node: NodeId, link: Option<LinkId>, key: PacketKey },

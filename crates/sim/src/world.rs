@@ -15,6 +15,8 @@
 //! | `connections` | the endpoints of flows; they pass what arrives to `flows` |
 //! | `sessions` | two-way applications: when they start, stop and are done |
 //! | `calls`, `dialogues` | what sessions do; the connections of dialogues |
+//! | `service_sets` | access points and clients that roam between them |
+//! | `hand_offs`, `tunnels` | agents' state on its way to another access point; the connections that carry it |
 //! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //!
@@ -30,6 +32,8 @@
 //! | `agents`, `options` | what agents see and send; what they attach to frames |
 //! | `flows`, `sessions` | what applications and endpoints send and receive |
 //! | `ad_hoc` | what waits for a route, and messages about routes |
+//! | `roaming` | associations, to routes and links; announcements of clients |
+//! | `hand_offs` | clients' states, from agent to agent |
 //! | `impairments`, `changes` | packets to what links do to them; changes to the links |
 //! | `build`, `build_links`, `holdings` | making a world; what takes its memory |
 
@@ -40,10 +44,12 @@ mod build_links;
 mod changes;
 mod flows;
 mod forward;
+mod hand_offs;
 mod holdings;
 mod impairments;
 mod links;
 mod options;
+mod roaming;
 mod run;
 mod sessions;
 
@@ -59,6 +65,7 @@ use crate::counters::Counters;
 use crate::cut_links::CutLinks;
 use crate::faults::FaultyLinks;
 use crate::flows::Flows;
+use crate::hand_offs::{HandOffs, Letter};
 use crate::id::{LinkId, NodeId};
 use crate::links::Links;
 use crate::mobility::Movements;
@@ -67,12 +74,14 @@ use crate::nodes::Nodes;
 use crate::observe::Observer;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
+use crate::service_sets::ServiceSets;
 use crate::sessions::Sessions;
 use crate::sessions::calls::Calls;
 use crate::sessions::dialogues::Dialogues;
 use crate::technology::Technology;
 use crate::timeline::Timeline;
 use crate::transit::Transit;
+use crate::tunnels::Tunnels;
 use crate::warm_up::WarmUp;
 
 pub use crate::ad_hoc::{AodvError, aodv_address};
@@ -102,6 +111,9 @@ pub struct World {
     sessions: Sessions,
     calls: Calls,
     dialogues: Dialogues,
+    service_sets: ServiceSets,
+    hand_offs: HandOffs,
+    tunnels: Tunnels<Letter>,
     seats: Seats,
     ad_hoc: AdHoc,
     /// Whether a run ends when everything with an end is done.

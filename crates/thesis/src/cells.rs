@@ -125,6 +125,8 @@ impl Draft {
             routing: None,
             placement: None,
             mobility: None,
+            paths: Vec::new(),
+            roaming: None,
         });
     }
 }

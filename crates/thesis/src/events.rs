@@ -169,6 +169,8 @@ impl Observer for EventTrace {
                 self.event_at(now, EventKinds::TRANSFER, self.node_of(flow, End::Receiver), " complete");
             }
             TraceEvent::AgentReport { .. }
+            | TraceEvent::Joined { .. }
+            | TraceEvent::Left { .. }
             | TraceEvent::InterfaceIn { .. }
             | TraceEvent::InterfaceOut { .. }
             | TraceEvent::MadeByLink { .. }

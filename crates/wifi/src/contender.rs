@@ -208,6 +208,19 @@ impl Contender {
         }
     }
 
+    /// Removes all packets, while it does not transmit.
+    pub(crate) fn flush(&mut self, now: Instant) -> Vec<MacFrame> {
+        let mut frames = Vec::new();
+        while let Some(head) = self.queue.head() {
+            frames.push(head.frame);
+            self.queue.pop(now);
+        }
+        if !self.has_frame() {
+            self.back_off.stop_counting();
+        }
+        frames
+    }
+
     /// The report of a transmission of the current packet.
     pub(crate) fn attempt(&self, from: StationId, acknowledged: bool) -> Option<Output> {
         Some(Output::Attempt {

@@ -39,6 +39,12 @@ pub enum BuildError {
         /// The cell.
         wlan: String,
     },
+    /// Clients of real hosts do not roam yet.
+    #[error("the stations of {wlan:?} roam among access points, which works with simulated nodes only")]
+    Roaming {
+        /// The cell.
+        wlan: String,
+    },
     /// Static routes form a loop.
     #[error(
         "packets at {node:?} for {destination:?} would loop; expected a route that reaches the destination"

@@ -57,6 +57,9 @@ impl Scenario {
         if let Some(cell) = self.wlans.iter().find(|cell| cell.routing.is_some()) {
             return Err(BuildError::RealHosts { wlan: cell.name.clone() });
         }
+        if let Some(cell) = self.wlans.iter().find(|cell| cell.roaming.is_some()) {
+            return Err(BuildError::Roaming { wlan: cell.name.clone() });
+        }
         let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new() };
         let stations = self
             .wlans
@@ -66,8 +69,8 @@ impl Scenario {
         let transmitters: Vec<_> = self.links.iter().map(|link| site.joints(link)).collect();
         let without_loss = scheme.placement().is_none();
         let places = of_stations(self, seed)?;
-        let wlans = self.add_wlans(&mut site.world, &stations, &places, without_loss);
-        let links = self.add_links(&mut site.world, &transmitters, &wlans, without_loss);
+        let mut wlans = self.add_wlans(&mut site.world, &stations, &places, without_loss);
+        let links = self.add_links(&mut site.world, &transmitters, &mut wlans, without_loss);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends = ends.collect();
         let mut seats = Seats::default();
@@ -92,7 +95,7 @@ impl Scenario {
         // The first links of the world are the scenario's, in the same order.
         seats.watch_at_routers(&simulated, |router, host| Some(site.world.next_link(router, host)?.index()));
         for agent in seats.agents(self, scheme)? {
-            agent.attach(&mut site.world, |node| node, &links);
+            agent.attach(&mut site.world, |node| node, (&links, &wlans));
         }
         for (index, flow) in self.flows.iter().enumerate() {
             if self.is_background(flow) {

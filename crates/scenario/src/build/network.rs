@@ -113,6 +113,15 @@ fn seats(scenario: &Scenario, routes: &Routes) -> Seats<usize> {
             seats.watch((end, end), seat(end), index);
         }
     }
+    // Access points watch all clients that come; the first link stands for them.
+    for (index, cell) in scenario.wlans.iter().enumerate() {
+        let Some(first) = scenario.links.iter().position(|link| link.link.is_of_cell(index)) else {
+            continue;
+        };
+        for node in cell.access_points().filter(|node| scenario.links[first].ends.0 != *node) {
+            seats.watch((node, node), seat(node), first);
+        }
+    }
     let nodes: Vec<(usize, usize, Seat)> = (0..roles.len()).map(|node| (node, node, seat(node))).collect();
     seats.watch_at_routers(&nodes, |router, host| Some(routes.hop(router, host)?.link));
     seats

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use lasthop_agent::Agent;
 use lasthop_schemes::{Placement, Role, Seat};
+use lasthop_sim::ess::AccessPointId;
 use lasthop_sim::{LinkId, NodeId, World};
 
-use super::BuildError;
+use super::{BuildError, BuiltWlan};
 use crate::model::{Scenario, SchemeChoice};
 
 /// The seats of a network with nodes of type `N`, in the order of the scenario's links.
@@ -32,6 +33,8 @@ pub(crate) struct SeatedAgent<N> {
     node: N,
     /// Indices of the scenario's links.
     watched: Vec<usize>,
+    /// The index of the cell whose clients it watches, and its number among the access points there.
+    clients_of: Option<(usize, u32)>,
     agent: Box<dyn Agent>,
 }
 
@@ -105,7 +108,8 @@ impl<N: Copy + Ord> Seats<N> {
                     });
                 }
             }
-            agents.push(SeatedAgent { node: *node, watched: watched.clone(), agent });
+            let clients_of = scenario.access_point(*index);
+            agents.push(SeatedAgent { node: *node, watched: watched.clone(), clients_of, agent });
         }
         Ok(agents)
     }
@@ -114,10 +118,20 @@ impl<N: Copy + Ord> Seats<N> {
 impl<N> SeatedAgent<N> {
     /// Attaches the agent to its node in the world. `links` are the ids of the scenario's links
     /// there.
-    pub(super) fn attach(self, world: &mut World, node: impl FnOnce(N) -> NodeId, links: &[LinkId]) {
-        let Self { node: at, watched, agent } = self;
-        let watched: Vec<LinkId> = watched.into_iter().map(|link| links[link]).collect();
-        let attached = world.attach(node(at), &watched, agent);
+    pub(super) fn attach(
+        self,
+        world: &mut World,
+        node: impl FnOnce(N) -> NodeId,
+        (links, wlans): (&[LinkId], &[BuiltWlan]),
+    ) {
+        let Self { node: at, watched, clients_of, agent } = self;
+        let of_set = clients_of.and_then(|(wlan, number)| Some((wlans[wlan].service_set?, number)));
+        let attached = if let Some((set, number)) = of_set {
+            world.attach_to_clients(set, AccessPointId(number), agent)
+        } else {
+            let watched: Vec<LinkId> = watched.into_iter().map(|link| links[link]).collect();
+            world.attach(node(at), &watched, agent)
+        };
         // It watches links of its node, which has no other seat, and they report the events that it
         // needs.
         attached.expect("the agent was checked against its seat");

@@ -145,7 +145,9 @@ impl Groups {
             {
                 self.expand_list(stations);
             }
-            for (table, list) in [("mobility", "fixed"), ("power-save", "stations")] {
+            for (table, list) in
+                [("mobility", "fixed"), ("power-save", "stations"), ("roaming", "access-points")]
+            {
                 if let Some(DeValue::Table(table)) = wlan.get_mut(table).map(Spanned::get_mut)
                     && let Some(DeValue::Array(list)) = table.get_mut(list).map(Spanned::get_mut)
                 {

@@ -10,7 +10,8 @@ use lasthop_sim::CapacityTrace;
 use lasthop_sim::delay::Bands;
 use lasthop_sim::wireless::{StateTrace, parse_state_trace};
 
-use super::delay_table;
+use super::floor_plan::FloorPlan;
+use super::{delay_table, floor_plan};
 use lasthop_config::Files;
 use lasthop_config::text::read_text;
 
@@ -19,12 +20,15 @@ use lasthop_config::text::read_text;
 const LARGEST_TRACE: u64 = 256 << 20;
 /// The largest size of a table of delays, in octets.
 const LARGEST_DELAY_TABLE: u64 = 1 << 20;
+/// The largest size of a floor plan, in octets.
+const LARGEST_FLOOR_PLAN: u64 = 1 << 20;
 
 /// The files that have been read so far, and the source of others.
 pub(super) struct NamedFiles {
     files: Arc<dyn Files>,
     traces: Contents<CapacityTrace>,
     delay_tables: Contents<Bands>,
+    floor_plans: Contents<FloorPlan>,
     state_traces: Contents<StateTrace>,
     further: FurtherFiles,
 }
@@ -51,6 +55,7 @@ impl NamedFiles {
             files,
             traces: Mutex::default(),
             delay_tables: Mutex::default(),
+            floor_plans: Mutex::default(),
             state_traces: Mutex::default(),
             further: FurtherFiles::All,
         }
@@ -66,6 +71,11 @@ impl NamedFiles {
         self.read_once(&self.delay_tables, path, LARGEST_DELAY_TABLE, delay_table::parse)
     }
 
+    /// The floor plan in this file. The error names the file and its line.
+    pub(super) fn floor_plan(&self, path: &Path) -> Result<Arc<FloorPlan>, String> {
+        self.read_once(&self.floor_plans, path, LARGEST_FLOOR_PLAN, floor_plan::parse)
+    }
+
     /// The states of a channel in this file. The error names the file and its line.
     pub(super) fn state_trace(&self, path: &Path) -> Result<Arc<StateTrace>, String> {
         self.read_once(&self.state_traces, path, LARGEST_TRACE, parse_state_trace)
@@ -77,6 +87,7 @@ impl NamedFiles {
             files: Arc::clone(&self.files),
             traces: others(&self.traces, &is_to_be_read),
             delay_tables: others(&self.delay_tables, &is_to_be_read),
+            floor_plans: others(&self.floor_plans, &is_to_be_read),
             state_traces: others(&self.state_traces, &is_to_be_read),
             further,
         }
@@ -89,7 +100,13 @@ impl NamedFiles {
 
     /// The same paths, with the digests of the files' texts.
     pub(super) fn digests(&self) -> Vec<(PathBuf, u64)> {
-        [digests(&self.traces), digests(&self.delay_tables), digests(&self.state_traces)].concat()
+        let digests = [
+            digests(&self.traces),
+            digests(&self.delay_tables),
+            digests(&self.floor_plans),
+            digests(&self.state_traces),
+        ];
+        digests.concat()
     }
 
     fn read_once<T, E: Display>(

@@ -4,18 +4,21 @@ mod errors;
 mod links;
 mod mac;
 mod mobility;
+mod paths;
 mod phy;
 mod power_save;
 mod propagation;
+mod roaming;
 mod routing;
 mod stations;
 mod table;
 
 use super::reader::Reader;
-use crate::model::{LinkModel, NodeModel, WlanModel};
+use crate::model::{LinkModel, NodeModel, Roaming, WlanModel, WlanStation};
 use lasthop_config::FileError;
+use lasthop_packet::Instant;
 use lasthop_sim::config::RadioErrors;
-use lasthop_wifi::{Propagation, WlanConfig};
+use lasthop_wifi::{Channel, Propagation, WlanConfig};
 
 pub(super) use table::WlanTable;
 
@@ -46,12 +49,26 @@ pub(super) fn read(
         errors: frames,
         ..WlanConfig::new(table.standard.standard())
     };
-    let stations = stations::read(reader, name, table, nodes)?;
+    let mut stations = stations::read(reader, name, table, nodes)?;
+    let roaming = match &table.roaming {
+        Some(roaming) => Some(read_roaming(reader, name, (table, roaming), &mut stations, nodes)?),
+        None => None,
+    };
+    let paths = paths::read(reader, name, &table.paths, &stations)?;
+    for (station, path) in &paths {
+        stations[*station].config.position = path.position(Instant::ZERO);
+    }
+    if let (Some(_), false) = (&table.mobility, paths.is_empty()) {
+        let problem = "stations follow `paths` or walk at random; leave one of the two out";
+        return Err(reader.fail(&["wlans", name, "mobility"], problem));
+    }
     let has_access_point = table.access_point.is_some();
     let routing = table.routing.as_ref();
     let routing = routing.map(|entry| routing::read(reader, name, &entry.0, has_access_point));
     let routing = routing.transpose()?.flatten();
-    let links = if routing.is_some() {
+    let links = if let Some(roaming) = &roaming {
+        links::to_clients(reader, name, index, table, (&stations, roaming.channels.len()), nodes)
+    } else if routing.is_some() {
         links::pairs(reader, name, index, table, &stations, nodes)?
     } else {
         links::audible(reader, name, index, table, &config, &stations, nodes)?
@@ -62,17 +79,60 @@ pub(super) fn read(
         .map(|placement| mobility::placement(reader, name, placement, (&stations, nodes), routing.is_some()))
         .transpose()?;
     let mobility = table.mobility.as_ref();
-    let keeps_links = routing.is_some() || has_access_point;
+    let keeps_links = routing.is_some() || has_access_point || roaming.is_some();
+    if !paths.is_empty() && !keeps_links {
+        let problem = "shortest paths do not follow stations that move; requires `routing = \"aodv\"`, an access point or `roaming`";
+        return Err(reader.fail(&["wlans", name, "paths"], problem));
+    }
     let mobility = mobility
         .map(|mobility| mobility::read(reader, name, mobility, &stations, keeps_links))
         .transpose()?;
+    // Access points stand still.
+    let mobility = mobility.map(|mut mobility| {
+        let access_points = roaming.as_ref().map_or(0, |roaming| roaming.channels.len());
+        mobility.walkers.retain(|walker| *walker >= access_points);
+        mobility
+    });
     let power_save = table.power_save.as_ref();
     let power_save = power_save
         .map(|table| power_save::read(reader, name, table, &stations, has_access_point))
         .transpose()?;
     let name = name.to_owned();
     Ok((
-        WlanModel { name, config, stations, channel, errors, power_save, routing, placement, mobility },
+        WlanModel {
+            name,
+            config,
+            stations,
+            channel,
+            errors,
+            power_save,
+            routing,
+            placement,
+            mobility,
+            paths,
+            roaming,
+        },
         links,
     ))
+}
+
+/// Reads how clients roam, and tunes the stations: access points come first.
+fn read_roaming(
+    reader: &Reader<'_>,
+    name: &str,
+    (table, of_roaming): (&WlanTable, &roaming::RoamingTable),
+    stations: &mut [WlanStation],
+    nodes: &[NodeModel],
+) -> Result<Roaming, FileError> {
+    roaming::refuse_others(reader, name, table)?;
+    let count = of_roaming.access_points.len();
+    let access_points: Vec<usize> = stations[..count].iter().map(|station| station.node).collect();
+    let roaming = roaming::read(reader, name, of_roaming, (&access_points, nodes))?;
+    for (index, station) in stations.iter_mut().enumerate() {
+        station.config.channel = roaming.channels.get(index).map(|channel| Channel(*channel));
+        if let Some(position) = roaming.positions.as_ref().and_then(|positions| positions.get(index)) {
+            station.config.position = *position;
+        }
+    }
+    Ok(roaming)
 }

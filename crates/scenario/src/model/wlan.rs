@@ -1,9 +1,10 @@
 //! An IEEE 802.11 cell: its stations, their positions and their movement.
 
 use lasthop_aodv::AodvConfig;
-use lasthop_sim::ChannelConfig;
 use lasthop_sim::config::RadioErrors;
-use lasthop_sim::mobility::RandomWaypoint;
+use lasthop_sim::ess::{ClientConfig, Security};
+use lasthop_sim::mobility::{Path, RandomWaypoint};
+use lasthop_sim::{ChannelConfig, ServiceSetConfig};
 use lasthop_wifi::{Position, PowerSaveConfig, StationConfig, WlanConfig};
 
 /// The largest datagram that a station accepts, in octets. IEEE 802.11-2012, 8.2.3, has 2,304
@@ -31,8 +32,20 @@ pub struct WlanModel {
     pub routing: Option<AodvConfig>,
     /// Random initial positions of its stations, instead of those in `stations`.
     pub placement: Option<Placement>,
-    /// How its stations move.
+    /// How its stations move at random.
     pub mobility: Option<Mobility>,
+    /// The paths that stations follow instead: indices in `stations`.
+    pub paths: Vec<(usize, Path)>,
+    /// The access points, which come first in `stations`, among which the others roam.
+    pub roaming: Option<Roaming>,
+}
+
+impl WlanModel {
+    /// The nodes that are access points among which clients roam; none with a single access point.
+    pub fn access_points(&self) -> impl Iterator<Item = usize> {
+        let count = self.roaming.as_ref().map_or(0, |roaming| roaming.channels.len());
+        self.stations[..count].iter().map(|station| station.node)
+    }
 }
 
 /// A node's radio in a cell.
@@ -42,6 +55,23 @@ pub struct WlanStation {
     pub node: usize,
     /// Its parameters.
     pub config: StationConfig,
+}
+
+/// Access points of one network, and clients that roam between them.
+#[derive(Clone, Debug)]
+pub struct Roaming {
+    /// What the members have in common.
+    pub config: ServiceSetConfig,
+    /// How clients prove who they are.
+    pub security: Security,
+    /// The channel of each access point.
+    pub channels: Vec<u16>,
+    /// Their positions, if a floor plan has them.
+    pub positions: Option<Vec<Position>>,
+    /// What each client does.
+    pub client: ClientConfig,
+    /// The node of the registry, if agents hand over what they know of clients.
+    pub registry: Option<usize>,
 }
 
 /// Power save around an access point.

@@ -7,12 +7,13 @@ use std::time::Duration;
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
 use lasthop_wifi::{
-    Fate, FrameTimes, MacFrame, Output as WlanOutput, Position, PowerSaveConfig, Receiver, Scheduler,
-    StationConfig, StationId, Wlan,
+    Channel as WifiChannel, Fate, FrameTimes, MacFrame, ManagementFrame, Output as WlanOutput, Position,
+    PowerSaveConfig, Receiver, Scheduler, StationConfig, StationId, Wlan,
 };
 
 use super::channels::CellChannels;
 use super::flows::Turns;
+use super::held::Held;
 use super::station::{Arrival, Port, RadioUse};
 use super::stations::Stations;
 use crate::accounts::DropCause;
@@ -37,6 +38,8 @@ pub(crate) struct Cell {
     has_attentive_agent: bool,
     timer: LazyTimer,
     /// What still follows from the fate that it reported last.
+    /// Frames that wait at a station until their receiver is back on its channel, or the station itself is.
+    held: Held,
     rest: Option<(Rest, SentFrame)>,
     /// Where flows take turns.
     turns: Turns,
@@ -84,6 +87,7 @@ impl Cell {
             stations: Stations::default(),
             has_attentive_agent: false,
             timer: LazyTimer::default(),
+            held: Held::default(),
             rest: None,
             turns: Turns::default(),
             delayed: BTreeMap::new(),
@@ -149,6 +153,34 @@ impl Cell {
         self.follow(transit);
     }
 
+    pub(super) fn tune(&mut self, station: StationId, channel: Option<WifiChannel>, transit: &mut Transit) {
+        self.wlan.tune(transit.now(), station, channel);
+        self.follow(transit);
+    }
+
+    pub(super) fn send_management(
+        &mut self,
+        from: StationId,
+        frame: ManagementFrame,
+        transit: &mut Transit,
+    ) -> bool {
+        let is_queued = self.wlan.enqueue_management(transit.now(), from, frame);
+        self.follow(transit);
+        is_queued
+    }
+
+    /// A station exchanges data only with stations that it is associated with.
+    pub(crate) fn needs_association(&mut self, station: StationId) {
+        // Frames that a station takes back may have arrived.
+        self.report_fates();
+        self.stations.of_mut(station).needs_association();
+    }
+
+    /// A station is associated with another one from now on, or no longer.
+    pub(crate) fn associate(&mut self, station: StationId, with: StationId, is_associated: bool) {
+        self.stations.of_mut(station).associate(with, is_associated);
+    }
+
     pub(super) const fn counters(&self) -> Counters {
         let counted = self.wlan.counters();
         Counters {
@@ -185,6 +217,11 @@ impl Cell {
     /// An agent watches a port from now on, and needs these senses.
     pub(super) fn watch(&mut self, from: StationId, to: StationId, needs: LinkSenses) {
         self.stations.of_mut(from).watch(to);
+        self.watch_station(from, needs);
+    }
+
+    /// As [`Self::watch`], of ports of a station that are added later.
+    pub(crate) fn watch_station(&mut self, from: StationId, needs: LinkSenses) {
         self.report_fates();
         if needs.contains(LinkSenses::LINK_OPTIONS) {
             self.wlan.set_knows_options(from, true);
@@ -243,6 +280,9 @@ impl Cell {
         follows: bool,
         transit: &mut Transit,
     ) -> Admission {
+        if let Some(admission) = self.held.enqueue(from, frame) {
+            return admission;
+        }
         let admission = if self.wlan.takes_turns(from) {
             self.turns.enqueue(&mut self.wlan, from, frame, transit)
         } else if self.wlan.enqueue(transit.now(), from, frame) {
@@ -265,13 +305,54 @@ impl Cell {
     }
 
     /// A packet that was dropped to make room; each is reported once.
-    pub(super) fn next_displaced(&mut self) -> Option<PacketKey> {
-        self.turns.next_displaced()
+    pub(super) fn next_displaced(&mut self) -> Option<(PacketKey, DropCause)> {
+        let displaced = self.turns.next_displaced().map(|key| (key, DropCause::QueueFull));
+        displaced.or_else(|| self.held.next_displaced().map(|key| (key, DropCause::PowerSave)))
+    }
+
+    /// Frames of a station for another one wait from now on, those in its queue among them; at most this many.
+    pub(super) fn hold(&mut self, from: StationId, to: StationId, limit: usize) {
+        let queued = self.wlan.withdraw(from, to);
+        self.held.begin((from, to), queued, limit);
+    }
+
+    /// The packets in a station's queue wait until it is back on its channel, if they have to wait. The others are
+    /// returned. The station is off the air.
+    pub(crate) fn clear_queue(&mut self, station: StationId, transit: &mut Transit) -> Vec<PacketKey> {
+        let mut gone = Vec::new();
+        for frame in self.wlan.flush(transit.now(), station).into_iter().rev() {
+            self.wlan.error_model_mut().packet_ends(station, frame, transit.now());
+            let key = PacketKey(frame.key);
+            match self.stations.of_mut(station).hand_mut(frame.to).take_back(key) {
+                Arrival::NotYet if self.held.return_frame(station, frame) => {}
+                Arrival::NotYet => gone.push(key),
+                Arrival::Copied => transit.packets_mut().remove(key),
+                Arrival::Moved => {}
+            }
+        }
+        gone
+    }
+
+    /// Frames wait no longer. Those for which the station's queue has no room are [displaced](Self::next_displaced).
+    pub(super) fn release(&mut self, from: StationId, to: StationId, transit: &mut Transit) {
+        for frame in self.held.end((from, to)) {
+            if let Admission::Dropped(_) = self.enqueue(from, frame, true, transit) {
+                self.held.displace(frame);
+            }
+        }
+    }
+
+    /// Takes the frames of a station for another one out of its queue.
+    pub(crate) fn withdraw(&mut self, from: StationId, to: StationId) -> Vec<MacFrame> {
+        let mut frames = self.wlan.withdraw(from, to);
+        frames.extend(self.held.end((from, to)));
+        frames
     }
 
     /// Packets and octets that wait in the queue of a station.
     pub(super) fn queue(&self, from: StationId) -> (usize, u64) {
-        let (packets, octets) = self.wlan.waiting(from);
+        let (waiting, held) = (self.wlan.waiting(from), self.held.size(from));
+        let (packets, octets) = (waiting.0 + held.0, waiting.1 + held.1);
         let has_departed = |frame: &MacFrame| {
             let hand = self.stations.of(from).hand(frame.to);
             !self.wlan.reports_fates() || hand.has_departed(PacketKey(frame.key))
@@ -356,11 +437,14 @@ impl Cell {
     fn pass_on_other(&mut self, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
+            WlanOutput::ManagementDelivered { at, from, key, power } => {
+                Some(Output::Management { cell: self.id, at, from, key, power })
+            }
+            WlanOutput::ManagementFate { from, key, .. } => {
+                Some(Output::ManagementSent { cell: self.id, from, key })
+            }
+            WlanOutput::Tuned { station, channel } => Some(Output::Tuned { cell: self.id, station, channel }),
             WlanOutput::Departs { from } => self.depart_next(from, transit),
-            // No station of this cell sends management frames.
-            WlanOutput::ManagementDelivered { .. } | WlanOutput::ManagementFate { .. } => None,
-            // Stations of the simulator stay on their channel.
-            WlanOutput::Tuned { .. } => None,
             WlanOutput::TooOld { from, frame } => {
                 let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
@@ -453,6 +537,9 @@ impl Cell {
         if !is_understood && self.wlan.reports_transmissions() {
             transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
         }
+        if !self.stations.of(at).takes_from(from) {
+            return Some(Output::NotAssociated { cell: self.id, at, from, key });
+        }
         if !delay.is_zero() {
             self.delay(back, key);
             transit.schedule(transit.now() + delay, Event::RadioArrival(back));
@@ -489,6 +576,7 @@ impl Cell {
                 transit.accounts_mut().broadcast += 1;
                 transit.packets_mut().remove(key);
             }
+            Arrival::NotYet if self.held.return_frame(from, frame) => {}
             Arrival::NotYet => {
                 return Some(Output::Lost { node: radio.node(), link, key, cause: DropCause::WirelessLoss });
             }

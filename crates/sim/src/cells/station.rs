@@ -1,5 +1,6 @@
 //! A station of a cell, as its node sees it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lasthop_wifi::{Receiver, StationId, Used};
@@ -13,6 +14,9 @@ pub(super) struct Radio {
     ports: Vec<Option<Port>>,
     /// The station that the port leads to which was added first.
     first: Option<StationId>,
+    /// The stations that it exchanges data with, if it is one of an extended service set: the access point that a
+    /// client is associated with, or an access point's clients.
+    associated: Option<BTreeSet<StationId>>,
     hand: Hand,
     /// Where receivers take turns, each has a hand of its own; by station.
     hands: Option<Vec<Hand>>,
@@ -95,7 +99,14 @@ pub(super) enum Arrival {
 
 impl Radio {
     pub(super) fn new(node: NodeId, has_turns: bool) -> Self {
-        Self { node, ports: Vec::new(), first: None, hand: Hand::default(), hands: has_turns.then(Vec::new) }
+        Self {
+            node,
+            ports: Vec::new(),
+            first: None,
+            associated: None,
+            hand: Hand::default(),
+            hands: has_turns.then(Vec::new),
+        }
     }
 
     pub(super) const fn node(&self) -> NodeId {
@@ -116,6 +127,27 @@ impl Radio {
     #[inline]
     pub(super) fn port(&self, to: StationId) -> Option<&Port> {
         self.ports.get(to.index())?.as_ref()
+    }
+
+    /// Whether the station of a port is one of those that it exchanges data with.
+    #[inline]
+    pub(super) fn takes_from(&self, from: StationId) -> bool {
+        self.associated.as_ref().is_none_or(|associated| associated.contains(&from))
+    }
+
+    /// Exchanges data only with stations with which it is associated.
+    pub(super) fn needs_association(&mut self) {
+        self.associated.get_or_insert_default();
+    }
+
+    /// See [`Self::needs_association`].
+    pub(super) fn associate(&mut self, with: StationId, is_associated: bool) {
+        let associated = self.associated.get_or_insert_default();
+        if is_associated {
+            associated.insert(with);
+        } else {
+            associated.remove(&with);
+        }
     }
 
     /// The port that was added first, which stands for the station's queue.
@@ -197,6 +229,11 @@ impl Hand {
         if self.arrival == Arrival::NotYet {
             self.arrival = Arrival::Moved;
         }
+    }
+
+    /// A frame that was in it, or waited, is taken out of the queue. Returns what has become of its packet.
+    pub(super) fn take_back(&mut self, key: PacketKey) -> Arrival {
+        if self.departed == Some(key) { self.is_through_with(key) } else { Arrival::NotYet }
     }
 
     /// Its frame is done with. Returns what has become of its packet.

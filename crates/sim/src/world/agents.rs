@@ -30,6 +30,9 @@ impl World {
             self.forward((node, interface), key, from);
             return;
         }
+        if self.hand_offs.are_any() && self.is_handed_over((node, interface), key, from) {
+            return;
+        }
         let neighbour = self.network.neighbour((node, interface));
         let Self { transit, seats, .. } = self;
         let now = transit.now();
@@ -52,7 +55,7 @@ impl World {
     }
 
     /// A packet continues after the agent.
-    fn forward(&mut self, at: At, key: PacketKey, from: Side) {
+    pub(super) fn forward(&mut self, at: At, key: PacketKey, from: Side) {
         match from {
             Side::Core => self.enqueue(at, Addressee::Peer, key),
             Side::Radio => self.process(at.0, key),
@@ -123,7 +126,11 @@ impl World {
     }
 
     /// Calls an agent about no link, and carries out what it requests.
-    fn call_agent<R>(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
+    pub(super) fn call_agent<R>(
+        &mut self,
+        id: AgentId,
+        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> R {
         let result = self.seats.call(id, self.transit.now(), call);
         self.after_call(id);
         result
@@ -189,6 +196,9 @@ impl World {
 
     /// Gives a message to the agents at its destination.
     pub(super) fn deliver_message(&mut self, node: NodeId, key: PacketKey) {
+        if self.takes_announcement(node, key) {
+            return;
+        }
         let here: Vec<AgentId> = self.seats.at(node).collect();
         if here.is_empty() || self.transit.packets().is_damaged(key) {
             self.drop_unclaimed(node, key);

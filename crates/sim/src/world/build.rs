@@ -13,6 +13,7 @@ use crate::connections::Connections;
 use crate::cut_links::CutLinks;
 use crate::faults::FaultyLinks;
 use crate::flows::Flows;
+use crate::hand_offs::HandOffs;
 use crate::id::{LinkId, NodeId};
 use crate::links::Links;
 use crate::mobility::Movements;
@@ -20,11 +21,13 @@ use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
+use crate::service_sets::ServiceSets;
 use crate::sessions::Sessions;
 use crate::sessions::calls::Calls;
 use crate::sessions::dialogues::Dialogues;
 use crate::timeline::Timeline;
 use crate::transit::Transit;
+use crate::tunnels::Tunnels;
 use crate::warm_up::WarmUp;
 
 /// Why an agent cannot sit where it was put.
@@ -77,6 +80,9 @@ impl World {
             sessions: Sessions::default(),
             calls: Calls::default(),
             dialogues: Dialogues::default(),
+            service_sets: ServiceSets::default(),
+            hand_offs: HandOffs::default(),
+            tunnels: Tunnels::new(Rng::named(seed, "tunnels")),
             seats: Seats::default(),
             ad_hoc: AdHoc::default(),
             stops_when_done: false,

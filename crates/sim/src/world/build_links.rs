@@ -1,5 +1,7 @@
 //! Adding links: what a kind of link needs to begin.
 
+use std::time::Duration;
+
 use lasthop_packet::{Instant, Rng};
 use lasthop_wifi::{ErrorModel, Position, PowerSaveConfig, StationConfig, StationId, Wlan, WlanConfig};
 
@@ -8,7 +10,7 @@ use crate::cells::{CellChannels, RadioUse};
 use crate::channel::{Channel, ChannelConfig};
 use crate::config::{Direction, RadioErrors, RadioLinkConfig, WiredConfig, WirelessConfig};
 use crate::id::{At, LinkId, MediumId, NodeId, WlanId};
-use crate::mobility::{Movement, RandomWaypoint, Walker};
+use crate::mobility::{Movement, Path, RandomWaypoint, Walker};
 use crate::queue::Managed;
 use crate::schedule::Event;
 use crate::technology::{Egress, LinkEnds};
@@ -206,10 +208,23 @@ impl World {
         let walker = |&station: &StationId| {
             let node = self.links.cells().cell(wlan).node(station);
             let rng = self.stream(&format!("wlan {name} walk {}", self.node_name(node)));
-            (station, Walker::new(&model, self.wlan(wlan).position(station), now, rng))
+            let at = self.wlan(wlan).position(station);
+            (station, at, Walker::new(&model, at, now, rng))
         };
-        let movement = Movement::new(model, stations.iter().map(walker).collect());
-        let Some(first) = movement.next_step(now) else { return };
+        let movement = Movement::random(model, stations.iter().map(walker).collect());
+        self.set_movement(wlan, movement);
+    }
+
+    /// Makes stations of a cell follow paths, from now on. Their positions are updated each `interval`, while they
+    /// move.
+    pub fn follow_paths(&mut self, wlan: WlanId, interval: Duration, paths: Vec<(StationId, Path)>) {
+        let from = |(station, path)| (station, self.wlan(wlan).position(station), path);
+        let movement = Movement::along(interval, paths.into_iter().map(from).collect());
+        self.set_movement(wlan, movement);
+    }
+
+    fn set_movement(&mut self, wlan: WlanId, movement: Movement) {
+        let Some(first) = movement.next_step(self.transit.now()) else { return };
         self.links.cells_mut().cell_mut(wlan).wlan_mut().expect_moves();
         self.movements.set(wlan, movement);
         self.transit.schedule(first, Event::Movement(wlan));

@@ -99,7 +99,10 @@ impl World {
         } else if self.ad_hoc.has(node) {
             self.route_on_demand(node, key, sender);
         } else {
-            self.drop_packet(node, key, DropCause::NoRoute);
+            let destination = self.transit.packets().destination(key);
+            let roams = [node, destination].iter().any(|end| self.network.is_roaming_client(*end));
+            let cause = if roams { DropCause::NotAssociated } else { DropCause::NoRoute };
+            self.drop_packet(node, key, cause);
         }
     }
 
@@ -270,6 +273,7 @@ impl World {
     pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: PacketKey) {
         if self.ad_hoc.takes(node, self.transit.packet(key)) {
             self.deliver_to_routing(node, key);
+        } else if self.hand_offs.are_any() && self.deliver_to_tunnel(node, key) {
         } else if self.transit.packets().is_message(key) {
             self.deliver_message(node, key);
         } else {

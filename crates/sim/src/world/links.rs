@@ -47,6 +47,11 @@ impl World {
     #[inline(never)]
     pub(super) fn on_cell_event(&mut self, event: Event) {
         self.links.cells_mut().on_event(event, &mut self.transit);
+        self.pass_on_cells();
+    }
+
+    /// Carries out what came of a cell's event, and of the events that follow at once.
+    pub(super) fn pass_on_cells(&mut self) {
         loop {
             while let Some(output) = self.links.cells_mut().poll(&mut self.transit) {
                 self.carry_out(output);
@@ -63,6 +68,10 @@ impl World {
     fn carry_out(&mut self, output: Output) {
         match output {
             Output::Arrived { at, link, key } => self.arrive(at, link, key),
+            Output::Management { .. }
+            | Output::ManagementSent { .. }
+            | Output::Tuned { .. }
+            | Output::NotAssociated { .. } => self.on_management(output),
             Output::Heard { node, link, key } => self.receive_broadcast(node, link, key),
             Output::Departs { at, to, key, time } => {
                 self.depart(at, to, key, time);

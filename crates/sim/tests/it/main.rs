@@ -23,6 +23,7 @@ mod queues;
 mod radio;
 mod random;
 mod reconfigure;
+mod roaming;
 mod scheduler;
 mod seats;
 mod selections;

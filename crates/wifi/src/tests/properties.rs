@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::support::{AIR, Entry, OnAir};
 use crate::output::Fate;
 use crate::{
-    Capture, Channel, ErrorConfig, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig,
-    Propagation, Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    Capture, Channel, ErrorConfig, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
+    Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 #[derive(Clone, Debug)]

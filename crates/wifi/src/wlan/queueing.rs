@@ -75,6 +75,15 @@ impl<E: ErrorModel> Wlan<E> {
         gone
     }
 
+    /// Removes and returns the frames of a station that is off the air, also the one for which it has contended.
+    /// Nothing happens while it is on the air.
+    pub fn flush(&mut self, now: Instant, station: StationId) -> Vec<MacFrame> {
+        if self.medium.channel(station.0).is_some() {
+            return Vec::new();
+        }
+        Contender::all_of(station.0).flat_map(|index| self.contenders[index as usize].flush(now)).collect()
+    }
+
     /// Packets and octets that wait at a station, without the frame that is being transmitted.
     pub fn waiting(&self, station: StationId) -> (usize, u64) {
         let (packets, octets) = self.of(station).queue.waiting();

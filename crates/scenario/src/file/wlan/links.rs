@@ -70,6 +70,29 @@ pub(super) fn audible(
     Ok(links)
 }
 
+/// A link for each client, which leads to one access point after another, the first one at first. The access points come
+/// first among the stations.
+pub(super) fn to_clients(
+    reader: &Reader<'_>,
+    name: &str,
+    wlan: usize,
+    table: &WlanTable,
+    (stations, access_points): (&[WlanStation], usize),
+    nodes: &[NodeModel],
+) -> Vec<LinkModel> {
+    let name_of = |station: &WlanStation| nodes[station.node].name.as_str();
+    let link = |client: &WlanStation| {
+        let config = RadioLinkConfig::new(format!("{name}.{}", name_of(client)));
+        LinkModel {
+            queue_keys: Some(
+                [&stations[0], client].map(|station| queue_key(reader, name, table, name_of(station))),
+            ),
+            ..LinkModel::new((stations[0].node, client.node), Link::Radio { config, wlan })
+        }
+    };
+    stations[access_points..].iter().map(link).collect()
+}
+
 /// Links between any two stations, because stations come into and out of range during a run.
 pub(super) fn pairs(
     reader: &Reader<'_>,

@@ -20,7 +20,7 @@ pub(super) fn read(
     table: &WlanTable,
     nodes: &[NodeModel],
 ) -> Result<Vec<WlanStation>, FileError> {
-    let least = if table.access_point.is_some() { 1 } else { 2 };
+    let least = if table.access_point.is_some() || table.roaming.is_some() { 1 } else { 2 };
     if !(least..=MAX_STATIONS).contains(&table.stations.len()) {
         let problem = format!(
             "{}; expected {least} to {MAX_STATIONS}{}",
@@ -29,22 +29,22 @@ pub(super) fn read(
         );
         return Err(reader.fail(&["wlans", name, "stations"], problem));
     }
-    if let Some(unknown) = table
-        .except
-        .keys()
-        .find(|station| !table.stations.contains(station) && table.access_point.as_ref() != Some(station))
-    {
+    if let Some(unknown) = table.except.keys().find(|station| {
+        !table.stations.contains(station) && !access_points(table).any(|(_, it)| it == *station)
+    }) {
         let problem = "not a station of this cell; expected the name of one of its stations";
         return Err(reader.fail(&["wlans", name, "except", unknown], problem));
     }
-    let places = table.stations.iter().enumerate().map(|(index, station)| (index.to_string(), station));
+    if table.roaming.as_ref().is_some_and(|roaming| roaming.access_points.is_empty()) {
+        let key = ["wlans", name, "roaming", "access-points"];
+        return Err(reader.fail(&key, "expected one access point or more"));
+    }
+    let places = table.stations.iter().enumerate();
+    let places = places.map(|(index, station)| (vec!["stations".to_owned(), index.to_string()], station));
     let mut stations: Vec<WlanStation> = Vec::new();
-    let access_point = table.access_point.iter().map(|node| (None, node));
-    for (index, node) in access_point.chain(places.map(|(index, node)| (Some(index), node))) {
-        let key: Vec<&str> = match &index {
-            Some(index) => vec!["wlans", name, "stations", index],
-            None => vec!["wlans", name, "access-point"],
-        };
+    for (place, node) in access_points(table).chain(places) {
+        let place = place.iter().map(String::as_str);
+        let key: Vec<&str> = ["wlans", name].into_iter().chain(place).collect();
         let (found, _) = reader.node(&key, node)?;
         if stations.iter().any(|other| other.node == found) {
             return Err(reader.fail(&key, format!("{node:?} is listed twice; expected each node once")));
@@ -79,4 +79,12 @@ pub(super) fn read(
         stations.push(WlanStation { node: found, config });
     }
     Ok(stations)
+}
+
+/// The access points, each with its key.
+fn access_points(table: &WlanTable) -> impl Iterator<Item = (Vec<String>, &String)> {
+    let one = table.access_point.iter().map(|node| (vec!["access-point".to_owned()], node));
+    let several = table.roaming.iter().flat_map(|roaming| roaming.access_points.iter().enumerate());
+    let key = |index: usize| vec!["roaming".to_owned(), "access-points".to_owned(), index.to_string()];
+    one.chain(several.map(move |(index, node)| (key(index), node)))
 }

@@ -9,8 +9,10 @@ use serde::Deserialize;
 
 use super::errors::{ErrorTable, LinkErrorTable};
 use super::mobility::{MobilityTable, PlacementTable};
+use super::paths::PathTable;
 use super::power_save::PowerSaveTable;
 use super::propagation::{CaptureTable, PropagationTable};
+use super::roaming::RoamingTable;
 use super::routing::RoutingTable;
 use crate::file::named::NameOrTable;
 use crate::file::quantity::{DataRate, Octets, StationQueue, Text, Whole};
@@ -107,8 +109,13 @@ pub(in crate::file) struct WlanTable {
     /// Random initial positions of the stations, by the seed, instead of their nodes' `position`.
     /// Needs `routing = "aodv"`.
     pub(super) placement: Option<PlacementTable>,
-    /// How the stations move. Needs `routing = "aodv"` or an access point.
+    /// How the stations move. Needs `routing = "aodv"`, an access point or `roaming`.
     pub(super) mobility: Option<MobilityTable>,
+    /// Paths that stations follow instead, by their nodes' names.
+    #[serde(default)]
+    pub(super) paths: BTreeMap<String, PathTable>,
+    /// Several access points, among which the stations roam, instead of one.
+    pub(super) roaming: Option<RoamingTable>,
     /// Properties that differ at a station, by its node's name.
     #[serde(default)]
     pub(super) except: BTreeMap<String, StationTable>,

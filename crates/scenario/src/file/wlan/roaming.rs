@@ -1,0 +1,221 @@
+//! Access points of one network, and clients that roam between them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lasthop_config::FileError;
+use lasthop_sim::ServiceSetConfig;
+use lasthop_sim::ess::client::{Margin, Steering};
+use lasthop_sim::ess::{Channel, ClientConfig, Dbm, FrameSizes, ScanConfig, ScanMethod, Security};
+use lasthop_wifi::Position;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::table::WlanTable;
+use crate::file::quantity::{Text, Whole};
+use crate::file::reader::Reader;
+use crate::model::{NodeModel, Roaming};
+
+/// The channels that an access point may have.
+type ChannelNumber = Whole<0, 255>;
+
+/// Access points of one network (an extended service set), and clients, which choose one of them: the cell's
+/// `stations`. The access points reach each other over wired links. Every station is also a node, with a
+/// `position`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RoamingTable {
+    /// The nodes that are access points, at least one.
+    pub(super) access_points: Vec<String>,
+    /// Channels, which are given to the access points in turn: 0 to 255. Channels with different numbers do not disturb
+    /// each other. Default, without `floor-plan`: one channel.
+    channels: Option<Vec<ChannelNumber>>,
+    /// A CSV file with the columns name, x, y and channel: the position in metres and the channel of each access point,
+    /// instead of `position` and `channels`.
+    floor_plan: Option<String>,
+    /// The handshakes after an association; default "open", none.
+    security: Option<SecurityName>,
+    /// How clients look for access points: "active", the default, with probe requests; or "passive", by beacons alone.
+    scan: Option<ScanName>,
+    /// The time between two beacons of an access point, "10 ms" to "1 s"; default "102.4 ms".
+    beacon_interval: Option<Text<Duration>>,
+    /// How long a client's radio takes to change its channel, at most "100 ms"; default "3 ms".
+    switch_time: Option<Text<Duration>>,
+    /// Below this signal of its access point in dBm, -100 to -30, a client scans each `short-scan-interval`, otherwise each
+    /// `long-scan-interval`; default -70.
+    scan_threshold: Option<i16>,
+    /// See `scan-threshold`, "100 ms" to "1 h"; default "30 s".
+    short_scan_interval: Option<Text<Duration>>,
+    /// See `scan-threshold`, "100 ms" to "24 h"; default "300 s".
+    long_scan_interval: Option<Text<Duration>>,
+    /// How much stronger in dB another access point must be, 0 to 30. Default: 1 dB where the signal is weak to 5 dB where
+    /// it is strong, as in wpa_supplicant.
+    margin: Option<Whole<0, 30>>,
+    /// What a client does when its access point asks it to go to another one; default "follow".
+    steering: Option<SteeringName>,
+    /// Whether agents of access points hand the state of a client's connections over to the agent where the client is;
+    /// default true. Otherwise each agent keeps what it has.
+    hand_off: Option<bool>,
+    /// The node that knows at which access point each client is, for `hand-off`; default the first access point.
+    registry: Option<String>,
+}
+
+/// The handshakes after an association.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum SecurityName {
+    /// None.
+    Open,
+    /// The four-way handshake after each association.
+    FourWayHandshake,
+    /// The four-way handshake after a client's first association; a reassociation carries the keys.
+    FastTransition,
+}
+
+/// How clients look for access points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum ScanName {
+    /// With probe requests.
+    Active,
+    /// By beacons.
+    Passive,
+}
+
+/// What a client does when it is asked to go to another access point.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum SteeringName {
+    /// It goes.
+    Follow,
+    /// It goes to one that it would choose itself.
+    IfStronger,
+    /// It stays.
+    Refuse,
+}
+
+/// The roaming of a cell whose `access_points` are the nodes with these indices.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &RoamingTable,
+    (access_points, nodes): (&[usize], &[NodeModel]),
+) -> Result<Roaming, FileError> {
+    let key = |key| ["wlans", name, "roaming", key];
+    let ms = Duration::from_millis;
+    let default = ServiceSetConfig::default();
+    let security = match table.security {
+        None | Some(SecurityName::Open) => Security::Open,
+        Some(SecurityName::FourWayHandshake) => Security::FourWayHandshake,
+        Some(SecurityName::FastTransition) => Security::FastTransition,
+    };
+    let interval = default.beacon_interval;
+    let beacon_interval =
+        reader.duration_in(&key("beacon-interval"), table.beacon_interval, interval, ms(10), ms(1_000))?;
+    let switch_time = default.switch_time;
+    let switch_time =
+        reader.duration_in(&key("switch-time"), table.switch_time, switch_time, Duration::ZERO, ms(100))?;
+    let (channels, positions) = channels(reader, name, table, (access_points, nodes))?;
+    let mut known: Vec<u16> = channels.clone();
+    known.sort_unstable();
+    known.dedup();
+    let mut client = ClientConfig::new(known.into_iter().map(Channel).collect());
+    if table.scan == Some(ScanName::Passive) {
+        // Linux's mac80211 stays a ninth of a second; a beacon comes in this time.
+        let dwell = beacon_interval.max(Duration::from_nanos(1_000_000_000 / 9));
+        client.scan = ScanConfig { method: ScanMethod::Passive { dwell }, ..client.scan };
+    }
+    if let Some(threshold) = table.scan_threshold {
+        if !(-100..=-30).contains(&threshold) {
+            return Err(reader.fail(&key("scan-threshold"), "expected -100 to -30, in dBm"));
+        }
+        client.scan_threshold = Dbm(threshold);
+    }
+    let (short, long) = (client.short_interval, client.long_interval);
+    let hour = Duration::from_secs(3_600);
+    client.short_interval =
+        reader.duration_in(&key("short-scan-interval"), table.short_scan_interval, short, ms(100), hour)?;
+    client.long_interval =
+        reader.duration_in(&key("long-scan-interval"), table.long_scan_interval, long, ms(100), 24 * hour)?;
+    if let Some(Whole(margin)) = table.margin {
+        client.margin = Margin::Fixed(i16::try_from(margin).unwrap_or(i16::MAX));
+    }
+    client.steering = match table.steering {
+        None | Some(SteeringName::Follow) => Steering::Follow,
+        Some(SteeringName::IfStronger) => Steering::IfStronger,
+        Some(SteeringName::Refuse) => Steering::Refuse,
+    };
+    client.beacon_timeout = 7 * beacon_interval + ms(500);
+    let registry = match &table.registry {
+        Some(registry) => reader.node(&key("registry"), registry)?.0,
+        None => access_points[0],
+    };
+    Ok(Roaming {
+        config: ServiceSetConfig {
+            sizes: FrameSizes { security, ..default.sizes },
+            beacon_interval,
+            switch_time,
+        },
+        security,
+        channels,
+        positions,
+        client,
+        registry: table.hand_off.unwrap_or(true).then_some(registry),
+    })
+}
+
+/// The channel of each access point, and its position if a floor plan has it.
+fn channels(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &RoamingTable,
+    (access_points, nodes): (&[usize], &[NodeModel]),
+) -> Result<(Vec<u16>, Option<Vec<Position>>), FileError> {
+    let key = |key| ["wlans", name, "roaming", key];
+    let Some(file) = &table.floor_plan else {
+        let in_turn: Vec<u16> = match &table.channels {
+            None => vec![0],
+            Some(channels) => channels.iter().map(|Whole(channel)| *channel as u16).collect(),
+        };
+        if in_turn.is_empty() {
+            return Err(reader.fail(&key("channels"), "expected one channel or more"));
+        }
+        let channels = (0..access_points.len()).map(|index| in_turn[index % in_turn.len()]);
+        return Ok((channels.collect(), None));
+    };
+    if table.channels.is_some() {
+        return Err(
+            reader.fail(&key("channels"), "the floor plan has the channels; leave one of the two out")
+        );
+    }
+    let plan = reader.named_files.floor_plan(&reader.beside(file));
+    let plan = plan.map_err(|problem| reader.fail(&key("floor-plan"), problem))?;
+    let of_node = |node: &usize| {
+        let node = &nodes[*node].name;
+        plan.get(node).ok_or_else(|| {
+            let problem =
+                format!("has no row for access point {node:?}; expected a row for each access point");
+            reader.fail(&key("floor-plan"), problem)
+        })
+    };
+    let rows: Vec<_> = access_points.iter().map(of_node).collect::<Result<_, _>>()?;
+    Ok((rows.iter().map(|row| row.channel).collect(), Some(rows.iter().map(|row| row.position).collect())))
+}
+
+/// The keys of a cell that roaming excludes.
+pub(super) fn refuse_others(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<(), FileError> {
+    let others: BTreeMap<&str, bool> = BTreeMap::from([
+        ("access-point", table.access_point.is_some()),
+        ("power-save", table.power_save.is_some()),
+        ("routing", table.routing.is_some()),
+        ("placement", table.placement.is_some()),
+        ("link-errors", !table.link_errors.is_empty()),
+    ]);
+    match others.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let problem = "does not go with `roaming`; leave one of the two out";
+            Err(reader.fail(&["wlans", name, key], problem))
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The hand-off of agents' state from access point to access point: for each client that an access point knows of, a
+//! [`Handoff`] that says who serves it, and the packets that wait until the state has come.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use lasthop_agent::{Counter, FlowState, Side};
+use lasthop_ess::{AccessPointId, ClientId};
+use lasthop_handoff::{Answer, Config, Entry, Handoff, Message, Output, Peer, Query};
+use lasthop_packet::Instant;
+
+use crate::id::{At, HandOffId, NodeId, ServiceSetId};
+use crate::packets::PacketKey;
+use crate::schedule::{Event, LazyTimer};
+use crate::transit::Transit;
+
+/// The state of a client's connections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientState {
+    pub(crate) connections: Vec<FlowState>,
+    /// Its length in a message, with the packets in it.
+    pub(crate) octets: u64,
+}
+
+/// Counted where a state could not be continued.
+pub(crate) static NOT_IMPORTED: Counter =
+    Counter::new("states_not_imported", "connections whose state an access point's agent could not continue");
+
+/// How a service set hands over the state of agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandOffConfig {
+    /// The node where the registry is, which knows who serves each client.
+    pub registry: NodeId,
+    /// How long access points wait for each other.
+    pub times: Config,
+}
+
+impl HandOffConfig {
+    /// The defaults, with the registry at this node.
+    pub fn new(registry: NodeId) -> Self {
+        Self { registry, times: Config::default() }
+    }
+}
+
+/// A client that has gone to an access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roam {
+    /// The client.
+    pub client: NodeId,
+    /// The access point that it came from, and when it left that; `None` if it had none.
+    pub from: Option<(NodeId, Instant)>,
+    /// The access point that it has gone to.
+    pub to: NodeId,
+    /// When that accepted it.
+    pub accepted: Instant,
+    /// When the client knew.
+    pub joined: Option<Instant>,
+    /// When the agent there had the state of the client's connections; `None` if it does not get it.
+    pub served: Option<Instant>,
+    /// Connections whose state it got.
+    pub connections: usize,
+    /// Octets of that state, with the packets in it.
+    pub octets: u64,
+}
+
+/// What access points and the registry say to each other.
+#[derive(Clone, Debug)]
+pub(crate) struct Letter {
+    pub(crate) set: ServiceSetId,
+    pub(crate) client: ClientId,
+    pub(crate) content: Content,
+}
+
+impl Letter {
+    /// The length of its content, beside what every letter has.
+    pub(crate) const fn octets(&self) -> u64 {
+        match &self.content {
+            Content::Message { message: Message::Transfer { state, .. }, .. } => state.octets,
+            _ => 0,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Message { from: Peer, to: Peer, message: Message<ClientState> },
+    Query { from: Peer, number: u32, query: Query },
+    Answer { to: Peer, number: u32, answer: Answer },
+}
+
+#[derive(Default)]
+pub(crate) struct HandOffs {
+    /// By service set.
+    sets: Vec<Option<Set>>,
+    clients: Vec<ClientAtAccessPoint>,
+    /// By access point and client.
+    by_nodes: BTreeMap<(NodeId, NodeId), HandOffId>,
+    roams: Vec<Roam>,
+    /// By client, the last of them.
+    last: BTreeMap<NodeId, usize>,
+    /// By client, the access point that it left last.
+    left: BTreeMap<NodeId, (NodeId, Instant)>,
+    /// By client, the access point that it joined last: after a handshake it knows that before its access point.
+    joined: BTreeMap<NodeId, (NodeId, Instant)>,
+}
+
+struct Set {
+    config: HandOffConfig,
+    entries: BTreeMap<ClientId, Entry>,
+}
+
+/// A client at an access point.
+pub(crate) struct ClientAtAccessPoint {
+    pub(crate) set: ServiceSetId,
+    pub(crate) client: ClientId,
+    pub(crate) access_point: AccessPointId,
+    /// The client's node and the access point's.
+    pub(crate) nodes: (NodeId, NodeId),
+    /// `None` only during a call of it.
+    handoff: Option<Handoff<ClientState>>,
+    timer: LazyTimer,
+    /// When its time-out is due.
+    due: Option<Instant>,
+    /// The number of the last question to the registry.
+    question: u32,
+    standing: Standing,
+}
+
+/// What becomes of a client's packets at an access point.
+enum Standing {
+    /// They pass the agent by.
+    Elsewhere,
+    /// They wait for the client's state.
+    Awaited(VecDeque<(At, PacketKey, Side)>),
+    /// The agent sees them.
+    Served,
+}
+
+/// What becomes of a packet at an access point with an agent.
+pub(crate) enum Passage {
+    /// The agent sees it.
+    Agent,
+    /// It passes the agent by.
+    Around,
+    /// It waits.
+    Waits,
+    /// There is no room for it.
+    NoRoom,
+}
+
+/// Packets of a client that wait for its state at most.
+const MAX_WAITING: usize = 512;
+
+impl HandOffs {
+    pub(crate) fn set_config(&mut self, set: ServiceSetId, config: HandOffConfig) {
+        if self.sets.len() <= set.index() {
+            self.sets.resize_with(set.index() + 1, || None);
+        }
+        self.sets[set.index()] = Some(Set { config, entries: BTreeMap::new() });
+    }
+
+    pub(crate) fn config(&self, set: ServiceSetId) -> Option<&HandOffConfig> {
+        self.sets.get(set.index())?.as_ref().map(|set| &set.config)
+    }
+
+    #[inline]
+    pub(crate) const fn are_any(&self) -> bool {
+        !self.clients.is_empty()
+    }
+
+    /// Where clients have gone so far.
+    pub(crate) fn roams(&self) -> &[Roam] {
+        &self.roams
+    }
+
+    /// A client of an access point, which is new if it is not known.
+    pub(crate) fn of(
+        &mut self,
+        set: ServiceSetId,
+        (client, client_node): (ClientId, NodeId),
+        (access_point, node): (AccessPointId, NodeId),
+    ) -> HandOffId {
+        let clients = &mut self.clients;
+        let times = self.sets.get(set.index()).and_then(Option::as_ref).map(|set| set.config.times);
+        *self.by_nodes.entry((node, client_node)).or_insert_with(|| {
+            let me = Peer(access_point.0);
+            clients.push(ClientAtAccessPoint {
+                set,
+                client,
+                access_point,
+                nodes: (client_node, node),
+                handoff: Some(Handoff::new(me, 0, &times.unwrap_or_default())),
+                timer: LazyTimer::default(),
+                due: None,
+                question: 0,
+                standing: Standing::Elsewhere,
+            });
+            HandOffId::from_index(clients.len() - 1)
+        })
+    }
+
+    pub(crate) fn get(&self, id: HandOffId) -> &ClientAtAccessPoint {
+        &self.clients[id.index()]
+    }
+
+    /// As [`Self::get`].
+    pub(crate) fn get_mut(&mut self, id: HandOffId) -> &mut ClientAtAccessPoint {
+        &mut self.clients[id.index()]
+    }
+
+    /// What becomes of a packet between an access point and a client.
+    pub(crate) fn passage(
+        &mut self,
+        (access_point, client): (NodeId, NodeId),
+        packet: (At, PacketKey, Side),
+    ) -> Passage {
+        let Some(id) = self.by_nodes.get(&(access_point, client)) else { return Passage::Agent };
+        match &mut self.clients[id.index()].standing {
+            Standing::Elsewhere => Passage::Around,
+            Standing::Awaited(waiting) if waiting.len() >= MAX_WAITING => Passage::NoRoom,
+            Standing::Awaited(waiting) => {
+                waiting.push_back(packet);
+                Passage::Waits
+            }
+            Standing::Served => Passage::Agent,
+        }
+    }
+
+    /// The registry answers a question.
+    pub(crate) fn answer(&mut self, set: ServiceSetId, client: ClientId, from: Peer, query: Query) -> Answer {
+        let Some(Some(set)) = self.sets.get_mut(set.index()) else { return Answer::Away };
+        let entry = set.entries.get(&client).copied();
+        match query {
+            Query::Claim { expected } if expected == entry.map(|entry| entry.epoch) => {
+                let epoch = expected.unwrap_or(0) + 1;
+                set.entries.insert(client, Entry { holder: from, epoch });
+                Answer::Won(epoch)
+            }
+            Query::Claim { .. } | Query::Lookup => Answer::Found(entry),
+        }
+    }
+
+    /// Follows the time-out of a client at an access point, after an input that changed something.
+    pub(crate) fn follow(&mut self, id: HandOffId, transit: &mut Transit) {
+        let of = &mut self.clients[id.index()];
+        let Some(config) = self.sets.get(of.set.index()).and_then(Option::as_ref) else { return };
+        let wait = of.handoff.as_ref().and_then(|handoff| handoff.timeout(&config.config.times));
+        let due = wait.map(|wait| transit.now() + wait);
+        of.due = due;
+        transit.follow(&mut of.timer, due, Event::HandOffDue(id));
+    }
+}
+
+/// Where clients go.
+impl HandOffs {
+    pub(crate) fn on_left(&mut self, client: NodeId, access_point: NodeId, now: Instant) {
+        self.left.insert(client, (access_point, now));
+        self.joined.remove(&client);
+    }
+
+    pub(crate) fn on_accepted(&mut self, client: NodeId, to: NodeId, now: Instant) {
+        let from = self.left.get(&client).copied();
+        self.last.insert(client, self.roams.len());
+        self.roams.push(Roam {
+            client,
+            from,
+            to,
+            accepted: now,
+            joined: self.joined.get(&client).filter(|(at, _)| *at == to).map(|(_, joined)| *joined),
+            served: None,
+            connections: 0,
+            octets: 0,
+        });
+    }
+
+    pub(crate) fn on_joined(&mut self, client: NodeId, to: NodeId, now: Instant) {
+        self.joined.insert(client, (to, now));
+        if let Some(roam) = self.last(client, to) {
+            roam.joined.get_or_insert(now);
+        }
+    }
+
+    pub(crate) fn on_served(
+        &mut self,
+        client: NodeId,
+        to: NodeId,
+        now: Instant,
+        (connections, octets): (usize, u64),
+    ) {
+        if let Some(roam) = self.last(client, to)
+            && roam.served.is_none()
+        {
+            roam.served = Some(now);
+            (roam.connections, roam.octets) = (connections, octets);
+        }
+    }
+
+    fn last(&mut self, client: NodeId, to: NodeId) -> Option<&mut Roam> {
+        let last = self.last.get(&client)?;
+        self.roams.get_mut(*last).filter(|roam| roam.to == to)
+    }
+}
+
+/// Inputs. Each returns what is to be done.
+impl ClientAtAccessPoint {
+    /// The client has associated here: its packets wait, unless it is served already.
+    pub(crate) fn on_join(&mut self, previous: Option<Peer>) -> Vec<Output<ClientState>> {
+        if let Standing::Elsewhere = self.standing {
+            self.standing = Standing::Awaited(VecDeque::new());
+        }
+        self.handoff.as_mut().map(|handoff| handoff.on_join(previous)).unwrap_or_default()
+    }
+
+    pub(crate) const fn on_leave(&mut self) {
+        if let Some(handoff) = &mut self.handoff {
+            handoff.on_leave();
+        }
+    }
+
+    /// The state machine, for a call that needs the agent's state. It is [taken back](Self::take_back) after that.
+    pub(crate) const fn lend(&mut self) -> Option<Handoff<ClientState>> {
+        self.handoff.take()
+    }
+
+    /// See [`Self::lend`].
+    pub(crate) fn take_back(&mut self, handoff: Handoff<ClientState>) {
+        self.handoff = Some(handoff);
+    }
+
+    pub(crate) fn on_answer(&mut self, number: u32, answer: Answer) -> Vec<Output<ClientState>> {
+        match &mut self.handoff {
+            Some(handoff) if number == self.question => handoff.on_answer(answer),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Its timer has fired.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> Vec<Output<ClientState>> {
+        let is_due = self.timer.fired(now) && self.due.is_some_and(|due| due <= now);
+        match &mut self.handoff {
+            Some(handoff) if is_due => handoff.on_timeout(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The number of the next question to the registry.
+    pub(crate) const fn next_question(&mut self) -> u32 {
+        self.question += 1;
+        self.question
+    }
+
+    /// The agent has the client's state. Returns the packets that have waited for it.
+    pub(crate) fn serve(&mut self) -> VecDeque<(At, PacketKey, Side)> {
+        match std::mem::replace(&mut self.standing, Standing::Served) {
+            Standing::Awaited(waiting) => waiting,
+            _ => VecDeque::new(),
+        }
+    }
+
+    /// The agent no longer has it.
+    pub(crate) fn stop(&mut self) {
+        self.standing = Standing::Elsewhere;
+    }
+}

@@ -1,0 +1,202 @@
+//! Clients' states, from agent to agent: between service sets, seats and tunnels.
+
+use lasthop_agent::{Report, Scope, Side};
+use lasthop_ess::AccessPointId;
+use lasthop_handoff::{Output, Peer};
+
+use super::World;
+use crate::accounts::DropCause;
+use crate::hand_offs::{ClientState, Content, HandOffConfig, Letter, NOT_IMPORTED, Passage, Roam};
+use crate::id::{At, HandOffId, NodeId, ServiceSetId, TunnelEndId};
+use crate::packets::PacketKey;
+use crate::service_sets::Association;
+
+impl World {
+    /// The access points of a service set hand the state of their agents over to each other: an agent sees a client's
+    /// packets only while it has, or may create, the client's state.
+    pub fn hand_over(&mut self, set: ServiceSetId, config: HandOffConfig) {
+        self.hand_offs.set_config(set, config);
+    }
+
+    /// Where clients have gone so far, in order.
+    pub fn roams(&self) -> &[Roam] {
+        self.hand_offs.roams()
+    }
+
+    /// An access point takes over a client that has associated with it.
+    pub(super) fn take_over(&mut self, association: Association, previous: Option<AccessPointId>) {
+        if self.hand_offs.config(association.set).is_none() {
+            return;
+        }
+        let id = self.hand_off_of(association);
+        let outputs = self.hand_offs.get_mut(id).on_join(previous.map(|previous| Peer(previous.0)));
+        self.carry_out_hand_off(id, outputs);
+    }
+
+    /// A client is no longer associated with an access point.
+    pub(super) fn hand_offs_leave(&mut self, association: Association) {
+        if self.hand_offs.config(association.set).is_some() {
+            let id = self.hand_off_of(association);
+            self.hand_offs.get_mut(id).on_leave();
+        }
+    }
+
+    fn hand_off_of(&mut self, Association { set, client, access_point }: Association) -> HandOffId {
+        let client_node = self.service_sets.client(set, client).0.node;
+        let node = self.service_sets.access_point(set, access_point).node;
+        self.hand_offs.of(set, (client, client_node), (access_point, node))
+    }
+
+    #[inline(never)]
+    pub(super) fn on_hand_off_due(&mut self, id: HandOffId) {
+        let now = self.transit.now();
+        let outputs = self.hand_offs.get_mut(id).on_timeout(now);
+        self.carry_out_hand_off(id, outputs);
+    }
+
+    /// Carries out what follows from an input to a client at an access point.
+    fn carry_out_hand_off(&mut self, id: HandOffId, outputs: Vec<Output<ClientState>>) {
+        let of = self.hand_offs.get(id);
+        let (set, client, me, (client_node, node)) = (of.set, of.client, Peer(of.access_point.0), of.nodes);
+        for output in outputs {
+            match output {
+                Output::Send(to, message) => {
+                    let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
+                    let content = Content::Message { from: me, to, message };
+                    self.write_letter([node, to_node], Letter { set, client, content });
+                }
+                Output::Ask(query) => {
+                    let number = self.hand_offs.get_mut(id).next_question();
+                    let Some(registry) = self.hand_offs.config(set).map(|config| config.registry) else {
+                        continue;
+                    };
+                    let content = Content::Query { from: me, number, query };
+                    self.write_letter([node, registry], Letter { set, client, content });
+                }
+                Output::Serve(state) => self.serve_client(id, (client_node, node), state.unwrap_or_default()),
+                Output::Stop { is_lost } => {
+                    if is_lost {
+                        drop(self.export_client(client_node, node));
+                    }
+                    self.hand_offs.get_mut(id).stop();
+                }
+                // Announcements have told the distribution system.
+                Output::Forward(_) => {}
+            }
+        }
+        self.hand_offs.follow(id, &mut self.transit);
+    }
+
+    /// The agent at an access point gets the state of a client, and then the packets that have waited for it.
+    fn serve_client(&mut self, id: HandOffId, (client, node): (NodeId, NodeId), state: ClientState) {
+        let ClientState { connections, octets } = state;
+        if let Some(agent) = self.network.radio_agent(node) {
+            for connection in &connections {
+                let imported = self.call_agent(agent, |agent, cx| agent.import(connection, cx));
+                if imported.is_err() {
+                    self.transit.report(node, &Report::new(&NOT_IMPORTED));
+                }
+            }
+        }
+        self.hand_offs.on_served(client, node, self.transit.now(), (connections.len(), octets));
+        for (at, key, from) in self.hand_offs.get_mut(id).serve() {
+            match self.network.interface(at).agent {
+                Some(agent) => self.pass_to_agent(agent, at, key, from),
+                None => self.forward(at, key, from),
+            }
+        }
+    }
+
+    /// Takes the state of a client from the agent at an access point.
+    fn export_client(&mut self, client: NodeId, node: NodeId) -> ClientState {
+        let Some(agent) = self.network.radio_agent(node) else { return ClientState::default() };
+        let address = self.network.address(client);
+        let before = self.seats.octets_of(agent);
+        let connections = self.call_agent(agent, |agent, cx| agent.export(Scope::Host(address), cx));
+        // Packets of simulated streams are encoded by their names: what they take of the agent's memory is in it, too.
+        let packets = before.saturating_sub(self.seats.octets_of(agent));
+        let encoded: usize = connections.iter().map(|state| state.octets.len()).sum();
+        ClientState { connections, octets: packets.max(encoded as u64) }
+    }
+
+    /// Whether a packet between an access point and a client is none of the agent's, which sees the client's packets
+    /// only while it serves the client. If so, the packet has been taken care of.
+    pub(super) fn is_handed_over(&mut self, at: At, key: PacketKey, from: Side) -> bool {
+        let link = self.network.interface(at).link;
+        let client = self.network.link_ends(link).1;
+        match self.hand_offs.passage((at.0, client), (at, key, from)) {
+            Passage::Agent => return false,
+            Passage::Around => self.forward(at, key, from),
+            Passage::Waits => {}
+            Passage::NoRoom => self.drop_on_link((at.0, Some(link)), key, DropCause::QueueFull),
+        }
+        true
+    }
+}
+
+/// Letters.
+impl World {
+    fn write_letter(&mut self, between: [NodeId; 2], letter: Letter) {
+        if between[0] == between[1] {
+            self.read_letter(letter);
+            return;
+        }
+        let octets = letter.octets();
+        let sites = between.map(|node| (node, self.network.address(node)));
+        let end = self.tunnels.send(sites, letter, octets);
+        self.pump_tunnel(end);
+    }
+
+    /// A letter has reached its node.
+    fn read_letter(&mut self, letter: Letter) {
+        let Letter { set, client, content } = letter;
+        match content {
+            Content::Query { from, number, query } => {
+                let answer = self.hand_offs.answer(set, client, from, query);
+                let Some(registry) = self.hand_offs.config(set).map(|config| config.registry) else { return };
+                let to = self.service_sets.access_point(set, AccessPointId(from.0)).node;
+                let content = Content::Answer { to: from, number, answer };
+                self.write_letter([registry, to], Letter { set, client, content });
+            }
+            Content::Answer { to, number, answer } => {
+                let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
+                let outputs = self.hand_offs.get_mut(id).on_answer(number, answer);
+                self.carry_out_hand_off(id, outputs);
+            }
+            Content::Message { from, to, message } => {
+                let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
+                let (client_node, node) = self.hand_offs.get(id).nodes;
+                let Some(mut handoff) = self.hand_offs.get_mut(id).lend() else { return };
+                let outputs = handoff.on_message(from, message, || self.export_client(client_node, node));
+                self.hand_offs.get_mut(id).take_back(handoff);
+                self.carry_out_hand_off(id, outputs);
+            }
+        }
+    }
+
+    /// Whether a packet that has reached a node is a tunnel's.
+    pub(super) fn deliver_to_tunnel(&mut self, node: NodeId, key: PacketKey) -> bool {
+        let Some(end) = self.tunnels.of_packet(node, self.transit.packet(key)) else { return false };
+        self.transit.accounts_mut().consumed += 1;
+        let packet = self.transit.packets_mut().take(key);
+        let letters = self.tunnels.receive(end, &packet, self.transit.now());
+        self.pump_tunnel(end);
+        for letter in letters {
+            self.read_letter(letter);
+        }
+        true
+    }
+
+    fn pump_tunnel(&mut self, end: TunnelEndId) {
+        while let Some((node, key)) = self.tunnels.transmit(end, &mut self.transit) {
+            self.send_out(node, key);
+        }
+        self.tunnels.follow(end, &mut self.transit);
+    }
+
+    #[inline(never)]
+    pub(super) fn on_tunnel_deadline(&mut self, end: TunnelEndId) {
+        self.tunnels.on_deadline(end, self.transit.now());
+        self.pump_tunnel(end);
+    }
+}

@@ -1,0 +1,375 @@
+//! Clients that roam: between cells, service sets, routes and agents.
+//!
+//! An access point that has associated a client announces it to the distribution system. Until the announcement has
+//! come to a node, packets for the client go where it was before.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use lasthop_agent::Agent;
+use lasthop_ess::{AccessPointId, ClientId};
+use lasthop_packet::{Ip, Packet, Payload, Transport, Udp};
+use lasthop_wifi::{ManagementFrame, StationId};
+
+use super::World;
+use super::build::AttachError;
+use crate::accounts::DropCause;
+use crate::config::RadioLinkConfig;
+use crate::id::{LinkId, MemberId, NodeId, ServiceSetId, WlanId};
+use crate::observe::TraceEvent;
+use crate::packets::PacketKey;
+use crate::service_sets::{
+    AccessPointMember, Action, Association, ClientMember, Distribution, Parts, Place, ServiceSetConfig,
+};
+use crate::technology::{Addressee, Egress, Output, Technology as _};
+
+/// The UDP port of announcements. Real ones have no IP header; they are as long.
+const ANNOUNCEMENT_PORT: u16 = 3517;
+
+impl World {
+    /// Makes stations of a cell the access points and clients of an extended service set, after all other nodes and links
+    /// have been added. Each client gets a link, which leads to the access point that it is associated with; these links
+    /// are returned. A client has no other link.
+    ///
+    /// The access points reach each other over wired links. The nodes on these ways, the distribution system, learn
+    /// where each client is.
+    pub fn add_service_set(
+        &mut self,
+        cell: WlanId,
+        name: &str,
+        config: ServiceSetConfig,
+        access_points: Vec<AccessPointMember>,
+        clients: Vec<ClientMember>,
+    ) -> (ServiceSetId, Vec<LinkId>) {
+        let node = |station| self.links.cells().cell(cell).node(station);
+        let nodes: Vec<NodeId> = access_points.iter().map(|member| node(member.station)).collect();
+        let anchor = access_points[0].station;
+        let distribution = self.distribution_of(&nodes);
+        let learners = distribution.nodes();
+        let mut links = Vec::new();
+        for station in access_points.iter().map(|member| member.station) {
+            self.links.cells_mut().cell_mut(cell).needs_association(station);
+        }
+        let mut members = Vec::new();
+        for client in clients {
+            let node = self.links.cells().cell(cell).node(client.station);
+            let ends = (nodes[0], node);
+            let senses = RadioLinkConfig::SENSES;
+            let link = self.network.add_roaming_link(&client.link, ends, learners.clone(), senses);
+            let interface = self.network.interfaces(node).len();
+            let port = self.links.cells_mut().add_port(
+                (link, std::time::Duration::ZERO),
+                cell,
+                (client.station, anchor),
+                interface,
+            );
+            self.links.cells_mut().cell_mut(cell).needs_association(client.station);
+            self.network.add_interface(node, link, Egress::Radio(port));
+            links.push(link);
+            members.push((client, node, link));
+        }
+        self.links.cells_mut().cell_mut(cell).wlan_mut().expect_moves();
+        let access_points = access_points.into_iter().zip(nodes).collect();
+        let mut rng = self.stream(&format!("service set {name}"));
+        let parts = Parts { cell, config, access_points, clients: members, distribution };
+        (self.service_sets.add(parts, &mut rng, &mut self.transit), links)
+    }
+
+    /// Gives an access point of a service set an agent that watches its interfaces to all clients that come.
+    pub fn attach_to_clients(
+        &mut self,
+        set: ServiceSetId,
+        access_point: AccessPointId,
+        agent: Box<dyn Agent>,
+    ) -> Result<(), AttachError> {
+        let needs = agent.needs();
+        let (_, anchor) = self.service_sets.client(set, ClientId(0));
+        if let Some(missing) = needs.missing_from(RadioLinkConfig::SENSES) {
+            return Err(AttachError::Missing(anchor, missing));
+        }
+        let Place { node, station } = self.service_sets.access_point(set, access_point);
+        if self.network.radio_agent(node).is_some() {
+            return Err(AttachError::Occupied(anchor));
+        }
+        let rng = self.stream(&format!("agent {} clients", self.node_name(node)));
+        let id = self.seats.add(node, agent, rng);
+        self.network.set_radio_agent(node, id);
+        let cell = self.service_sets.cell(set);
+        self.links.cells_mut().cell_mut(cell).watch_station(station, needs);
+        Ok(())
+    }
+
+    fn distribution_of(&mut self, access_points: &[NodeId]) -> Distribution {
+        let mut steps = BTreeSet::new();
+        for node in access_points {
+            let routes = self.network.routes();
+            let mut from = node.index();
+            for hop in routes.path(node.index(), access_points[0].index()) {
+                steps.insert((hop.link, from, hop.to));
+                from = hop.to;
+            }
+        }
+        let links = steps.into_iter().map(|(link, from, to)| {
+            (LinkId::from_index(link), NodeId::from_index(from), NodeId::from_index(to))
+        });
+        Distribution::new(access_points, links)
+    }
+
+    /// The access point that a client is associated with asks it to go to one of these, the preferred one first. Nothing
+    /// happens if the client is not associated.
+    pub fn steer(&mut self, set: ServiceSetId, client: ClientId, candidates: &[AccessPointId]) {
+        self.service_sets.steer(set, client, candidates, &mut self.transit);
+        self.carry_out_actions();
+    }
+
+    /// The access point that a client is associated with.
+    pub fn association(&self, set: ServiceSetId, client: ClientId) -> Option<NodeId> {
+        let access_point = self.service_sets.association(set, client)?;
+        Some(self.service_sets.access_point(set, access_point).node)
+    }
+
+    /// Something is due at a member of a service set.
+    #[inline(never)]
+    pub(super) fn on_management_due(&mut self, member: MemberId) {
+        self.service_sets.on_due(member, &mut self.transit);
+        self.carry_out_actions();
+    }
+
+    /// What came of a cell's event concerns its service set.
+    #[inline(never)]
+    pub(super) fn on_management(&mut self, output: Output) {
+        let Self { service_sets, transit, .. } = self;
+        match output {
+            Output::Management { cell, at, from, key, power } => {
+                service_sets.on_frame(cell, (at, from), (key, power), transit);
+            }
+            Output::ManagementSent { cell, from, key } => service_sets.on_sent(cell, from, key, transit),
+            Output::Tuned { cell, station, channel } => {
+                service_sets.on_tuned(cell, station, channel, transit);
+            }
+            Output::NotAssociated { cell, at, from, key } => {
+                service_sets.on_data_without_association(cell, (at, from), transit);
+                let node = self.links.cells().cell(cell).node(at);
+                self.drop_packet(node, key, DropCause::NotAssociated);
+            }
+            _ => {}
+        }
+        self.carry_out_actions();
+    }
+
+    /// Carries out what members of service sets ask for.
+    fn carry_out_actions(&mut self) {
+        let is_passing_on = self.links.cells().are_passing_on();
+        while let Some(action) = self.service_sets.next_action() {
+            match action {
+                Action::Send { cell, from, frame } => self.send_management(cell, from, frame),
+                Action::Tune { cell, station, channel } => {
+                    self.links.cells_mut().tune(cell, station, channel, &mut self.transit);
+                }
+                Action::Clear { cell, station } => self.clear_queue(cell, station),
+                Action::Hold { cell, from, to, limit } => self.hold(cell, (from, to), limit),
+                Action::Joined(association) => self.on_joined(association),
+                Action::Left(association) => self.on_left(association),
+                Action::Accepted { association, previous, number } => {
+                    self.on_accepted(association, previous, number);
+                }
+                Action::Removed(association) => self.on_removed(association),
+            }
+        }
+        if !is_passing_on && self.links.cells().are_passing_on() {
+            self.pass_on_cells();
+        }
+    }
+
+    fn send_management(&mut self, cell: WlanId, from: StationId, frame: ManagementFrame) {
+        if !self.links.cells_mut().send_management(cell, from, frame, &mut self.transit) {
+            // There was no room: as if it had been given up.
+            self.service_sets.on_sent(cell, from, frame.key, &mut self.transit);
+        }
+    }
+
+    fn clear_queue(&mut self, cell: WlanId, station: StationId) {
+        let cell = self.links.cells_mut().cell_mut(cell);
+        let (node, gone) = (cell.node(station), cell.clear_queue(station, &mut self.transit));
+        let link = self.network.interfaces(node).first().map(|interface| interface.link);
+        for key in gone {
+            self.drop_on_link((node, link), key, DropCause::NotAssociated);
+        }
+    }
+
+    fn hold(&mut self, cell: WlanId, between: (StationId, StationId), limit: Option<usize>) {
+        let Some(port) = self.links.cells().port(cell, between.0, between.1) else { return };
+        self.links.cells_mut().hold(cell, between, limit, &mut self.transit);
+        let Some(at) = self.links.cells().at(port) else { return };
+        while let Some((key, cause)) = self.links.cells_mut().next_displaced(port.index()) {
+            let link = self.network.interface(at).link;
+            self.drop_from_queue((at.0, link), key, cause);
+        }
+    }
+}
+
+/// Associations.
+impl World {
+    /// A client has an access point: it sends through it from now on.
+    fn on_joined(&mut self, Association { set, client, access_point }: Association) {
+        let cell = self.service_sets.cell(set);
+        let to = self.service_sets.access_point(set, access_point);
+        let (client, link) = self.service_sets.client(set, client);
+        let Some(interface) = self.network.interface_to(client.node, link) else { return };
+        let Egress::Radio(port) = self.network.interface((client.node, interface)).egress else { return };
+        self.network.set_access_point(link, to.node);
+        let cells = self.links.cells_mut();
+        cells.redirect(port, to.station);
+        cells.cell_mut(cell).associate(client.station, to.station, true);
+        self.network.set_default_route(client.node, Some(interface));
+        self.hand_offs.on_joined(client.node, to.node, self.transit.now());
+        self.transit.emit(&TraceEvent::Joined { client: client.node, access_point: to.node });
+    }
+
+    /// A client has no access point any more: what it wanted to send is lost.
+    fn on_left(&mut self, Association { set, client, access_point }: Association) {
+        let cell = self.service_sets.cell(set);
+        let from = self.service_sets.access_point(set, access_point);
+        let (client, link) = self.service_sets.client(set, client);
+        self.links.cells_mut().cell_mut(cell).associate(client.station, from.station, false);
+        self.network.set_default_route(client.node, None);
+        self.hand_offs.on_left(client.node, from.node, self.transit.now());
+        self.transit.emit(&TraceEvent::Left { client: client.node, access_point: from.node });
+        let frames = self.links.cells_mut().cell_mut(cell).withdraw(client.station, from.station);
+        for frame in frames {
+            self.drop_from_queue((client.node, link), PacketKey(frame.key), DropCause::NotAssociated);
+        }
+    }
+
+    /// An access point has associated a client: it takes packets for the client, and tells the distribution system.
+    fn on_accepted(
+        &mut self,
+        Association { set, client, access_point }: Association,
+        previous: Option<AccessPointId>,
+        number: u64,
+    ) {
+        let cell = self.service_sets.cell(set);
+        let at = self.service_sets.access_point(set, access_point);
+        let (place, link) = self.service_sets.client(set, client);
+        let interface = match self.network.interface_to(at.node, link) {
+            Some(interface) => interface,
+            None => self.add_interface_to_client(cell, (at.node, at.station), (place.station, link)),
+        };
+        self.links.cells_mut().cell_mut(cell).associate(at.station, place.station, true);
+        self.network.learn((at.node, interface), place.node, number);
+        let association = Association { set, client, access_point };
+        self.announce(at.node, None, association, number);
+        self.hand_offs.on_accepted(place.node, at.node, self.transit.now());
+        self.take_over(association, previous);
+    }
+
+    fn add_interface_to_client(
+        &mut self,
+        cell: WlanId,
+        (node, station): (NodeId, StationId),
+        (client, link): (StationId, LinkId),
+    ) -> usize {
+        let interface = self.network.interfaces(node).len();
+        let cells = self.links.cells_mut();
+        let port = cells.add_port((link, std::time::Duration::ZERO), cell, (station, client), interface);
+        self.network.add_interface(node, link, Egress::Radio(port));
+        if let Some(agent) = self.network.radio_agent(node) {
+            self.network.set_agent((node, interface), agent);
+            let needs = self.seats.needs(agent);
+            self.links.cells_mut().watch(port.index(), needs);
+        }
+        interface
+    }
+
+    /// An access point no longer serves a client: what waits there for the client is lost, unless it knows where the
+    /// client is now.
+    fn on_removed(&mut self, Association { set, client: id, access_point }: Association) {
+        let cell = self.service_sets.cell(set);
+        let at = self.service_sets.access_point(set, access_point);
+        let (client, link) = self.service_sets.client(set, id);
+        self.links.cells_mut().cell_mut(cell).associate(at.station, client.station, false);
+        if let Some(interface) = self.network.interface_to(at.node, link) {
+            self.network.forget((at.node, interface), client.node);
+        }
+        self.hand_offs_leave(Association { set, client: id, access_point });
+        let frames = self.links.cells_mut().cell_mut(cell).withdraw(at.station, client.station);
+        for frame in frames {
+            self.drop_from_queue((at.node, link), PacketKey(frame.key), DropCause::NotAssociated);
+        }
+    }
+
+    /// A node tells its neighbors in the distribution system where a client is; not the one that it knows it from.
+    fn announce(&mut self, node: NodeId, known_from: Option<LinkId>, of: Association, number: u64) {
+        let neighbors = self.service_sets.distribution(of.set).neighbors(node).to_vec();
+        for (link, neighbor) in neighbors.into_iter().filter(|(link, _)| Some(*link) != known_from) {
+            let Some(interface) = self.network.interface_to(node, link) else { continue };
+            let announcement = Announcement { via: link, of, number };
+            let udp = Udp { source_port: ANNOUNCEMENT_PORT, destination_port: ANNOUNCEMENT_PORT };
+            let ip = Ip::new(self.node_address(node), self.node_address(neighbor));
+            let packet = Packet::new(ip, Transport::Udp(udp), Payload::Bytes(announcement.octets()));
+            let key = self.transit.packets_mut().insert_message(packet);
+            self.originate_to(neighbor, key);
+            self.enqueue((node, interface), Addressee::Peer, key);
+        }
+    }
+
+    /// Whether a message that has reached a node is an announcement; if so, the node has learned from it.
+    pub(super) fn takes_announcement(&mut self, node: NodeId, key: PacketKey) -> bool {
+        if !self.service_sets.are_any() {
+            return false;
+        }
+        let packet = self.transit.packet(key);
+        let Some(announcement) = Announcement::read(packet) else { return false };
+        self.transit.accounts_mut().consumed += 1;
+        self.transit.packets_mut().remove(key);
+        let Announcement { via, of, number } = announcement;
+        let (client, _) = self.service_sets.client(of.set, of.client);
+        let Some(interface) = self.network.interface_to(node, via) else { return true };
+        if !self.network.learn((node, interface), client.node, number) {
+            return true;
+        }
+        self.announce(node, Some(via), of, number);
+        if let Some(access_point) = self.service_sets.distribution(of.set).access_point(node) {
+            self.service_sets.remove(Association { access_point, ..of }, &mut self.transit);
+            self.carry_out_actions();
+        }
+        true
+    }
+}
+
+/// An access point announces a client.
+struct Announcement {
+    /// The link by which it comes to a node.
+    via: LinkId,
+    of: Association,
+    number: u64,
+}
+
+impl Announcement {
+    fn octets(&self) -> Bytes {
+        let Association { set, client, access_point } = self.of;
+        let words = [self.via.0, set.0, client.0, access_point.0];
+        let octets = words.into_iter().flat_map(u32::to_be_bytes).chain(self.number.to_be_bytes());
+        octets.collect()
+    }
+
+    fn read(packet: &Packet) -> Option<Self> {
+        let Transport::Udp(Udp { destination_port: ANNOUNCEMENT_PORT, .. }) = packet.transport() else {
+            return None;
+        };
+        let octets = packet.payload().octets();
+        let (words, number) = octets.split_at_checked(16)?;
+        let mut words =
+            words.chunks_exact(4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+        let mut next = || words.next();
+        Some(Self {
+            via: LinkId(next()?),
+            of: Association {
+                set: ServiceSetId(next()?),
+                client: ClientId(next()?),
+                access_point: AccessPointId(next()?),
+            },
+            number: u64::from_be_bytes(number.try_into().ok()?),
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Access points and clients that roam between them.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use lasthop_sim::ess::{AccessPointConfig, AccessPointId, ClientConfig, ClientId, FrameSizes, Security};
+use lasthop_sim::mobility::Path;
+use lasthop_sim::{
+    AccessPointMember, ClientMember, FlowConfig, LinkId, NodeId, NodeKind, ServiceSetConfig, ServiceSetId,
+    StationId, WlanId, World,
+};
+use lasthop_wifi::{Channel, LogDistance, Position, Propagation, Rate, Standard, StationConfig, WlanConfig};
+
+use crate::support::{direction, flow, ms, node, wired};
+
+/// A server, a switch, and access points on a line, each 50 m from the next, on three channels in turn.
+struct Site {
+    world: World,
+    wlan: WlanId,
+    set: ServiceSetId,
+    server: NodeId,
+    switch: NodeId,
+    access_points: Vec<NodeId>,
+    clients: Vec<NodeId>,
+    stations: Vec<StationId>,
+    links: Vec<LinkId>,
+}
+
+const SPACING: f64 = 50.0;
+
+/// How a site is built.
+struct Plan {
+    access_points: usize,
+    channels: u16,
+    /// The metres along the line at which each client is.
+    clients: Vec<f64>,
+    security: Security,
+    seed: u64,
+}
+
+impl Plan {
+    fn new(access_points: usize, clients: &[f64]) -> Self {
+        Self { access_points, channels: 3, clients: clients.to_vec(), security: Security::Open, seed: 1 }
+    }
+
+    fn build(self, configure: impl Fn(&mut ClientConfig)) -> Site {
+        let mut world = World::new(self.seed);
+        let server = node(&mut world, "server", NodeKind::Host);
+        let switch = node(&mut world, "switch", NodeKind::Router);
+        world.add_wired_link(server, switch, &wired("server-switch", &direction(100_000), 5));
+        let propagation = Propagation::LogDistance(LogDistance::OFDM);
+        let mut config = WlanConfig { propagation, ..WlanConfig::new(Standard::Ofdm) };
+        config.phy.rate = Rate::OFDM_6;
+        let wlan = world.add_wlan("floor", config);
+        let (mut access_points, mut members) = (Vec::new(), Vec::new());
+        for number in 0..self.access_points {
+            let ap = node(&mut world, &format!("ap {number}"), NodeKind::Router);
+            let link = wired(&format!("switch-ap {number}"), &direction(100_000), 1);
+            world.add_wired_link(switch, ap, &link);
+            let channel = Channel(number as u16 % self.channels);
+            let position = Position::new(SPACING * number as f64, 0.0);
+            let config = StationConfig { position, channel: Some(channel), ..StationConfig::default() };
+            let station = world.add_station(wlan, ap, &config);
+            let config = AccessPointConfig { security: self.security, ..AccessPointConfig::default() };
+            members.push(AccessPointMember { station, channel, config });
+            access_points.push(ap);
+        }
+        let channels = (0..self.channels).map(lasthop_sim::ess::Channel).collect();
+        let mut config = ClientConfig::new(channels);
+        configure(&mut config);
+        let (mut clients, mut stations, mut of_clients) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, metres) in self.clients.into_iter().enumerate() {
+            let client = node(&mut world, &format!("client {number}"), NodeKind::Host);
+            let position = Position::new(metres, 3.0);
+            let off = StationConfig { position, channel: None, ..StationConfig::default() };
+            let station = world.add_station(wlan, client, &off);
+            let link = format!("air {number}");
+            let (config, start) = (config.clone(), Instant::ZERO);
+            of_clients.push(ClientMember { link, station, config, start });
+            clients.push(client);
+            stations.push(station);
+        }
+        let sizes = FrameSizes { security: self.security, ..FrameSizes::default() };
+        let config = ServiceSetConfig { sizes, ..ServiceSetConfig::default() };
+        let (set, links) = world.add_service_set(wlan, "site", config, members, of_clients);
+        Site { world, wlan, set, server, switch, access_points, clients, stations, links }
+    }
+}
+
+impl Site {
+    /// A client walks along the line at a metre a second from a time on.
+    fn walk(&mut self, client: usize, start: u64, to: f64) {
+        let from = self.world.wlan(self.wlan).position(self.stations[client]);
+        let seconds = (to - from.x).abs();
+        let end = Instant::from_secs(start) + Duration::from_secs_f64(seconds);
+        let path = vec![(Instant::from_secs(start), from), (end, Position::new(to, from.y))];
+        let path = Path::new(path).expect("time goes on");
+        let interval = Duration::from_millis(100);
+        self.world.follow_paths(self.wlan, interval, vec![(self.stations[client], path)]);
+    }
+
+    fn associations(&self) -> Vec<Option<NodeId>> {
+        let of = |number| self.world.association(self.set, ClientId(number as u32));
+        (0..self.clients.len()).map(of).collect()
+    }
+}
+
+#[test]
+fn each_client_associates_with_the_access_point_nearest_to_it() {
+    let mut site = Plan::new(3, &[4.0, 48.0, 61.0, 90.0]).build(|_| {});
+    site.world.advance_to(ms(1_000));
+    let nearest = [0, 1, 1, 2].map(|ap| Some(site.access_points[ap]));
+    assert_eq!(site.associations(), nearest);
+    assert!(site.world.accounts().balance());
+}
+
+#[test]
+fn a_connection_survives_a_walk_past_all_access_points() {
+    for security in [Security::Open, Security::FourWayHandshake, Security::FastTransition] {
+        let plan = Plan { security, ..Plan::new(4, &[2.0]) };
+        let mut site = plan.build(|config| config.short_interval = Duration::from_secs(3));
+        site.walk(0, 3, 148.0);
+        let ends = (site.server, site.clients[0]);
+        let flows = [(ends, 60_000_000), ((ends.1, ends.0), 4_000_000)].map(|(ends, octets)| {
+            let config = FlowConfig { start: ms(1_000), ..flow(&site.world, ends, Some(octets)) };
+            site.world.add_flow(config)
+        });
+        site.world.run(Instant::from_secs(400), true);
+        let roams = site.world.roams();
+        let visited: Vec<NodeId> = roams.iter().map(|roam| roam.to).collect();
+        assert_eq!(visited, site.access_points, "{security:?}");
+        for roam in &roams[1..] {
+            let (_, left) = roam.from.expect("it was associated");
+            let gap = roam.joined.expect("it knows").since(left);
+            // A change of the channel, and four to eight frames.
+            assert!((Duration::from_millis(3)..Duration::from_millis(40)).contains(&gap), "{gap:?}");
+        }
+        for flow in flows {
+            let outcome = site.world.outcome(flow);
+            assert!(outcome.completion.is_some() && outcome.intact, "{outcome:?}");
+        }
+        assert!(site.world.accounts().balance());
+    }
+}
