@@ -33,6 +33,7 @@ const DOCUMENTS: &[(&str, Sources)] = &[
                 "lab/src/run/summary.rs",
                 &["RunSummary", "FlowSummary", "Datagrams", "StationSummary", "Aggregate"],
             ),
+            ("lab/src/run/roaming.rs", &["RoamingSummary"]),
             ("lab/src/agents.rs", &["AgentLoad"]),
             (
                 "lab/src/sessions.rs",
@@ -44,7 +45,7 @@ const DOCUMENTS: &[(&str, Sources)] = &[
     (
         "`lasthop compare --json`",
         &[
-            ("lab/src/compare.rs", &["Comparison", "ComparisonRow", "FlowRow"]),
+            ("lab/src/compare.rs", &["Comparison", "ComparisonRow", "FlowRow", "RoamingEstimates"]),
             ("lab/src/compare/flows.rs", &["SingleFlow", "WorstFlow", "DatagramEstimates"]),
             ("lab/src/agents.rs", &["AgentLoads"]),
             ("lab/src/sessions/estimates.rs", &["SessionEstimates", "DialogueEstimates", "StreamEstimates"]),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::AgentLoads;
 use crate::progress::Progress;
-use crate::run::{RunError, RunSummary, run};
+use crate::run::{RoamingSummary, RunError, RunSummary, run};
 use crate::sessions::{SessionEstimates, SessionTotals};
 use crate::stats::Estimate;
 pub use flows::{DatagramEstimates, SingleFlow, WorstFlow};
@@ -72,6 +72,8 @@ pub struct ComparisonRow {
     /// Share of the measured time for which a station in power-save mode was awake, as the mean over
     /// all such stations; null without one.
     pub awake_share: Option<Estimate>,
+    /// How clients roamed between access points; null where none do.
+    pub roaming: Option<RoamingEstimates>,
     /// The goodput of each flow. Flows whose names differ only in a final number (`NAME-1`,
     /// `NAME-2`) share an entry.
     pub flows: Vec<FlowRow>,
@@ -98,6 +100,36 @@ pub struct FlowRow {
     pub flows: usize,
     /// Mean goodput of one of these flows, in bits per second.
     pub goodput_bps: Estimate,
+}
+
+/// How clients roamed between access points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoamingEstimates {
+    /// Hand-offs: associations of a client that came from another access point.
+    pub hand_offs: Estimate,
+    /// The time for which a client had no access point, in seconds: the median of each run; null without a hand-off.
+    pub radio_gap_s: Option<Estimate>,
+    /// The time from a client's association to the moment at which the agent of the new access point had the state of its
+    /// connections, in seconds: the median of each run; null without agents that hand over.
+    pub agent_gap_s: Option<Estimate>,
+    /// The mean length of a client's state, with the packets in it, in octets; null without agents that hand over.
+    pub state_octets: Option<Estimate>,
+}
+
+impl RoamingEstimates {
+    fn from_runs(runs: &[RunSummary]) -> Option<Self> {
+        let runs: Vec<RoamingSummary> = runs.iter().map(|run| run.roaming).collect::<Option<_>>()?;
+        // Of the runs that have it.
+        let of = |value: fn(&RoamingSummary) -> Option<f64>| {
+            Estimate::from_samples(&runs.iter().filter_map(value).collect::<Vec<_>>())
+        };
+        Some(Self {
+            hand_offs: of(|run| Some(run.hand_offs as f64))?,
+            radio_gap_s: of(|run| run.radio_gap_s),
+            agent_gap_s: of(|run| run.agent_gap_s),
+            state_octets: of(|run| run.state_octets),
+        })
+    }
 }
 
 /// Runs every scheme of a scenario under each of its seeds, in parallel.
@@ -190,6 +222,7 @@ impl ComparisonRow {
                 .map(RunSummary::awake_share)
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::from_samples(&shares)),
+            roaming: RoamingEstimates::from_runs(runs),
             flows: flow_rows(runs),
             worst_flow: WorstFlow::from_flows(&single_flows),
             single_flows,

@@ -1,6 +1,7 @@
 //! One run and its summary.
 
 mod counters;
+mod roaming;
 mod summarize;
 mod summary;
 
@@ -17,6 +18,7 @@ use crate::progress::{Progress, watch};
 use counters::{LEVELS, counters};
 use summarize::summarize;
 
+pub use roaming::RoamingSummary;
 pub use summary::{Aggregate, Datagrams, FlowSummary, RunSummary, StationSummary};
 
 /// The reason why a run has no result.

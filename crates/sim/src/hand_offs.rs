@@ -162,6 +162,10 @@ impl HandOffs {
         self.sets.get(set.index())?.as_ref().map(|set| &set.config)
     }
 
+    pub(crate) fn are_configured(&self) -> bool {
+        self.sets.iter().any(Option::is_some)
+    }
+
     #[inline]
     pub(crate) const fn are_any(&self) -> bool {
         !self.clients.is_empty()

@@ -199,6 +199,7 @@ mod tests {
                 flows: Vec::new(),
                 sessions: Vec::new(),
                 stations: Vec::new(),
+                roaming: None,
                 aggregate,
                 agents: crate::agents::AgentLoad::default(),
                 counters: BTreeMap::new(),

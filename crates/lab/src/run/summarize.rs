@@ -1,9 +1,11 @@
 //! The summary of a world whose run is over.
 
+use lasthop_packet::Instant;
 use lasthop_scenario::{Built, Scenario, SchemeChoice};
 use lasthop_sim::{FlowOutcome, Measured, SessionOutcome, SessionResult};
 
 use super::counters::counters;
+use super::roaming::RoamingSummary;
 use super::summary::{Aggregate, Datagrams, FlowSummary, RunSummary, StationSummary};
 use crate::agents::AgentLoad;
 use crate::sessions::{self, SessionSummary, SessionTotals};
@@ -58,6 +60,8 @@ pub(super) fn summarize(
         built.sessions.iter().map(|id| world.session_outcome(*id)).collect();
     let (sessions, of_sessions) = sessions::summarize(scenario, &scheme.label, &session_outcomes);
     let stations = stations(scenario, built);
+    let roams = scenario.wlans.iter().any(|wlan| wlan.roaming.is_some());
+    let roaming = roams.then(|| RoamingSummary::new(world, Instant::ZERO + scenario.warm_up));
     let goodputs = goodputs(&outcomes, &session_outcomes);
     let aggregate = aggregate(scenario, &flows, &goodputs, (&sessions, of_sessions), &stations);
     RunSummary {
@@ -69,6 +73,7 @@ pub(super) fn summarize(
         flows,
         sessions,
         stations,
+        roaming,
         aggregate,
         agents,
         counters: counters(built),

@@ -6,6 +6,7 @@ use lasthop_agent::Counter;
 use lasthop_sim::UdpOutcome;
 use serde::{Deserialize, Serialize};
 
+use super::roaming::RoamingSummary;
 use crate::agents::AgentLoad;
 use crate::sessions::{SessionSummary, SessionTotals};
 
@@ -29,6 +30,8 @@ pub struct RunSummary {
     pub sessions: Vec<SessionSummary>,
     /// Each station of each 802.11 cell; empty without a cell.
     pub stations: Vec<StationSummary>,
+    /// How clients roamed between access points; null where none do.
+    pub roaming: Option<RoamingSummary>,
     /// All flows together.
     pub aggregate: Aggregate,
     /// Data at risk in agents, and their memory.

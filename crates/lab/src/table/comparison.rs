@@ -65,7 +65,7 @@ const WORST_FLOW: Column = Column::new(
 )
 .with_legend("worst flow: the flow whose goodput fell the most, or rose the least, against the baseline");
 
-const DETAILS: [Column; 13] = [
+const DETAILS: [Column; 16] = [
     Column::new("retransmits", |row| count(&row.retransmits), ComparisonRow::uses_tcp),
     Column::new("timeouts", |row| count(&row.timeouts), ComparisonRow::uses_tcp),
     Column::new("fast retransmits", |row| count(&row.fast_retransmits), ComparisonRow::uses_tcp),
@@ -103,6 +103,26 @@ const DETAILS: [Column; 13] = [
         |row| row.awake_share.is_some(),
     )
     .with_legend("awake: mean over the stations in power-save mode"),
+    Column::new(
+        "hand-offs",
+        |row| or_dash(row.roaming.map(|roaming| number(roaming.hand_offs.mean, 1))),
+        |row| row.roaming.is_some(),
+    ),
+    Column::new(
+        "radio gap ms",
+        |row| or_dash(row.roaming.and_then(|roaming| Some(number(roaming.radio_gap_s?.mean * 1e3, 1)))),
+        |row| row.roaming.is_some_and(|roaming| roaming.radio_gap_s.is_some()),
+    )
+    .with_legend("radio gap: the time for which a client had no access point at a hand-off, median"),
+    Column::new(
+        "agent gap ms",
+        |row| or_dash(row.roaming.and_then(|roaming| Some(number(roaming.agent_gap_s?.mean * 1e3, 1)))),
+        |row| row.roaming.is_some_and(|roaming| roaming.agent_gap_s.is_some()),
+    )
+    .with_legend(
+        "agent gap: the time from there until the agent of the new access point had the state of the client's \
+         connections, median",
+    ),
     Column::new(
         "end-to-end",
         |row| if row.agents.end_to_end { "kept" } else { "broken" }.to_owned(),

@@ -18,6 +18,11 @@ impl World {
         self.hand_offs.set_config(set, config);
     }
 
+    /// Whether agents hand over what they know of clients.
+    pub fn hands_over(&self) -> bool {
+        self.hand_offs.are_configured()
+    }
+
     /// Where clients have gone so far, in order.
     pub fn roams(&self) -> &[Roam] {
         self.hand_offs.roams()
