@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Instant;
+use lasthop_apps::traffic::{Beat, Constant};
+use lasthop_packet::{Bitrate, Instant};
 use lasthop_sim::ess::{AccessPointConfig, AccessPointId, ClientConfig, ClientId, FrameSizes, Security};
 use lasthop_sim::mobility::Path;
 use lasthop_sim::{
-    AccessPointMember, ClientMember, FlowConfig, LinkId, NodeId, NodeKind, ServiceSetConfig, ServiceSetId,
-    StationId, WlanId, World,
+    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, NodeId, NodeKind, ServiceSetConfig,
+    ServiceSetId, StationId, WlanId, World,
 };
 use lasthop_wifi::{Channel, LogDistance, Position, Propagation, Rate, Standard, StationConfig, WlanConfig};
 
-use crate::support::{direction, flow, ms, node, wired};
+use crate::support::{direction, flow, hash, ms, node, udp_flow, wired};
 
 /// A server, a switch, and access points on a line, each 50 m from the next, on three channels in turn.
 struct Site {
@@ -19,11 +20,9 @@ struct Site {
     wlan: WlanId,
     set: ServiceSetId,
     server: NodeId,
-    switch: NodeId,
     access_points: Vec<NodeId>,
     clients: Vec<NodeId>,
     stations: Vec<StationId>,
-    links: Vec<LinkId>,
 }
 
 const SPACING: f64 = 50.0;
@@ -82,8 +81,8 @@ impl Plan {
         }
         let sizes = FrameSizes { security: self.security, ..FrameSizes::default() };
         let config = ServiceSetConfig { sizes, ..ServiceSetConfig::default() };
-        let (set, links) = world.add_service_set(wlan, "site", config, members, of_clients);
-        Site { world, wlan, set, server, switch, access_points, clients, stations, links }
+        let (set, _) = world.add_service_set(wlan, "site", config, members, of_clients);
+        Site { world, wlan, set, server, access_points, clients, stations }
     }
 }
 
@@ -103,6 +102,12 @@ impl Site {
         let of = |number| self.world.association(self.set, ClientId(number as u32));
         (0..self.clients.len()).map(of).collect()
     }
+}
+
+/// Datagrams of 500 octets, with so many kilobits a second.
+fn datagrams(kbps: u64) -> Application {
+    let beat = Beat::Rate(Bitrate::from_bps(kbps * 1000).expect("above zero"));
+    Application::Constant(Constant { message: 500, beat, jitter: Duration::ZERO })
 }
 
 #[test]
@@ -141,4 +146,73 @@ fn a_connection_survives_a_walk_past_all_access_points() {
         }
         assert!(site.world.accounts().balance());
     }
+}
+
+#[test]
+fn a_client_that_scans_loses_no_packet() {
+    let mut site = Plan::new(2, &[20.0]).build(|config| config.long_interval = Duration::from_secs(1));
+    let udp = |site: &Site, ends| FlowConfig {
+        start: ms(1_000),
+        stop: Some(ms(20_000)),
+        ..udp_flow(&site.world, ends, datagrams(200))
+    };
+    let ends = (site.server, site.clients[0]);
+    let flows = [ends, (ends.1, ends.0)].map(|ends| {
+        let config = udp(&site, ends);
+        site.world.add_flow(config)
+    });
+    site.world.advance_to(ms(21_000));
+    assert_eq!(site.world.roams().len(), 1, "it stays");
+    for flow in flows {
+        let outcome = site.world.outcome(flow);
+        let udp = outcome.udp().expect("it is over UDP");
+        assert_eq!((udp.lost, udp.in_transit), (0, 0), "{outcome:?}");
+        // It was on other channels for 60 ms at a time.
+        assert!(udp.delay.is_some_and(|delay| delay.p95_s > 0.01), "{udp:?}");
+    }
+}
+
+#[test]
+fn what_is_for_a_client_that_is_not_associated_is_dropped_there() {
+    let mut site = Plan::new(2, &[20.0, 1_000.0]).build(|_| {});
+    let ends = (site.server, site.clients[1]);
+    let config = udp_flow(&site.world, ends, datagrams(40));
+    let away = site.world.add_flow(config);
+    let config = udp_flow(&site.world, (ends.1, ends.0), datagrams(40));
+    let back = site.world.add_flow(config);
+    site.world.advance_to(ms(5_000));
+    assert_eq!(site.associations(), [Some(site.access_points[0]), None]);
+    let accounts = site.world.accounts();
+    let dropped = accounts.dropped.get(&DropCause::NotAssociated).copied().unwrap_or(0);
+    assert!(dropped >= 90 && accounts.balance(), "{accounts:?}");
+    for flow in [away, back] {
+        assert_eq!(site.world.outcome(flow).octets, 0);
+    }
+}
+
+#[test]
+fn a_client_that_is_asked_to_goes_to_another_access_point() {
+    let mut site = Plan::new(2, &[20.0]).build(|_| {});
+    site.world.advance_to(ms(1_000));
+    site.world.steer(site.set, ClientId(0), &[AccessPointId(1)]);
+    site.world.advance_to(ms(1_100));
+    assert_eq!(site.associations(), [Some(site.access_points[1])]);
+}
+
+#[test]
+fn a_run_repeats() {
+    let run = |seed| {
+        let plan = Plan { seed, ..Plan::new(3, &[2.0, 60.0]) };
+        let mut site = plan.build(|config| config.short_interval = Duration::from_secs(3));
+        let hash = hash(&mut site.world);
+        site.walk(0, 1, 98.0);
+        let ends = (site.server, site.clients[0]);
+        let config = FlowConfig { start: ms(1_000), ..flow(&site.world, ends, None) };
+        site.world.add_flow(config);
+        site.world.advance_to(Instant::from_secs(90));
+        assert_eq!(site.world.roams().len(), 4, "two of the walker, and the first ones");
+        hash()
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
 }
