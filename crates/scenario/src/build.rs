@@ -1,5 +1,6 @@
 //! Builds the world of a run from a scenario, a scheme and a seed.
 
+mod built;
 mod error;
 mod idle;
 mod links;
@@ -16,11 +17,11 @@ use lasthop_packet::Instant;
 use lasthop_sim::world::{Change, LinkDirection};
 use lasthop_sim::{
     ChannelConfig, Cut, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId,
-    RadioLinkConfig, ServiceSetId, SessionId, StationId, TcpConfig, TransportConfig, WiredConfig,
-    WirelessConfig, WlanId, World,
+    RadioLinkConfig, StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, World,
 };
 use lasthop_wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 
+pub use built::{Built, BuiltWlan};
 pub use error::BuildError;
 pub use links::{BuiltLinks, RealHosts};
 pub use network::Network;
@@ -35,32 +36,6 @@ use crate::model::{
 
 /// How often the positions of stations that follow paths are updated.
 const STEP: Duration = Duration::from_millis(100);
-
-/// A world, and its ids in the scenario's order.
-pub struct Built {
-    /// The world at time zero.
-    pub world: World,
-    /// Its nodes.
-    pub nodes: Vec<NodeId>,
-    /// Its links.
-    pub links: Vec<LinkId>,
-    /// Its 802.11 cells, each with its stations.
-    pub wlans: Vec<BuiltWlan>,
-    /// Its flows.
-    pub flows: Vec<FlowId>,
-    /// Its sessions.
-    pub sessions: Vec<SessionId>,
-}
-
-/// An 802.11 cell in a world.
-pub struct BuiltWlan {
-    /// The cell.
-    pub wlan: WlanId,
-    /// Its stations, in the scenario's order.
-    pub stations: Vec<StationId>,
-    /// Its access points and their clients, if clients roam.
-    pub service_set: Option<ServiceSetId>,
-}
 
 /// The parts of a world that may be impossible. With a plan, building succeeds.
 struct Plan {

@@ -4,21 +4,37 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_agent::{Counter, FlowState, Side};
-use lasthop_ess::{AccessPointId, ClientId};
+use lasthop_ess::ClientId;
 use lasthop_handoff::{Answer, Config, Entry, Handoff, Message, Output, Peer, Query};
 use lasthop_packet::Instant;
 
 use crate::id::{At, HandOffId, NodeId, ServiceSetId};
 use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
+use crate::service_sets::Association;
 use crate::transit::Transit;
 
 /// The state of a client's connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientState {
-    pub(crate) connections: Vec<FlowState>,
+    connections: Vec<FlowState>,
     /// Its length in a message, with the packets in it.
-    pub(crate) octets: u64,
+    octets: u64,
+}
+
+impl ClientState {
+    pub(crate) const fn new(connections: Vec<FlowState>, octets: u64) -> Self {
+        Self { connections, octets }
+    }
+
+    pub(crate) fn connections(&self) -> &[FlowState] {
+        &self.connections
+    }
+
+    /// Its length in a message, with the packets in it.
+    pub(crate) const fn octets(&self) -> u64 {
+        self.octets
+    }
 }
 
 /// Counted where a state could not be continued.
@@ -65,12 +81,22 @@ pub struct Roam {
 /// What access points and the registry say to each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Letter {
-    pub(crate) set: ServiceSetId,
-    pub(crate) client: ClientId,
-    pub(crate) content: Content,
+    set: ServiceSetId,
+    client: ClientId,
+    content: Content,
 }
 
 impl Letter {
+    /// A letter about a client.
+    pub(crate) const fn new(set: ServiceSetId, client: ClientId, content: Content) -> Self {
+        Self { set, client, content }
+    }
+
+    /// The client, and what the letter says.
+    pub(crate) fn open(self) -> (ServiceSetId, ClientId, Content) {
+        (self.set, self.client, self.content)
+    }
+
     /// The length of its content, beside what every letter has.
     pub(crate) const fn octets(&self) -> u64 {
         match &self.content {
@@ -110,11 +136,9 @@ struct Set {
 
 /// A client at an access point.
 pub(crate) struct ClientAtAccessPoint {
-    pub(crate) set: ServiceSetId,
-    pub(crate) client: ClientId,
-    pub(crate) access_point: AccessPointId,
+    of: Association,
     /// The client's node and the access point's.
-    pub(crate) nodes: (NodeId, NodeId),
+    nodes: (NodeId, NodeId),
     /// `None` only during a call of it.
     handoff: Option<Handoff<ClientState>>,
     timer: LazyTimer,
@@ -177,20 +201,13 @@ impl HandOffs {
     }
 
     /// A client of an access point, which is new if it is not known.
-    pub(crate) fn of(
-        &mut self,
-        set: ServiceSetId,
-        (client, client_node): (ClientId, NodeId),
-        (access_point, node): (AccessPointId, NodeId),
-    ) -> HandOffId {
+    pub(crate) fn of(&mut self, of: Association, (client_node, node): (NodeId, NodeId)) -> HandOffId {
         let clients = &mut self.clients;
-        let times = self.sets.get(set.index()).and_then(Option::as_ref).map(|set| set.config.times);
+        let times = self.sets.get(of.set.index()).and_then(Option::as_ref).map(|set| set.config.times);
         *self.by_nodes.entry((node, client_node)).or_insert_with(|| {
-            let me = Peer(access_point.0);
+            let me = Peer(of.access_point.0);
             clients.push(ClientAtAccessPoint {
-                set,
-                client,
-                access_point,
+                of,
                 nodes: (client_node, node),
                 handoff: Some(Handoff::new(me, 0, &times.unwrap_or_default())),
                 timer: LazyTimer::default(),
@@ -246,7 +263,7 @@ impl HandOffs {
     /// Follows the time-out of a client at an access point, after an input that changed something.
     pub(crate) fn follow(&mut self, id: HandOffId, transit: &mut Transit) {
         let of = &mut self.clients[id.index()];
-        let Some(config) = self.sets.get(of.set.index()).and_then(Option::as_ref) else { return };
+        let Some(config) = self.sets.get(of.of.set.index()).and_then(Option::as_ref) else { return };
         let wait = of.handoff.as_ref().and_then(|handoff| handoff.timeout(&config.config.times));
         let due = wait.map(|wait| transit.now() + wait);
         of.due = due;
@@ -306,6 +323,15 @@ impl HandOffs {
 
 /// Inputs. Each returns what is to be done.
 impl ClientAtAccessPoint {
+    pub(crate) const fn of(&self) -> Association {
+        self.of
+    }
+
+    /// The client's node and the access point's.
+    pub(crate) const fn nodes(&self) -> (NodeId, NodeId) {
+        self.nodes
+    }
+
     /// The client has associated here: its packets wait, unless it is served already.
     pub(crate) fn on_join(&mut self, previous: Option<Peer>) -> Vec<Output<ClientState>> {
         if let Standing::Elsewhere = self.standing {

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `config` | how a service set is configured |
 //! | `client`, `access_point` | a member: its entity, its radio, what is due |
+//! | `member` | which members there are, and where |
 //! | `frames` | management frames on the air |
 //! | `distribution` | the distribution system: which nodes learn where clients are |
 
@@ -15,6 +16,7 @@ mod client;
 mod config;
 mod distribution;
 mod frames;
+mod member;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -30,8 +32,10 @@ use crate::transit::Transit;
 use access_point::AccessPoint;
 use client::Client;
 pub use config::{AccessPointMember, ClientMember, ServiceSetConfig};
-pub(crate) use distribution::Distribution;
+pub(crate) use distribution::DistributionSystem;
 use frames::Frames;
+use member::Member;
+pub(crate) use member::{Association, Place};
 
 /// All extended service sets.
 #[derive(Default)]
@@ -42,13 +46,6 @@ pub(crate) struct ServiceSets {
     actions: VecDeque<Action>,
 }
 
-/// A station of a service set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Member {
-    AccessPoint(AccessPointId),
-    Client(ClientId),
-}
-
 struct ServiceSet {
     cell: WlanId,
     sizes: FrameSizes,
@@ -57,7 +54,7 @@ struct ServiceSet {
     /// By station of the cell.
     stations: Vec<Option<Member>>,
     frames: Frames,
-    distribution: Distribution,
+    distribution: DistributionSystem,
     /// The number of associations so far.
     associations: u64,
 }
@@ -84,21 +81,6 @@ pub(crate) enum Action {
     Removed(Association),
 }
 
-/// A client and an access point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Association {
-    pub(crate) set: ServiceSetId,
-    pub(crate) client: ClientId,
-    pub(crate) access_point: AccessPointId,
-}
-
-/// A member as the world knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) node: NodeId,
-    pub(crate) station: StationId,
-}
-
 /// Clients begin their first scans within this time.
 const FIRST_SCAN: Duration = Duration::from_millis(100);
 
@@ -107,24 +89,18 @@ const EQUAL_SIGNAL: Dbm = Dbm(-50);
 
 /// Packets that an access point keeps for a client that is on another channel (`STA_MAX_TX_BUFFER` of Linux's mac80211).
 const MAX_BUFFERED: usize = 64;
-/// Packets that a client keeps while it is on another channel (the default length of Linux's device queues).
-const MAX_HELD: usize = 1_000;
-
-/// What a service set is made of.
-pub(crate) struct Parts {
-    pub(crate) cell: WlanId,
-    pub(crate) config: ServiceSetConfig,
-    pub(crate) access_points: Vec<(AccessPointMember, NodeId)>,
-    /// With the nodes, and their links' numbers.
-    pub(crate) clients: Vec<(ClientMember, NodeId, LinkId)>,
-    pub(crate) distribution: Distribution,
-}
-
 impl ServiceSets {
-    /// Adds a service set, whose members begin at once.
-    pub(crate) fn add(&mut self, parts: Parts, rng: &mut Rng, transit: &mut Transit) -> ServiceSetId {
+    /// Adds a service set, whose members begin at once: access points with their nodes, and clients with their nodes and
+    /// links.
+    pub(crate) fn add(
+        &mut self,
+        (cell, config): (WlanId, ServiceSetConfig),
+        (access_points, distribution): (Vec<(AccessPointMember, NodeId)>, DistributionSystem),
+        clients: Vec<(ClientMember, NodeId, LinkId)>,
+        rng: &mut Rng,
+        transit: &mut Transit,
+    ) -> ServiceSetId {
         let id = ServiceSetId::from_index(self.all.len());
-        let Parts { cell, config, access_points, clients, distribution } = parts;
         let mut set = ServiceSet {
             cell,
             sizes: config.sizes,
@@ -184,7 +160,7 @@ impl ServiceSets {
     }
 
     /// The service set's distribution system.
-    pub(crate) fn distribution(&self, set: ServiceSetId) -> &Distribution {
+    pub(crate) fn distribution(&self, set: ServiceSetId) -> &DistributionSystem {
         &self.all[set.index()].distribution
     }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use lasthop_schemes::Seat;
 use lasthop_sim::{Direction, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig, World};
 
-use super::{BuildError, BuiltWlan, Seats, of_stations};
+use super::built::BuiltWlan;
+use super::{BuildError, Seats, of_stations};
 use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
 
 /// A world of links between external nodes.

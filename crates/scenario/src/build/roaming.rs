@@ -7,7 +7,7 @@ use lasthop_sim::ess::AccessPointConfig;
 use lasthop_sim::{AccessPointMember, ClientMember, HandOffConfig, LinkId, NodeId, WlanId, World};
 use lasthop_wifi::Channel;
 
-use super::BuiltWlan;
+use super::built::BuiltWlan;
 use crate::model::{Scenario, WlanModel};
 
 /// The links of clients, which are added cell by cell.

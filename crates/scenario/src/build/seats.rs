@@ -8,7 +8,8 @@ use lasthop_schemes::{Placement, Role, Seat};
 use lasthop_sim::ess::AccessPointId;
 use lasthop_sim::{LinkId, NodeId, World};
 
-use super::{BuildError, BuiltWlan};
+use super::BuildError;
+use super::built::BuiltWlan;
 use crate::model::{Scenario, SchemeChoice};
 
 /// The seats of a network with nodes of type `N`, in the order of the scenario's links.

@@ -124,7 +124,7 @@ fn read_roaming(
     stations: &mut [WlanStation],
     nodes: &[NodeModel],
 ) -> Result<Roaming, FileError> {
-    roaming::refuse_others(reader, name, table)?;
+    refuse_others(reader, name, table)?;
     let count = of_roaming.access_points.len();
     let access_points: Vec<usize> = stations[..count].iter().map(|station| station.node).collect();
     let roaming = roaming::read(reader, name, of_roaming, (&access_points, nodes))?;
@@ -135,4 +135,22 @@ fn read_roaming(
         }
     }
     Ok(roaming)
+}
+
+/// The keys of a cell that roaming excludes.
+fn refuse_others(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<(), FileError> {
+    let others = [
+        ("access-point", table.access_point.is_some()),
+        ("power-save", table.power_save.is_some()),
+        ("routing", table.routing.is_some()),
+        ("placement", table.placement.is_some()),
+        ("link-errors", !table.link_errors.is_empty()),
+    ];
+    match others.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let problem = "does not go with `roaming`; leave one of the two out";
+            Err(reader.fail(&["wlans", name, key], problem))
+        }
+    }
 }

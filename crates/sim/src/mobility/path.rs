@@ -29,8 +29,7 @@ impl Path {
         let next = self.0.partition_point(|(at, _)| *at <= now);
         let start = next.saturating_sub(1);
         let pairs = self.0.get(start..)?.windows(2);
-        let moving = pairs.filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[0].0.max(now)).next();
-        moving
+        pairs.filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[0].0.max(now)).next()
     }
 }
 

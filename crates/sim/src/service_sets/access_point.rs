@@ -5,8 +5,8 @@ use std::time::Duration;
 use lasthop_ess::Channel;
 use lasthop_packet::{Instant, Rng};
 
-use super::Place;
 use super::config::{AccessPointMember, ServiceSetConfig};
+use super::member::Place;
 use crate::id::NodeId;
 use crate::schedule::LazyTimer;
 

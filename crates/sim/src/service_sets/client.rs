@@ -6,9 +6,12 @@ use lasthop_ess::{AccessPointId, Channel};
 use lasthop_packet::Instant;
 
 use super::config::ClientMember;
-use super::{MAX_HELD, Place};
+use super::member::Place;
 use crate::id::{LinkId, NodeId};
 use crate::schedule::LazyTimer;
+
+/// Packets that a client keeps while it is on another channel (the default length of Linux's device queues).
+const MAX_HELD: usize = 1_000;
 
 pub(super) struct Client {
     place: Place,

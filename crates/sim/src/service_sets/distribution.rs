@@ -10,13 +10,13 @@ use lasthop_ess::AccessPointId;
 
 use crate::id::{LinkId, NodeId};
 
-pub(crate) struct Distribution {
+pub(crate) struct DistributionSystem {
     /// The links of each node that lead to other nodes in it, with these.
     neighbors: BTreeMap<NodeId, Vec<(LinkId, NodeId)>>,
     access_points: BTreeMap<NodeId, AccessPointId>,
 }
 
-impl Distribution {
+impl DistributionSystem {
     /// The distribution system of these access points, which are joined by these links.
     pub(crate) fn new(
         access_points: &[NodeId],

@@ -46,10 +46,10 @@ impl World {
         }
     }
 
-    fn hand_off_of(&mut self, Association { set, client, access_point }: Association) -> HandOffId {
-        let client_node = self.service_sets.client(set, client).0.node;
-        let node = self.service_sets.access_point(set, access_point).node;
-        self.hand_offs.of(set, (client, client_node), (access_point, node))
+    fn hand_off_of(&mut self, of: Association) -> HandOffId {
+        let client = self.service_sets.client(of.set, of.client).0.node;
+        let access_point = self.service_sets.access_point(of.set, of.access_point).node;
+        self.hand_offs.of(of, (client, access_point))
     }
 
     #[inline(never)]
@@ -61,14 +61,14 @@ impl World {
 
     /// Carries out what follows from an input to a client at an access point.
     fn carry_out_hand_off(&mut self, id: HandOffId, outputs: Vec<Output<ClientState>>) {
-        let of = self.hand_offs.get(id);
-        let (set, client, me, (client_node, node)) = (of.set, of.client, Peer(of.access_point.0), of.nodes);
+        let Association { set, client, access_point } = self.hand_offs.get(id).of();
+        let (me, (client_node, node)) = (Peer(access_point.0), self.hand_offs.get(id).nodes());
         for output in outputs {
             match output {
                 Output::Send(to, message) => {
                     let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
                     let content = Content::Message { from: me, to, message };
-                    self.write_letter([node, to_node], Letter { set, client, content });
+                    self.write_letter([node, to_node], Letter::new(set, client, content));
                 }
                 Output::Ask(query) => {
                     let number = self.hand_offs.get_mut(id).next_question();
@@ -76,9 +76,11 @@ impl World {
                         continue;
                     };
                     let content = Content::Query { from: me, number, query };
-                    self.write_letter([node, registry], Letter { set, client, content });
+                    self.write_letter([node, registry], Letter::new(set, client, content));
                 }
-                Output::Serve(state) => self.serve_client(id, (client_node, node), state.unwrap_or_default()),
+                Output::Serve(state) => {
+                    self.serve_client(id, (client_node, node), &state.unwrap_or_default());
+                }
                 Output::Stop { is_lost } => {
                     if is_lost {
                         drop(self.export_client(client_node, node));
@@ -93,17 +95,21 @@ impl World {
     }
 
     /// The agent at an access point gets the state of a client, and then the packets that have waited for it.
-    fn serve_client(&mut self, id: HandOffId, (client, node): (NodeId, NodeId), state: ClientState) {
-        let ClientState { connections, octets } = state;
+    fn serve_client(&mut self, id: HandOffId, (client, node): (NodeId, NodeId), state: &ClientState) {
         if let Some(agent) = self.network.radio_agent(node) {
-            for connection in &connections {
+            for connection in state.connections() {
                 let imported = self.call_agent(agent, |agent, cx| agent.import(connection, cx));
                 if imported.is_err() {
                     self.transit.report(node, &Report::new(&NOT_IMPORTED));
                 }
             }
         }
-        self.hand_offs.on_served(client, node, self.transit.now(), (connections.len(), octets));
+        self.hand_offs.on_served(
+            client,
+            node,
+            self.transit.now(),
+            (state.connections().len(), state.octets()),
+        );
         for (at, key, from) in self.hand_offs.get_mut(id).serve() {
             match self.network.interface(at).agent {
                 Some(agent) => self.pass_to_agent(agent, at, key, from),
@@ -121,7 +127,7 @@ impl World {
         // Packets of simulated streams are encoded by their names: what they take of the agent's memory is in it, too.
         let packets = before.saturating_sub(self.seats.octets_of(agent));
         let encoded: usize = connections.iter().map(|state| state.octets.len()).sum();
-        ClientState { connections, octets: packets.max(encoded as u64) }
+        ClientState::new(connections, packets.max(encoded as u64))
     }
 
     /// Whether a packet between an access point and a client is none of the agent's, which sees the client's packets
@@ -154,14 +160,14 @@ impl World {
 
     /// A letter has reached its node.
     fn read_letter(&mut self, letter: Letter) {
-        let Letter { set, client, content } = letter;
+        let (set, client, content) = letter.open();
         match content {
             Content::Query { from, number, query } => {
                 let answer = self.hand_offs.answer(set, client, from, query);
                 let Some(registry) = self.hand_offs.config(set).map(|config| config.registry) else { return };
                 let to = self.service_sets.access_point(set, AccessPointId(from.0)).node;
                 let content = Content::Answer { to: from, number, answer };
-                self.write_letter([registry, to], Letter { set, client, content });
+                self.write_letter([registry, to], Letter::new(set, client, content));
             }
             Content::Answer { to, number, answer } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
@@ -170,7 +176,7 @@ impl World {
             }
             Content::Message { from, to, message } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
-                let (client_node, node) = self.hand_offs.get(id).nodes;
+                let (client_node, node) = self.hand_offs.get(id).nodes();
                 let Some(mut handoff) = self.hand_offs.get_mut(id).lend() else { return };
                 let outputs = handoff.on_message(from, message, || self.export_client(client_node, node));
                 self.hand_offs.get_mut(id).take_back(handoff);

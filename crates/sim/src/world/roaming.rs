@@ -19,7 +19,7 @@ use crate::id::{LinkId, MemberId, NodeId, ServiceSetId, WlanId};
 use crate::observe::TraceEvent;
 use crate::packets::PacketKey;
 use crate::service_sets::{
-    AccessPointMember, Action, Association, ClientMember, Distribution, Parts, Place, ServiceSetConfig,
+    AccessPointMember, Action, Association, ClientMember, DistributionSystem, Place, ServiceSetConfig,
 };
 use crate::technology::{Addressee, Egress, Output, Technology as _};
 
@@ -71,8 +71,9 @@ impl World {
         self.links.cells_mut().cell_mut(cell).wlan_mut().expect_moves();
         let access_points = access_points.into_iter().zip(nodes).collect();
         let mut rng = self.stream(&format!("service set {name}"));
-        let parts = Parts { cell, config, access_points, clients: members, distribution };
-        (self.service_sets.add(parts, &mut rng, &mut self.transit), links)
+        let access_points = (access_points, distribution);
+        let set = self.service_sets.add((cell, config), access_points, members, &mut rng, &mut self.transit);
+        (set, links)
     }
 
     /// Gives an access point of a service set an agent that watches its interfaces to all clients that come.
@@ -99,7 +100,7 @@ impl World {
         Ok(())
     }
 
-    fn distribution_of(&mut self, access_points: &[NodeId]) -> Distribution {
+    fn distribution_of(&mut self, access_points: &[NodeId]) -> DistributionSystem {
         let mut steps = BTreeSet::new();
         for node in access_points {
             let routes = self.network.routes();
@@ -112,7 +113,7 @@ impl World {
         let links = steps.into_iter().map(|(link, from, to)| {
             (LinkId::from_index(link), NodeId::from_index(from), NodeId::from_index(to))
         });
-        Distribution::new(access_points, links)
+        DistributionSystem::new(access_points, links)
     }
 
     /// The access point that a client is associated with asks it to go to one of these, the preferred one first. Nothing

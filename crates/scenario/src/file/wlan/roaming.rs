@@ -1,6 +1,5 @@
 //! Access points of one network, and clients that roam between them.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lasthop_config::FileError;
@@ -11,7 +10,6 @@ use lasthop_wifi::Position;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::table::WlanTable;
 use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
 use crate::model::{NodeModel, Roaming};
@@ -200,22 +198,4 @@ fn channels(
     };
     let rows: Vec<_> = access_points.iter().map(of_node).collect::<Result<_, _>>()?;
     Ok((rows.iter().map(|row| row.channel).collect(), Some(rows.iter().map(|row| row.position).collect())))
-}
-
-/// The keys of a cell that roaming excludes.
-pub(super) fn refuse_others(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<(), FileError> {
-    let others: BTreeMap<&str, bool> = BTreeMap::from([
-        ("access-point", table.access_point.is_some()),
-        ("power-save", table.power_save.is_some()),
-        ("routing", table.routing.is_some()),
-        ("placement", table.placement.is_some()),
-        ("link-errors", !table.link_errors.is_empty()),
-    ]);
-    match others.into_iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((key, _)) => {
-            let problem = "does not go with `roaming`; leave one of the two out";
-            Err(reader.fail(&["wlans", name, key], problem))
-        }
-    }
 }
