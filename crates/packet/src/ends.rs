@@ -4,8 +4,8 @@
 
 use std::net::IpAddr;
 
+use crate::header::is_informational;
 use crate::packet::{FlowKey, Packet, Transport};
-use crate::quote::is_informational;
 use crate::wire::{PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP};
 
 /// IPv6 extension headers of 8 octets or more that state their length (RFC 8200, section 4):

@@ -164,3 +164,19 @@ pub struct Icmp {
     /// The four octets after the checksum.
     pub rest_of_header: [u8; 4],
 }
+
+/// Whether messages of this type are queries and answers, not errors: those that IANA assigned for
+/// ICMP, every type from 128 for `ICMPv6` (RFC 4443, section 2.1). An unassigned ICMP type may be a
+/// scheme's own error message.
+pub(crate) fn is_informational(kind: u8, is_v4: bool) -> bool {
+    if is_v4 { matches!(kind, 0 | 8..=10 | 13..=18 | 30 | 37 | 38 | 42 | 43) } else { kind >= 128 }
+}
+
+/// The protocol number of ICMP (RFC 792).
+pub const PROTOCOL_ICMP: u8 = 1;
+/// The protocol number of TCP (RFC 9293).
+pub const PROTOCOL_TCP: u8 = 6;
+/// The protocol number of UDP (RFC 768).
+pub const PROTOCOL_UDP: u8 = 17;
+/// The next-header number of `ICMPv6` (RFC 4443).
+pub const PROTOCOL_ICMPV6: u8 = 58;

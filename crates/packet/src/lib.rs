@@ -15,6 +15,7 @@
 //! | [`ends`] | protocol, addresses and ports of a packet, also of fragments and quoted packets |
 //! | [`prefix`] | [`Prefix`]: address prefixes, and their notation in files |
 //! | [`quote`] | the packet quoted in an ICMP error message |
+//! | [`readdress`] | other addresses and ports for a packet, and for one that is quoted |
 //! | [`rtp`] | RTP and RTCP headers in UDP payloads |
 //! | [`record`] | packets that are stored, or sent to another machine |
 //! | [`pcapng`] | capture files for Wireshark |
@@ -24,6 +25,7 @@
 pub mod buffer;
 pub mod ends;
 pub mod header;
+mod incremental;
 pub mod link_options;
 mod mark;
 pub mod packet;
@@ -31,6 +33,7 @@ pub mod payload;
 pub mod pcapng;
 pub mod prefix;
 pub mod quote;
+pub mod readdress;
 pub mod record;
 pub mod rng;
 pub mod rtp;
@@ -46,6 +49,7 @@ pub use packet::{FlowKey, Packet, Protocol, Sizes, Transport};
 pub use payload::Payload;
 pub use prefix::{Prefix, PrefixError};
 pub use quote::{PacketTooBig, Quotation};
+pub use readdress::End;
 pub use record::{PacketRecord, RecordError};
 pub use rng::Rng;
 pub use seq::{LARGEST_WINDOW, Seq};

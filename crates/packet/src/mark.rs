@@ -3,6 +3,8 @@
 
 use bytes::Bytes;
 
+use crate::incremental::updated;
+
 /// A copy of a packet's octets, which begin with an IP header, with another type of service (IPv4)
 /// or traffic class (IPv6).
 pub(crate) fn with_traffic_class(octets: &Bytes, class: u8) -> Bytes {
@@ -20,12 +22,8 @@ pub(crate) fn with_traffic_class(octets: &Bytes, class: u8) -> Bytes {
 
 /// The checksum is updated, not computed, so that a wrong one stays wrong.
 fn set_in_v4(octets: &mut [u8], class: u8) {
-    let word = |octets: &[u8], at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
-    let (old, checksum) = (word(octets, 0), word(octets, 10));
+    let (old, checksum) = ([octets[0], octets[1]], u16::from_be_bytes([octets[10], octets[11]]));
     octets[1] = class;
-    //= RFC 1624, section 3: HC' = ~(~HC + ~m + m')
-    let sum = u32::from(!checksum) + u32::from(!old) + u32::from(word(octets, 0));
-    let folded = (sum & 0xffff) + (sum >> 16);
-    let folded = (folded & 0xffff) + (folded >> 16);
-    octets[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    let checksum = updated(checksum, &old, &octets[..2]);
+    octets[10..12].copy_from_slice(&checksum.to_be_bytes());
 }

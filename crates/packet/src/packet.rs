@@ -1,16 +1,17 @@
 //! Packets: parsed and owned, with their original octets.
 
 use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::num::NonZeroU16;
 
 use bytes::Bytes;
 
 use crate::buffer::buffer_of;
-use crate::header::{Ecn, Icmp, Ip, Tcp, Udp};
+use crate::header::{Ecn, Icmp, Ip, Tcp, Udp, is_informational};
 use crate::link_options::LinkOptions;
 use crate::mark;
 use crate::payload::Payload;
+use crate::readdress::{self, End};
 
 /// Octets of the largest frame of an ordinary packet, rounded up to a buffer.
 const ORDINARY: usize = 2048;
@@ -167,12 +168,82 @@ impl Packet {
         }
         self.ip.set_ecn(ecn);
         if let Some(original) = &self.original {
-            let octets = mark::with_traffic_class(original, self.ip.traffic_class);
-            // The payload is the end of the packet: nothing refers to the old octets any more.
-            self.payload = Payload::Bytes(octets.slice(octets.len() - self.payload.len()..));
-            self.original = Some(octets);
-            self.buffer = Buffer(0);
+            self.replace_octets(mark::with_traffic_class(original, self.ip.traffic_class));
         }
+    }
+
+    /// Replaces the IPv4 address and the port of one end; the "port" of an ICMP query or its answer
+    /// is its identifier, which both ends share. The original octets otherwise stay, and checksums
+    /// are updated, so that wrong ones stay wrong; a UDP datagram without a checksum stays so.
+    ///
+    /// Returns whether it did: only TCP, UDP, and ICMP queries and answers over IPv4 have such ends.
+    pub fn readdress(&mut self, end: End, to: SocketAddrV4) -> bool {
+        let (replaced, is_source) = match end {
+            End::Source => (&mut self.ip.source, true),
+            End::Destination => (&mut self.ip.destination, false),
+        };
+        let has_ends = match &mut self.transport {
+            _ if replaced.is_ipv6() => false,
+            Transport::Tcp(Tcp { source_port: source, destination_port: destination, .. })
+            | Transport::Udp(Udp { source_port: source, destination_port: destination }) => {
+                *(if is_source { source } else { destination }) = to.port();
+                true
+            }
+            Transport::Icmp(icmp) if is_informational(icmp.kind, true) => {
+                icmp.rest_of_header[..2].copy_from_slice(&to.port().to_be_bytes());
+                true
+            }
+            Transport::Icmp(_) | Transport::Opaque { .. } => false,
+        };
+        if !has_ends {
+            return false;
+        }
+        *replaced = IpAddr::V4(*to.ip());
+        if let Some(original) = &self.original {
+            self.replace_octets(readdress::with_end(original, end, to));
+        }
+        true
+    }
+
+    /// As [`Self::readdress`], for the packet that an ICMP error message over IPv4 quotes. The
+    /// quoted checksums are updated as far as they are quoted; the message is written with a new
+    /// checksum, so the caller has verified the old one.
+    pub fn readdress_quoted(&mut self, end: End, to: SocketAddrV4) -> bool {
+        let Transport::Icmp(icmp) = &self.transport else { return false };
+        if self.ip.source.is_ipv6() || is_informational(icmp.kind, true) {
+            return false;
+        }
+        let quoted = self.payload.octets();
+        if quoted.len() < 28 || quoted[0] >> 4 != 4 {
+            return false;
+        }
+        self.set_payload(Payload::Bytes(readdress::with_end(&quoted, end, to)));
+        true
+    }
+
+    /// Replaces the address of one end of an ICMP message over IPv4, whose checksum covers no
+    /// addresses. Returns whether it did.
+    pub fn set_icmp_address(&mut self, end: End, to: Ipv4Addr) -> bool {
+        let replaced = match end {
+            End::Source => &mut self.ip.source,
+            End::Destination => &mut self.ip.destination,
+        };
+        if replaced.is_ipv6() || !matches!(self.transport, Transport::Icmp(_)) {
+            return false;
+        }
+        *replaced = IpAddr::V4(to);
+        if let Some(original) = &self.original {
+            self.replace_octets(readdress::with_address(original, end, to));
+        }
+        true
+    }
+
+    /// Its original octets with other header fields, as many as before.
+    fn replace_octets(&mut self, octets: Bytes) {
+        // The payload is the end of the packet: nothing refers to the old octets any more.
+        self.payload = Payload::Bytes(octets.slice(octets.len() - self.payload.len()..));
+        self.original = Some(octets);
+        self.buffer = Buffer(0);
     }
 
     /// The transport header.
@@ -469,8 +540,6 @@ impl Hash for FlowKey {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use super::*;
 
     #[test]

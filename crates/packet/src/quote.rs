@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::header::{Icmp, Ip};
+use crate::header::{Icmp, Ip, is_informational};
 use crate::packet::{FlowKey, Packet, Transport};
 use crate::payload::Payload;
 use crate::seq::Seq;
@@ -94,13 +94,6 @@ impl Quotation {
 
 /// Octets of an IPv4 header with the maximum of options; an IPv6 header has 40.
 const MAX_HEADER: usize = 60;
-
-/// Whether messages of this type are queries and answers, not errors: those that IANA assigned for
-/// ICMP, every type from 128 for `ICMPv6` (RFC 4443, section 2.1). An unassigned ICMP type may be a
-/// scheme's own error message.
-pub(crate) fn is_informational(kind: u8, is_v4: bool) -> bool {
-    if is_v4 { matches!(kind, 0 | 8..=10 | 13..=18 | 30 | 37 | 38 | 42 | 43) } else { kind >= 128 }
-}
 
 /// The contents of a quoted IP header.
 struct Quoted<'a> {

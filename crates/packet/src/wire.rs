@@ -21,6 +21,7 @@ pub(crate) mod samples;
 #[cfg(test)]
 mod tests;
 
+pub use crate::header::{PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP};
 pub use checksum::{checksums_are_right, header_checksum_is_right, transport_checksum_is_right};
 pub use damage::damaged;
 pub(crate) use emit::beginning;
@@ -28,13 +29,5 @@ pub use emit::{emit, emit_for_offload};
 pub use parse::{ParseError, parse, parse_headers};
 pub use peek::peek_flow_key;
 
-/// The protocol number of ICMP (RFC 792).
-pub const PROTOCOL_ICMP: u8 = 1;
-/// The protocol number of TCP (RFC 9293).
-pub const PROTOCOL_TCP: u8 = 6;
-/// The protocol number of UDP (RFC 768).
-pub const PROTOCOL_UDP: u8 = 17;
-/// The next-header number of `ICMPv6` (RFC 4443).
-pub const PROTOCOL_ICMPV6: u8 = 58;
 /// The next-header number for "no next header" (RFC 8200, section 4.7).
 const NO_NEXT_HEADER: u8 = 59;
