@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 24] = [
+const FLOORS: [(&str, u32); 25] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 24] = [
     ("lasthop-aodv", 2),
     ("lasthop-ess", 2),
     ("lasthop-handoff", 2),
+    ("lasthop-nat", 2),
     ("lasthop-hop", 3),
     ("lasthop-packetdrill", 3),
     ("lasthop-apps", 3),
