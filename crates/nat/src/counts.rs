@@ -25,13 +25,13 @@ impl Refusal {
     /// The name used in results.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::NoMapping => "nat: no mapping",
-            Self::Filtered => "nat: filtered",
-            Self::NoSession => "nat: no session",
-            Self::Full => "nat: full",
-            Self::Held => "nat: host held",
-            Self::WrongChecksum => "nat: wrong checksum",
-            Self::Unsupported => "nat: not translatable",
+            Self::NoMapping => "no nat mapping",
+            Self::Filtered => "filtered by nat",
+            Self::NoSession => "no nat session",
+            Self::Full => "nat full",
+            Self::Held => "host held by nat",
+            Self::WrongChecksum => "wrong checksum at nat",
+            Self::Unsupported => "not translatable",
         }
     }
 }

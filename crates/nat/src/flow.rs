@@ -56,7 +56,8 @@ pub(crate) fn read(packet: &Packet) -> Result<Content, Refusal> {
     let (IpAddr::V4(source), IpAddr::V4(destination)) = (ip.source, ip.destination) else {
         return Ok(Content::OtherFamily);
     };
-    //= RFC 5508, REQ-3a: an ICMP error with a wrong checksum is dropped. Others would spread a damaged address.
+    // = RFC 5508, REQ-3a: an ICMP error with a wrong checksum is dropped. Others would spread a damaged
+    // address.
     if !header_checksum_is_right(packet) || !transport_checksum_is_right(packet) {
         return Err(Refusal::WrongChecksum);
     }

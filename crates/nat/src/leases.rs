@@ -15,8 +15,8 @@ pub const MAX_POOL: u32 = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub [u8; 6]);
 
-/// The addresses of a pool, each given to one client at most. A client gets the same address again as long as no
-/// other client has needed it.
+/// The addresses of a pool, each given to one client at most. A client gets the same address again as long
+/// as no other client has needed it.
 #[derive(Debug)]
 pub struct Leases {
     first: Ipv4Addr,
@@ -61,9 +61,9 @@ impl Leases {
         self.time
     }
 
-    /// A client asks for an address (DISCOVER and REQUEST in one). It gets the one that it has, or had if that is
-    /// free; then the one that it asks for, if that is free; then one that no client has had; then the one
-    /// that has been free longest. The lease begins now.
+    /// A client asks for an address (DISCOVER and REQUEST in one). It gets the one that it has, or had if
+    /// that is free; then the one that it asks for, if that is free; then one that no client has had; then
+    /// the one that has been free longest. The lease begins now.
     pub fn lease(
         &mut self,
         client: ClientId,
@@ -78,7 +78,8 @@ impl Leases {
         Ok(address)
     }
 
-    /// A client extends the lease of an address that it has or had: REQUEST in the states RENEWING and INIT-REBOOT.
+    /// A client extends the lease of an address that it has or had: REQUEST in the states RENEWING and
+    /// INIT-REBOOT.
     pub fn renew(&mut self, client: ClientId, address: Ipv4Addr, now: Instant) -> Result<(), LeaseError> {
         let is_its_own = self.by_client.get(&client).is_some_and(|lease| lease.address == address);
         if !is_its_own {
@@ -88,9 +89,9 @@ impl Leases {
         Ok(())
     }
 
-    /// A client that has roamed keeps the address of another pool. It is refused if this pool has it: the pools
-    /// of a site whose clients keep their addresses do not overlap. Counts as one of at most as many such clients
-    /// as the pool has addresses.
+    /// A client that has roamed keeps the address of another pool. It is refused if this pool has it: the
+    /// pools of a site whose clients keep their addresses do not overlap. Counts as one of at most as many
+    /// such clients as the pool has addresses.
     pub fn adopt(&mut self, client: ClientId, address: Ipv4Addr, now: Instant) -> Result<(), LeaseError> {
         let owner = self.by_address.get(&address);
         if self.contains(address) || owner.is_some_and(|owner| *owner != client) {

@@ -26,9 +26,9 @@
 //!   9), of the same parity for UDP (RFC 4787, REQ-4). Both are settings.
 //! - All mappings of a host have the same outside address (RFC 4787, REQ-2).
 //! - An unsolicited SYN from outside is dropped and never answered. RFC 5382 (REQ-4) asks for 6 seconds of
-//!   silence, and then for an ICMP error unless a policy forbids it; the policy here is to show nothing of the
-//!   inside. A simultaneous open works: the SYN from outside belongs to the session that the one from inside
-//!   has begun (REQ-2).
+//!   silence, and then for an ICMP error unless a policy forbids it; the policy here is to show nothing of
+//!   the inside. A simultaneous open works: the SYN from outside belongs to the session that the one from
+//!   inside has begun (REQ-2).
 //! - Only a SYN opens a TCP session, unless [`NatConfig::picks_up`] is set, as
 //!   Linux's `nf_conntrack_tcp_loose`.
 //! - A full table refuses new mappings and sessions and counts them; it never evicts one that is not idle.

@@ -1,6 +1,6 @@
 //! The translator.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use lasthop_packet::{End, Instant, Packet, Rng, TcpFlags};
@@ -27,13 +27,14 @@ pub enum Verdict {
 
 /// A translator of addresses and ports. See the [crate's documentation](crate) for its rules.
 ///
-/// Its owner knows which packets come from inside and which are for an outside address, and shows it only those.
-/// The time never goes back.
+/// Its owner knows which packets come from inside and which are for an outside address, and shows it only
+/// those. The time never goes back.
 #[derive(Debug)]
 pub struct Nat {
     config: NatConfig,
     table: Table,
-    held: BTreeSet<Ipv4Addr>,
+    /// Until when.
+    held: BTreeMap<Ipv4Addr, Instant>,
     rng: Rng,
     counts: Counts,
 }
@@ -57,7 +58,7 @@ impl Nat {
     pub fn new(config: NatConfig, rng: Rng) -> Result<Self, ConfigError> {
         config.check()?;
         let table = Table::new(config.limits);
-        Ok(Self { config, table, held: BTreeSet::new(), rng, counts: Counts::default() })
+        Ok(Self { config, table, held: BTreeMap::new(), rng, counts: Counts::default() })
     }
 
     /// Its settings.
@@ -96,15 +97,19 @@ impl Nat {
         self.table.mappings().map(|(inside, entry)| (inside, entry.outside))
     }
 
-    /// Drops the packets of an inside host from now on, in both directions, until [`Nat::resume`]: its state is
-    /// to come from another translator, and a packet before that would get a mapping of its own. `false` if too
-    /// many hosts are held.
-    pub fn hold(&mut self, host: Ipv4Addr) -> bool {
-        let has_room = self.held.len() < self.config.limits.held as usize || self.held.contains(&host);
-        if has_room {
-            self.held.insert(host);
+    /// Drops the packets of an inside host in both directions until this time, or until [`Nat::resume`].
+    /// The host comes, and its state is to come, too: a packet before that would get a mapping of its own.
+    /// Or it has gone, and packets of it may still be under way. `false` if too many hosts are held.
+    pub fn hold(&mut self, host: Ipv4Addr, until: Instant, now: Instant) -> bool {
+        let limit = self.config.limits.held as usize;
+        if self.held.len() >= limit && !self.held.contains_key(&host) {
+            self.held.retain(|_, until| *until > now);
+            if self.held.len() >= limit {
+                return false;
+            }
         }
-        has_room
+        self.held.insert(host, until);
+        true
     }
 
     /// Translates the packets of an inside host again.
@@ -172,11 +177,11 @@ impl Nat {
                 Ok(Verdict::Translated)
             }
             Content::Error { source, destination, quoted } => {
-                self.send_error(packet, source, destination, quoted)?;
+                self.send_error(packet, [source, destination], quoted, now)?;
                 if self.has_address(destination)
                     && let Ok(Content::Error { destination, quoted, .. }) = flow::read(packet)
                 {
-                    self.receive_error(packet, destination, quoted)?;
+                    self.receive_error(packet, destination, quoted, now)?;
                 }
                 Ok(Verdict::Translated)
             }
@@ -191,7 +196,7 @@ impl Nat {
             Content::OtherFamily => Ok(Verdict::Pass),
             Content::Flow(flow) => self.receive(packet, flow, now).map(|()| Verdict::Translated),
             Content::Error { destination, quoted, .. } => {
-                self.receive_error(packet, destination, quoted).map(|()| Verdict::Translated)
+                self.receive_error(packet, destination, quoted, now).map(|()| Verdict::Translated)
             }
         });
         self.count(verdict)
@@ -210,7 +215,7 @@ impl Nat {
     /// Gives a packet its outside source, and returns it.
     fn send(&mut self, packet: &mut Packet, flow: Flow, now: Instant) -> Result<Endpoint, Refusal> {
         let inside = Endpoint::new(flow.protocol, flow.source);
-        self.check_held(inside.address)?;
+        self.check_held(inside.address, now)?;
         if !inside.is_possible() || self.has_address(inside.address) {
             return Err(Refusal::Unsupported);
         }
@@ -243,7 +248,7 @@ impl Nat {
     fn receive(&mut self, packet: &mut Packet, flow: Flow, now: Instant) -> Result<(), Refusal> {
         let outside = Endpoint::new(flow.protocol, flow.destination);
         let inside = self.table.inside(outside).ok_or(Refusal::NoMapping)?;
-        self.check_held(inside.address)?;
+        self.check_held(inside.address, now)?;
         let remote = flow.remote(flow.source);
         let (session, refreshes) = if let Some(session) = self.table.session(inside, remote) {
             (session, self.config.inbound_refresh || flow.protocol == Protocol::Tcp)
@@ -299,8 +304,9 @@ impl Nat {
             }
     }
 
-    fn check_held(&self, host: Ipv4Addr) -> Result<(), Refusal> {
-        if self.held.contains(&host) { Err(Refusal::Held) } else { Ok(()) }
+    fn check_held(&self, host: Ipv4Addr, now: Instant) -> Result<(), Refusal> {
+        let is_held = self.held.get(&host).is_some_and(|until| now < *until);
+        if is_held { Err(Refusal::Held) } else { Ok(()) }
     }
 }
 
@@ -311,11 +317,11 @@ impl Nat {
     fn send_error(
         &self,
         packet: &mut Packet,
-        source: Ipv4Addr,
-        destination: Ipv4Addr,
+        [source, destination]: [Ipv4Addr; 2],
         quoted: Flow,
+        now: Instant,
     ) -> Result<(), Refusal> {
-        self.check_held(source)?;
+        self.check_held(source, now)?;
         let inside = Endpoint::new(quoted.protocol, quoted.destination);
         let entry = self.table.mapping(inside).ok_or(Refusal::NoMapping)?;
         if destination != *quoted.source.ip() || !self.has_session(inside, quoted.remote(quoted.source)) {
@@ -327,10 +333,16 @@ impl Nat {
     }
 
     /// A host or a router outside reports about a packet from inside.
-    fn receive_error(&self, packet: &mut Packet, destination: Ipv4Addr, quoted: Flow) -> Result<(), Refusal> {
+    fn receive_error(
+        &self,
+        packet: &mut Packet,
+        destination: Ipv4Addr,
+        quoted: Flow,
+        now: Instant,
+    ) -> Result<(), Refusal> {
         let outside = Endpoint::new(quoted.protocol, quoted.source);
         let inside = self.table.inside(outside).ok_or(Refusal::NoMapping)?;
-        self.check_held(inside.address)?;
+        self.check_held(inside.address, now)?;
         if destination != outside.address || !self.has_session(inside, quoted.remote(quoted.destination)) {
             return Err(Refusal::NoMapping);
         }

@@ -8,9 +8,9 @@ use crate::config::NatConfig;
 use crate::endpoint::{Endpoint, Protocol};
 use crate::table::Table;
 
-/// A free outside endpoint at this address for an inside endpoint; `None` if there is none. The inside port is
-/// kept if it is free and the settings say so. Otherwise the search begins at a port that is drawn (RFC 7857,
-/// section 9), and takes at most one step for each port of the range.
+/// A free outside endpoint at this address for an inside endpoint; `None` if there is none. The inside port
+/// is kept if it is free and the settings say so. Otherwise the search begins at a port that is drawn (RFC
+/// 7857, section 9), and takes at most one step for each port of the range.
 pub(crate) fn choose(
     config: &NatConfig,
     table: &Table,

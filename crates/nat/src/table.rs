@@ -49,7 +49,7 @@ impl Limits {
             + map_entry(size_of::<Instant>() + size_of::<Key>());
         u64::from(self.mappings) * mapping
             + u64::from(self.sessions) * session
-            + u64::from(self.held) * map_entry(size_of::<Ipv4Addr>())
+            + u64::from(self.held) * map_entry(size_of::<Ipv4Addr>() + size_of::<Instant>())
     }
 }
 

@@ -3,12 +3,14 @@
 //! With two levels, the move takes these steps. The station keeps its address in its cell; the access points
 //! have other addresses outside of it.
 //!
-//! 1. The new access point [holds](Nat::hold) the host, so that none of its packets gets a mapping of its own.
-//! 2. The old one [exports](Nat::export) its mappings, and holds it.
-//! 3. The new one [imports](Nat::import) them. Each gets an outside endpoint there, with the same port if that is
-//!    free; the result says which one became which.
-//! 4. The central translator [redirects](Nat::redirect) these: its mappings keep their own outside endpoints, so
-//!    the connections' peers notice nothing.
+//! 1. The new access point [holds](Nat::hold) the host, so that none of its packets gets a mapping of its
+//!    own.
+//! 2. The old one holds it, too, and [exports](Nat::export) its mappings. It holds the host for some time
+//!    more: packets that are still in the air, or in its queues, would get new mappings.
+//! 3. The new one [imports](Nat::import) them. Each gets an outside endpoint there, with the same port if
+//!    that is free; the result says which one became which.
+//! 4. The central translator [redirects](Nat::redirect) these: its mappings keep their own outside
+//!    endpoints, so the connections' peers notice nothing.
 //! 5. The new one [resumes](Nat::resume) the host; the old one [removes](Nat::remove) it.
 //!
 //! Packets that arrive on either side meanwhile are dropped, and never answered with a reset.
@@ -127,8 +129,8 @@ impl Nat {
         mappings.collect()
     }
 
-    /// Reads what [`write()`] wrote. More octets than the state of a host can have here are refused unread; less
-    /// takes at most a few times its octets in memory.
+    /// Reads what [`write()`] wrote. More octets than the state of a host can have here are refused unread;
+    /// less takes at most a few times its octets in memory.
     pub fn read(&self, octets: &[u8]) -> Result<Vec<Mapping>, ImportError> {
         let (&found, rest) = octets.split_first().ok_or(ImportError::Malformed("it is empty"))?;
         if found != VERSION {
@@ -206,8 +208,8 @@ impl Nat {
         Ok(())
     }
 
-    /// A free outside endpoint for a mapping from elsewhere: with the port that it had there, so that an outer
-    /// translator sees as little change as possible.
+    /// A free outside endpoint for a mapping from elsewhere: with the port that it had there, so that an
+    /// outer translator sees as little change as possible.
     fn free_endpoint_like(&mut self, mapping: &Mapping) -> Option<Endpoint> {
         let address = self.free_endpoint(mapping.inside)?.address;
         let same = Endpoint { address, ..mapping.outside };
@@ -222,12 +224,13 @@ impl Nat {
         removed.count()
     }
 
-    /// Inside endpoints are elsewhere from now on: their mappings keep their outside endpoints and sessions. An
-    /// endpoint without a mapping has none afterwards. A mapping that the new endpoint has is removed: it is of
-    /// another host, to which the owner of the endpoint had given it before. After an error nothing has changed.
+    /// Inside endpoints are elsewhere from now on: their mappings keep their outside endpoints and
+    /// sessions. An endpoint without a mapping has none afterwards. A mapping that the new endpoint has is
+    /// removed: it is of another host, to which the owner of the endpoint had given it before. After an
+    /// error nothing has changed.
     ///
-    /// The caller has verified that the request comes from the owner of the new addresses. Returns the number of
-    /// mappings that moved.
+    /// The caller has verified that the request comes from the owner of the new addresses. Returns the
+    /// number of mappings that moved.
     pub fn redirect(&mut self, redirects: &[Redirect], now: Instant) -> Result<usize, ImportError> {
         self.expire(now);
         self.check_redirects(redirects)?;

@@ -67,10 +67,12 @@ fn the_default_limits_take_a_known_amount_of_memory() {
 #[test]
 fn hosts_are_held_up_to_a_limit() {
     let mut nat = limited(|limits| limits.held = 1);
-    assert!(nat.hold(HOST) && nat.hold(HOST));
-    assert!(!nat.hold(Ipv4Addr::new(10, 0, 0, 8)));
-    nat.resume(HOST);
-    assert!(nat.hold(Ipv4Addr::new(10, 0, 0, 8)));
+    let other = Ipv4Addr::new(10, 0, 0, 8);
+    assert!(nat.hold(HOST, at(5), at(0)) && nat.hold(HOST, at(6), at(0)));
+    assert!(!nat.hold(other, at(9), at(5)));
+    assert!(nat.hold(other, at(9), at(6)), "the first one's time is over");
+    nat.resume(other);
+    assert!(nat.hold(HOST, at(9), at(6)));
 }
 
 #[test]

@@ -172,11 +172,14 @@ fn a_redirection_that_cannot_be_is_refused_as_a_whole() {
 fn a_host_that_is_held_gets_no_mapping_and_no_packet() {
     let mut nat = nat();
     let outside = send(&mut nat, 7000, at(0));
-    nat.hold(HOST);
+    assert!(nat.hold(HOST, at(50), at(1)));
     assert_eq!(out(&mut nat, &datagram(host(7000), SERVER), at(1)), Err(Refusal::Held));
     assert_eq!(out(&mut nat, &syn(host(1), SERVER), at(1)), Err(Refusal::Held));
     assert_eq!(answer(&mut nat, outside, at(1)), Err(Refusal::Held));
     assert_eq!(nat.len(at(1)), (1, 1));
     nat.resume(HOST);
     assert_eq!(answer(&mut nat, outside, at(1)), Ok(host(7000)));
+    assert!(nat.hold(HOST, at(3), at(1)));
+    assert_eq!(answer(&mut nat, outside, at(2)), Err(Refusal::Held));
+    assert_eq!(answer(&mut nat, outside, at(3)), Ok(host(7000)), "the time is over");
 }

@@ -1,6 +1,6 @@
 //! Two access points and a central translator, under random traffic, moves, loss and reordering: each
-//! connection keeps its outside end, no packet reaches a host that it is not for, and each arrives with the octets that
-//! it had.
+//! connection keeps its outside end, no packet reaches a host that it is not for, and each arrives with the
+//! octets that it had.
 
 use std::collections::BTreeMap;
 
@@ -209,8 +209,8 @@ impl Site {
         assert_eq!(self.at[host], index, "it is at that access point");
         assert!(matches!(cell.transport(), Transport::Icmp(_)) || source == from, "the source stays");
         assert_eq!(cell.payload(), packet.payload());
-        // An answer that was on its way for longer than a session lasts may be for a port that another endpoint
-        // has now; then that one has a session with the same server.
+        // An answer that was on its way for longer than a session lasts may be for a port that another
+        // endpoint has now; then that one has a session with the same server.
         if Some(destination) != meant {
             let protocol = match cell.transport() {
                 Transport::Tcp(_) => Protocol::Tcp,
@@ -232,14 +232,14 @@ impl Site {
         let place = &mut self.at[usize::from(host)];
         let [one, two] = &mut self.access_points;
         let (old, new) = if *place == 0 { (one, two) } else { (two, one) };
-        assert!(new.hold(address) && old.hold(address));
+        let until = now + std::time::Duration::from_secs(5);
+        assert!(new.hold(address, until, now) && old.hold(address, until, now));
         let octets = write(&old.export(address, now));
         let state = new.read(&octets).expect("it was just written");
         let redirects: Vec<Redirect> = new.import(&state, now).expect("there is room");
         self.central.redirect(&redirects, now).expect("they are the access point's");
         new.resume(address);
         old.remove(address);
-        old.resume(address);
         *place = 1 - *place;
     }
 }
