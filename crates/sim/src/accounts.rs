@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_agent::DropReason;
+use lasthop_nat::Refusal;
 
 /// Why the world dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +32,8 @@ pub enum DropCause {
     WrongChecksum,
     /// A link has cut its connection, or refused it.
     ConnectionCut,
+    /// A node that translates addresses has no translation for it.
+    Translation(Refusal),
     /// An agent dropped it.
     Agent(DropReason),
 }
@@ -51,6 +54,7 @@ impl DropCause {
             Self::NoListener => "no listener",
             Self::WrongChecksum => "wrong checksum",
             Self::ConnectionCut => "connection cut",
+            Self::Translation(refusal) => refusal.name(),
             Self::Agent(reason) => reason.about,
         }
     }

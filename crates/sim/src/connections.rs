@@ -34,12 +34,14 @@ struct HostedConnection {
     timer: LazyTimer,
 }
 
-/// A connection to be opened for a flow: the nodes of the sender and the receiver, and their sockets.
+/// A connection to be opened for a flow: the nodes of the sender and the receiver, their sockets, and that by
+/// which the sender knows the receiver.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) flow: FlowId,
     pub(crate) nodes: [NodeId; 2],
     pub(crate) sockets: [Socket; 2],
+    pub(crate) known_as: Socket,
 }
 
 /// Connections opened, written to, and closed by the applications of flows.
@@ -53,16 +55,16 @@ impl Connections {
         transit: &mut Transit,
     ) -> ConnectionId {
         let TcpConfig { opening, sender, receiver, sender_extension, receiver_extension } = config;
-        let [local, remote] = ends.sockets;
+        let ([local, own], remote) = (ends.sockets, ends.known_as);
         // Initial sequence numbers anywhere: wrapping is the rule, not the exception.
         let [iss, irs] = [(); 2].map(|()| Seq(numbers.next_u64() as u32));
         let (sender, receiver) = match opening {
             Opening::Handshake => {
-                (Connection::connect(sender, local, remote, iss), Connection::listen(receiver, remote, irs))
+                (Connection::connect(sender, local, remote, iss), Connection::listen(receiver, own, irs))
             }
             Opening::Established => (
                 Connection::established(sender.clone(), &receiver, local, remote, iss, irs),
-                Connection::established(receiver, &sender, remote, local, irs, iss),
+                Connection::established(receiver, &sender, own, local, irs, iss),
             ),
         };
         let sender = sender.with_sender_extension(sender_extension);
@@ -78,9 +80,9 @@ impl Connections {
 
     /// Adds the sender and the receiver. Returns the sender.
     fn add(&mut self, ends: Ends, endpoints: [AnyEndpoint; 2]) -> ConnectionId {
-        let Ends { flow, nodes, sockets: [local, remote] } = ends;
+        let Ends { flow, nodes, sockets: [local, own], known_as } = ends;
         let sender = ConnectionId::from_index(self.list.len());
-        let sides = [(End::Sender, (local, remote)), (End::Receiver, (remote, local))];
+        let sides = [(End::Sender, (local, known_as)), (End::Receiver, (own, local))];
         for ((endpoint, node), (end, sockets)) in endpoints.into_iter().zip(nodes).zip(sides) {
             let id = ConnectionId::from_index(self.list.len());
             match endpoint {
@@ -155,6 +157,23 @@ impl Connections {
             take(other.as_mut(), (flow, end), key, flows, transit);
         }
         Some(id)
+    }
+
+    /// The endpoint at a node that waits for a call from `caller`, and whom it will know by another address and
+    /// port. Whether there is one.
+    pub(crate) fn expect_as(
+        &mut self,
+        node: NodeId,
+        local: Socket,
+        caller: Socket,
+        known_as: Socket,
+    ) -> bool {
+        let Some(id) = self.over_tcp.get(node, local.1, caller) else { return false };
+        let waits = self.list[id.index()].endpoint.awaits_call();
+        if waits {
+            self.over_tcp.rename(node, (local, caller), known_as);
+        }
+        waits
     }
 
     /// The next packet that an endpoint sends.

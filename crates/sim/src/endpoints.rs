@@ -59,6 +59,20 @@ impl<T: Copy> Endpoints<T> {
         }
     }
 
+    /// The endpoint with this local port for this remote end.
+    pub(crate) fn get(&self, node: NodeId, local_port: u16, remote: Socket) -> Option<T> {
+        let key = (local_port, remote.1, remote.0);
+        self.0.get(node.index())?.by_key.get(&key).copied()
+    }
+
+    /// The remote end of an endpoint is known by another address and port.
+    pub(crate) fn rename(&mut self, node: NodeId, (local, remote): (Socket, Socket), known_as: Socket) {
+        if let Some(endpoint) = self.get(node, local.1, remote) {
+            self.remove(node, (local, remote));
+            self.add(node, (local, known_as), endpoint);
+        }
+    }
+
     /// Whether there is an endpoint with this local port for this remote end.
     pub(crate) fn has(&self, node: NodeId, local_port: u16, remote: Socket) -> bool {
         let key = (local_port, remote.1, remote.0);

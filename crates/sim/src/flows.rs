@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_apps::datagrams::Datagrams;
 use lasthop_apps::traffic::Next;
-use lasthop_packet::{Instant, Packet, Transport};
+use lasthop_packet::{Instant, Packet, Payload, Transport};
 use lasthop_tcp::connection::Socket;
 
 use crate::endpoint::Endpoint;
@@ -32,6 +32,8 @@ pub(crate) struct Flows {
     unfinished: usize,
     /// Flows that send the next datagram when a link is no longer stalled.
     stalled: Vec<FlowId>,
+    /// Whether nodes translate addresses: then the payload of a datagram says whose it is.
+    are_translated: bool,
 }
 
 /// Which flows there are.
@@ -242,9 +244,21 @@ impl Flows {
         }
     }
 
+    /// Nodes translate addresses from now on.
+    pub(crate) const fn expect_translation(&mut self) {
+        self.are_translated = true;
+    }
+
     /// The flow that a packet is a datagram of; `None` for other packets.
     fn of_datagram(&self, packet: &Packet) -> Option<FlowId> {
         let Transport::Udp(udp) = *packet.transport() else { return None };
+        if self.are_translated
+            && let Payload::Stream { stream: stream @ 1.., .. } = *packet.payload()
+        {
+            // Flows' streams are counted from 1 on.
+            let id = FlowId::from_index(stream as usize - 1);
+            return self.list.get(id.index())?.datagrams().map(|_| id);
+        }
         let number = usize::from(udp.source_port.checked_sub(FIRST_PORT)?);
         let wraps = usize::from(udp.destination_port.checked_sub(FIRST_RECEIVER_PORT)?);
         let index = (number < PORTS).then_some(wraps * PORTS + number)?;

@@ -6,6 +6,7 @@
 //! | [`config`] | what a node, a link, a flow can be |
 //! | `network` | nodes, links, addresses, routes; `nodes`: packets inside of nodes |
 //! | `transit` | what all parts work with: the time, `schedule`, `packets`, `telemetry` |
+//! | [`translation`] | nodes that translate addresses ([`lasthop_nat`]) |
 //! | `technology` | what takes packets out of nodes: the trait; all of them: `links` |
 //! | `wired` | wired links: each direction a pipe, first in, first out or with a managed queue |
 //! | [`queue`] | plain queues, RED, CoDel, FQ-CoDel |
@@ -75,6 +76,7 @@ mod technology;
 mod telemetry;
 mod timeline;
 mod transit;
+pub mod translation;
 mod tunnels;
 mod warm_up;
 mod wired;
@@ -106,6 +108,7 @@ pub use lasthop_apps::session::{
 pub use lasthop_apps::traffic::Application;
 pub use lasthop_ess as ess;
 pub use lasthop_link::QueueLimit;
+pub use lasthop_nat::{Nat, NatConfig};
 pub use lasthop_wifi::StationId;
 pub use loss::Loss;
 pub use observe::{Interest, Observer, TraceEvent};
@@ -113,5 +116,6 @@ pub use queue::{Discipline, QueueConfig};
 pub use selection::Selection;
 pub use service_sets::{AccessPointMember, ClientMember, ServiceSetConfig};
 pub use sessions::SessionConfig;
+pub use translation::TranslateError;
 pub use wireless::{Arq, Feedback, LinkLayer};
 pub use world::World;

@@ -19,6 +19,7 @@
 //! | `hand_offs`, `tunnels` | agents' state on its way to another access point; the connections that carry it |
 //! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
+//! | `translators` | nodes that translate addresses |
 //!
 //! Each part owns its fields, and none calls another but `transit`; only `connections` passes what arrives to
 //! `flows`, packet by packet. What happens in one part and concerns another is a method of [`World`]: it calls
@@ -34,6 +35,7 @@
 //! | `ad_hoc` | what waits for a route, and messages about routes |
 //! | `roaming` | associations, to routes and links; announcements of clients |
 //! | `hand_offs` | clients' states, from agent to agent |
+//! | `translation` | packets that a node translates; connections whose ends know each other by other addresses |
 //! | `impairments`, `changes` | packets to what links do to them; changes to the links |
 //! | `build`, `build_links`, `holdings` | making a world; what takes its memory |
 
@@ -52,6 +54,7 @@ mod options;
 mod roaming;
 mod run;
 mod sessions;
+mod translation;
 
 use std::net::IpAddr;
 
@@ -81,6 +84,7 @@ use crate::sessions::dialogues::Dialogues;
 use crate::technology::Technology;
 use crate::timeline::Timeline;
 use crate::transit::Transit;
+use crate::translation::Translators;
 use crate::tunnels::Tunnels;
 use crate::warm_up::WarmUp;
 
@@ -116,6 +120,7 @@ pub struct World {
     tunnels: Tunnels<Letter>,
     seats: Seats,
     ad_hoc: AdHoc,
+    translators: Translators,
     /// Whether a run ends when everything with an end is done.
     stops_when_done: bool,
     /// The outcomes so far when measuring began.

@@ -59,7 +59,7 @@ impl Channels {
         &mut self,
         (dialogue, lane): (DialogueId, Lane),
         nodes: [NodeId; 2],
-        addresses: [Socket; 2],
+        between: [(Socket, Socket); 2],
         ends: [Connection; 2],
     ) -> ChannelKey {
         self.streams = self.streams.wrapping_add(2);
@@ -70,10 +70,10 @@ impl Channels {
             self.slots.len() as u32 - 1
         });
         let of = &mut self.slots[slot as usize];
-        of.channel = Some(Box::new(Channel::new(dialogue, lane, nodes, addresses, ends, stream)));
+        of.channel = Some(Box::new(Channel::new(dialogue, lane, nodes, between, ends, stream)));
         let key = ChannelKey { slot, generation: of.generation };
         for end in 0..2 {
-            self.endpoints.add(nodes[end], (addresses[end], addresses[1 - end]), key.end(end));
+            self.endpoints.add(nodes[end], between[end], key.end(end));
         }
         key
     }
@@ -95,6 +95,30 @@ impl Channels {
     pub(super) fn endpoint(&mut self, node: NodeId, packet: &Packet) -> Option<(ChannelKey, usize)> {
         let id = self.endpoints.of(node, packet)?;
         self.of_end(id)
+    }
+
+    /// The end at a node that waits for a call from `caller`, and whom it will know by another address and port.
+    /// Whether there is one.
+    pub(super) fn expect_as(
+        &mut self,
+        node: NodeId,
+        local: Socket,
+        caller: Socket,
+        known_as: Socket,
+    ) -> bool {
+        let found = self.endpoints.get(node, local.1, caller).and_then(|id| self.of_end(id));
+        let Some((key, end)) = found else { return false };
+        let waits = self.get(key).is_some_and(|channel| {
+            let waits = channel.awaits_call(end);
+            if waits {
+                channel.rename(end, known_as);
+            }
+            waits
+        });
+        if waits {
+            self.endpoints.rename(node, (local, caller), known_as);
+        }
+        waits
     }
 
     /// A connection is gone.

@@ -7,6 +7,7 @@ use lasthop_apps::session::script::{Lane, Party, Step};
 use lasthop_apps::session::{DialogueOutcome, SessionResult, SessionSoFar, SessionTcp};
 use lasthop_packet::{Instant, Rng, Seq};
 use lasthop_tcp::Connection;
+use lasthop_tcp::connection::Socket;
 
 use super::channels::{Channel, ChannelKey, Channels, Taken};
 use super::{Hosts, WorkOutcome};
@@ -91,12 +92,14 @@ impl Dialogues {
         DialogueId::from_index(self.list.len() - 1)
     }
 
-    /// An event happens in a dialogue, and it does what its script does then. Returns the ends of connections
-    /// that may have something to send: they are sent for, and [put back](Self::put_back).
+    /// An event happens in a dialogue, and it does what its script does then. Clients reach a server's port
+    /// by the address and port that `reach` returns. Returns the ends of connections that may have something
+    /// to send: they are sent for, and [put back](Self::put_back).
     pub(crate) fn on_event(
         &mut self,
         id: DialogueId,
         event: DialogueEvent,
+        mut reach: impl FnMut([NodeId; 2], Socket) -> Socket,
         transit: &mut Transit,
     ) -> Vec<ChannelEnd> {
         let Self { list, channels } = self;
@@ -107,7 +110,7 @@ impl Dialogues {
             transit.schedule(at.max(transit.now()), Event::DialogueDue(id));
         }
         for step in steps.drain(..) {
-            if let Some(end) = talk.take_step(id, step, channels, transit)
+            if let Some(end) = talk.take_step(id, step, channels, &mut reach, transit)
                 && touched.last() != Some(&end)
             {
                 touched.push(end);
@@ -140,12 +143,13 @@ impl Talk {
         id: DialogueId,
         step: Step,
         channels: &mut Channels,
+        reach: &mut impl FnMut([NodeId; 2], Socket) -> Socket,
         transit: &mut Transit,
     ) -> Option<ChannelEnd> {
         match step {
             Step::Open { lane, port } => {
                 self.leave(lane, channels);
-                self.open(id, (lane, port), channels, transit).map(|key| (key, 0))
+                self.open(id, (lane, port), channels, reach, transit).map(|key| (key, 0))
             }
             Step::Write { lane, from, octets } => {
                 let key = self.lane(lane)?;
@@ -184,12 +188,14 @@ impl Talk {
         id: DialogueId,
         (lane, port): (Lane, u16),
         channels: &mut Channels,
+        reach: &mut impl FnMut([NodeId; 2], Socket) -> Socket,
         transit: &mut Transit,
     ) -> Option<ChannelKey> {
         let Hosts { nodes, addresses } = self.hosts;
         let [iss, irs] = [(); 2].map(|()| Seq(self.numbers.next_u64() as u32));
         let [of_client, of_server] = [Party::Client, Party::Server].map(|party| (self.tcp.extensions)(party));
-        let remote = (addresses[1], port);
+        let server_socket = (addresses[1], port);
+        let remote = reach(nodes, server_socket);
         let Some(local_port) = channels.free_port(nodes[0], remote) else {
             transit.schedule(transit.now() + NO_PORT, Event::DialogueRefused(id));
             return None;
@@ -198,10 +204,11 @@ impl Talk {
         let client = Connection::connect(self.tcp.client.clone(), local, remote, iss)
             .with_sender_extension(of_client.0)
             .with_receiver_extension(of_client.1);
-        let server = Connection::listen(self.tcp.server.clone(), remote, irs)
+        let server = Connection::listen(self.tcp.server.clone(), server_socket, irs)
             .with_sender_extension(of_server.0)
             .with_receiver_extension(of_server.1);
-        let key = channels.add((id, lane), nodes, [local, remote], [client, server]);
+        let key =
+            channels.add((id, lane), nodes, [(local, remote), (server_socket, local)], [client, server]);
         if self.lanes.len() <= lane {
             self.lanes.resize(lane + 1, None);
         }
@@ -230,6 +237,17 @@ impl Dialogues {
         talk.corrupted |= is_wrong;
         talk.dialogue.record_received(octets);
         Some(Delivered { dialogue, to, lane, messages })
+    }
+
+    /// See [`Channels::expect_as`].
+    pub(crate) fn expect_as(
+        &mut self,
+        node: NodeId,
+        local: Socket,
+        caller: Socket,
+        known_as: Socket,
+    ) -> bool {
+        self.channels.expect_as(node, local, caller, known_as)
     }
 
     /// The next packet that an end sends, and at which node.

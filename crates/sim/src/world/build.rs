@@ -27,6 +27,7 @@ use crate::sessions::calls::Calls;
 use crate::sessions::dialogues::Dialogues;
 use crate::timeline::Timeline;
 use crate::transit::Transit;
+use crate::translation::Translators;
 use crate::tunnels::Tunnels;
 use crate::warm_up::WarmUp;
 
@@ -85,6 +86,7 @@ impl World {
             tunnels: Tunnels::new(Rng::named(seed, "tunnels")),
             seats: Seats::default(),
             ad_hoc: AdHoc::default(),
+            translators: Translators::default(),
             stops_when_done: false,
             warm_up: WarmUp::default(),
         }

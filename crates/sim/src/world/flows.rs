@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use lasthop_apps::datagrams::Datagrams;
 use lasthop_apps::traffic::{Next, Source};
+use lasthop_nat::Protocol;
 use lasthop_packet::{Instant, Ip, Packet, Transport, Udp};
 
 use super::World;
+use super::translation::reach;
 use crate::config::{FlowConfig, Opening, TransportConfig};
 use crate::connections::Ends;
 use crate::endpoint::AnyEndpoint;
@@ -31,7 +33,11 @@ impl World {
         let (stream, size) = (id.index() as u32 + 1, application.size());
         let nodes = [from, to];
         let sockets = Flows::sockets(id, nodes.map(|node| self.node_address(node)));
-        let ends = Ends { flow: id, nodes, sockets };
+        let protocol =
+            if matches!(transport, TransportConfig::Tcp(_)) { Protocol::Tcp } else { Protocol::Udp };
+        let now = self.now();
+        let known_as = reach(&mut self.network, &mut self.translators, nodes, (protocol, sockets[1]), now);
+        let ends = Ends { flow: id, nodes, sockets, known_as };
         let numbers = self.stream(&format!("flow {} {name} numbers", id.index()));
         let carrier = match transport {
             TransportConfig::Tcp(tcp) => {
@@ -46,7 +52,7 @@ impl World {
             TransportConfig::Udp => {
                 // A saturating source sends when a packet leaves a queue.
                 self.links.cells_mut().report_fates();
-                let [from, to] = sockets;
+                let [from, to] = [sockets[0], known_as];
                 let udp = Udp { source_port: from.1, destination_port: to.1 };
                 let datagrams = Datagrams::new(Ip::new(from.0, to.0), udp, stream, application.message());
                 Carrier::Udp(Box::new(datagrams))

@@ -83,6 +83,21 @@ impl World {
     // Not inlined: with all that it does in place, it is one call for each hop.
     #[inline(never)]
     pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: PacketKey, sender: AgentId) {
+        if self.translators.are_any() && !self.may_leave((node, interface), key, sender) {
+            return;
+        }
+        self.leave_translated(node, interface, key, sender);
+    }
+
+    /// As [`Self::leave_by`], for a packet that has the addresses that it has on that link.
+    #[inline]
+    pub(super) fn leave_translated(
+        &mut self,
+        node: NodeId,
+        interface: usize,
+        key: PacketKey,
+        sender: AgentId,
+    ) {
         match self.network.interface((node, interface)).agent {
             Some(agent) if agent != sender => {
                 self.pass_to_agent(agent, (node, interface), key, Side::Core);
@@ -276,6 +291,8 @@ impl World {
         } else if self.hand_offs.are_any() && self.deliver_to_tunnel(node, key) {
         } else if self.transit.packets().is_message(key) {
             self.deliver_message(node, key);
+        } else if self.translators.has(node) {
+            self.arrive_at_translator(node, key);
         } else {
             self.drop_unclaimed(node, key);
         }

@@ -2,8 +2,10 @@
 
 use lasthop_apps::media::Call;
 use lasthop_apps::session::{Activity, Dialogue, DialogueEvent, Draws, SessionOutcome, SessionSoFar};
+use lasthop_nat::Protocol;
 
 use super::World;
+use super::translation::reach;
 use crate::id::{ChannelEndId, DialogueId, NodeId, PartyId, SessionId};
 use crate::packets::PacketKey;
 use crate::resets;
@@ -86,7 +88,10 @@ impl World {
     /// An event happens in a dialogue, and it does what its script does then.
     pub(super) fn on_dialogue_event(&mut self, id: DialogueId, event: DialogueEvent) {
         // Its steps may lead to further events in it, which need a list of their own.
-        let touched = self.dialogues.on_event(id, event, &mut self.transit);
+        let Self { dialogues, translators, network, transit, .. } = self;
+        let now = transit.now();
+        let reach = |hosts, server| reach(network, translators, hosts, (Protocol::Tcp, server), now);
+        let touched = dialogues.on_event(id, event, reach, transit);
         for &end in &touched {
             self.pump_channel(end);
         }
@@ -135,6 +140,9 @@ impl World {
     /// A packet for no endpoint of a host ends here. Where connections come and go, a segment of one
     /// that is gone is answered with a reset, as a host does (RFC 9293, section 3.10.7.1).
     pub(super) fn refuse(&mut self, node: NodeId, key: PacketKey) {
+        if self.translators.are_any() && self.accept_translated(node, key) {
+            return;
+        }
         let had_any = self.dialogues.had_connections();
         let reset =
             had_any.then(|| resets::in_answer_to(self.transit.packet(key), self.transit.now())).flatten();

@@ -31,5 +31,6 @@ mod selective_repeat;
 mod slow_start;
 mod support;
 mod traffic;
+mod translation;
 mod transports;
 mod wlan;

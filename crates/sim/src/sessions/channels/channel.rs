@@ -33,7 +33,8 @@ pub(in crate::sessions) struct Channel {
     /// Its identifier in the dialogue's script; `None` after the script has left it.
     lane: Option<Lane>,
     nodes: [NodeId; 2],
-    addresses: [Socket; 2],
+    /// Each end's own address and port, and those by which it knows the other end.
+    between: [(Socket, Socket); 2],
     ends: [End; 2],
     is_waiting: bool,
 }
@@ -67,7 +68,7 @@ impl Channel {
         dialogue: DialogueId,
         lane: Lane,
         nodes: [NodeId; 2],
-        addresses: [Socket; 2],
+        between: [(Socket, Socket); 2],
         ends: [Connection; 2],
         stream: u32,
     ) -> Self {
@@ -81,7 +82,7 @@ impl Channel {
             messages: VecDeque::new(),
             is_to_close: false,
         });
-        Self { dialogue, lane: Some(lane), nodes, addresses, ends, is_waiting: false }
+        Self { dialogue, lane: Some(lane), nodes, between, ends, is_waiting: false }
     }
 
     pub(in crate::sessions) const fn dialogue(&self) -> DialogueId {
@@ -103,9 +104,19 @@ impl Channel {
         self.nodes[end]
     }
 
-    /// An end's own address and port, and the other end's.
+    /// An end's own address and port, and those by which it knows the other end.
     pub(super) const fn between(&self, end: usize) -> (Socket, Socket) {
-        (self.addresses[end], self.addresses[1 - end])
+        self.between[end]
+    }
+
+    /// Whether an end waits for a call.
+    pub(super) fn awaits_call(&self, end: usize) -> bool {
+        self.ends[end].endpoint.awaits_call()
+    }
+
+    /// An end knows the other one by this address and port.
+    pub(super) const fn rename(&mut self, end: usize, other: Socket) {
+        self.between[end].1 = other;
     }
 
     /// The statistics of both ends.

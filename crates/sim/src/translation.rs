@@ -1,0 +1,127 @@
+//! Nodes that translate addresses, and which of their links are inside.
+//!
+//! A packet that leaves by an outside link is translated last, after the agents that watch inside links,
+//! and one for an outside address of the node first, before them. So an agent at an access point with
+//! address translation sees the addresses of its cell in both directions: the gateway's agents do, because
+//! its BPF programs are at the radio ports only, and Linux translates between those and the wired ports. An
+//! agent that watches an outside link sees outside addresses in both directions.
+//!
+//! A node has two kinds of links, as a home router or an access point has. A packet is from inside if the
+//! way to its source leads through an inside link, whatever link it came by (the strict reverse path of RFC
+//! 3704). Packets between two outside links pass unchanged. One from outside for an inside address that was
+//! not translated is dropped: it could not have been routed to the node.
+//!
+//! Addresses are those of the whole world: two cells cannot use the same ones.
+//!
+//! Flows over TCP and UDP and dialogues work across translation in both directions, and flows that begin as
+//! established ones do not, because a translator sees no SYN of theirs. A server inside is reached through
+//! static forwardings, which are made on all levels when a flow to it is added, or a dialogue opens its
+//! first connection to it. Calls, and flows over other transports than TCP, do not work across translation:
+//! their outside ends send to an address that no outside host can reach.
+//!
+//! # What translation hides, and what not
+//!
+//! Outside of the site, no packet carries an address of the distribution system or of a cell; in the
+//! distribution system, none carries an address of a cell; this includes packets that ICMP messages quote.
+//! Not hidden are: when packets are sent and how large they are; the number of connections; ports, where
+//! they are kept; TCP's initial sequence numbers, timestamps and other options, by which several
+//! connections are seen to be one host's; the IP identification and the TTL; what the payload says.
+
+use lasthop_nat::{ConfigError, Endpoint, Nat, Refusal, Verdict};
+use lasthop_packet::{Instant, Packet};
+use thiserror::Error;
+
+use crate::id::{LinkId, NodeId};
+
+/// Why a node cannot translate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum TranslateError {
+    /// Only routers translate: a host's or an external node's packets are its own.
+    #[error("only a router translates addresses")]
+    NotARouter,
+    /// It does already.
+    #[error("the node translates addresses already")]
+    Twice,
+    /// The link has no end at that node.
+    #[error("the link has no end at that node")]
+    NotItsLink(LinkId),
+    /// An outside address belongs to another node.
+    #[error("{0} is another node's address")]
+    NotItsAddress(std::net::Ipv4Addr),
+    /// The settings are impossible.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+}
+
+/// By node.
+#[derive(Default)]
+pub(crate) struct Translators(Vec<Option<Box<Translator>>>);
+
+struct Translator {
+    nat: Nat,
+    /// Whether the interface of each number is inside; those that were added later are outside.
+    is_inside: Vec<bool>,
+}
+
+impl Translators {
+    /// Whether any node translates.
+    #[inline]
+    pub(crate) const fn are_any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Whether a node translates.
+    pub(crate) fn has(&self, node: NodeId) -> bool {
+        self.get(node).is_some()
+    }
+
+    /// A node translates from now on.
+    pub(crate) fn add(&mut self, node: NodeId, inside: &[usize], nat: Nat) {
+        if self.0.len() <= node.index() {
+            self.0.resize_with(node.index() + 1, || None);
+        }
+        let mut is_inside = vec![false; inside.iter().max().map_or(0, |last| last + 1)];
+        for interface in inside {
+            is_inside[*interface] = true;
+        }
+        self.0[node.index()] = Some(Box::new(Translator { nat, is_inside }));
+    }
+
+    fn get(&self, node: NodeId) -> Option<&Translator> {
+        self.0.get(node.index())?.as_deref()
+    }
+
+    pub(crate) fn nat(&self, node: NodeId) -> Option<&Nat> {
+        self.get(node).map(|translator| &translator.nat)
+    }
+
+    pub(crate) fn nat_mut(&mut self, node: NodeId) -> Option<&mut Nat> {
+        self.0.get_mut(node.index())?.as_deref_mut().map(|translator| &mut translator.nat)
+    }
+
+    /// Whether an interface of a node that translates is inside.
+    pub(crate) fn is_inside(&self, node: NodeId, interface: usize) -> bool {
+        self.get(node).is_some_and(|it| it.is_inside.get(interface).copied().unwrap_or(false))
+    }
+
+    /// The endpoint that an outside one belongs to, if a node translates it there.
+    pub(crate) fn inside_of(&self, node: NodeId, outside: Endpoint) -> Option<Endpoint> {
+        self.nat(node)?.inside_of(outside)
+    }
+
+    /// A node translates a packet from inside, or else from outside.
+    pub(crate) fn translate(
+        &mut self,
+        node: NodeId,
+        is_from_inside: bool,
+        packet: &mut Packet,
+        now: Instant,
+    ) -> Result<(), Refusal> {
+        let Some(nat) = self.nat_mut(node) else { return Ok(()) };
+        let verdict = if is_from_inside { nat.outbound(packet, now) } else { nat.inbound(packet, now) };
+        match verdict {
+            Verdict::Translated | Verdict::Pass => Ok(()),
+            Verdict::Drop(refusal) => Err(refusal),
+        }
+    }
+}

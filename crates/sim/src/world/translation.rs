@@ -1,0 +1,220 @@
+//! Packets that a node translates, and connections whose ends know each other by other addresses.
+
+use std::net::{IpAddr, SocketAddrV4};
+
+use lasthop_nat::{Endpoint, Nat, NatConfig, Protocol, Refusal};
+use lasthop_packet::{Instant, TcpFlags};
+use lasthop_tcp::connection::Socket;
+
+use super::World;
+use crate::accounts::DropCause;
+use crate::config::NodeKind;
+use crate::id::{AgentId, At, LinkId, NodeId};
+use crate::network::Network;
+use crate::packets::PacketKey;
+use crate::translation::{TranslateError, Translators};
+
+/// Where a node that translates has an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Inside,
+    Outside,
+    /// It is the node's own, or there is no way to it.
+    Unknown,
+}
+
+impl World {
+    /// A router translates addresses: `inside` are its links to the inside, all others lead outside
+    /// ([`crate::translation`]). Its outside addresses must be its own or no node's. Call it before flows and
+    /// sessions are added.
+    pub fn translate(
+        &mut self,
+        node: NodeId,
+        inside: &[LinkId],
+        config: NatConfig,
+    ) -> Result<(), TranslateError> {
+        if self.network.kind(node) != NodeKind::Router {
+            return Err(TranslateError::NotARouter);
+        }
+        if self.translators.has(node) {
+            return Err(TranslateError::Twice);
+        }
+        let mut interfaces = Vec::with_capacity(inside.len());
+        for &link in inside {
+            let interface = self.network.interface_to(node, link);
+            interfaces.push(interface.ok_or(TranslateError::NotItsLink(link))?);
+        }
+        for &address in &config.outside {
+            if self.network.resolve(&address.into()).is_some_and(|owner| owner != node) {
+                return Err(TranslateError::NotItsAddress(address));
+            }
+        }
+        let rng = self.stream(&format!("translator {}", self.node_name(node)));
+        let outside = config.outside.clone();
+        let nat = Nat::new(config, rng)?;
+        for address in outside {
+            if self.network.resolve(&address.into()).is_none() {
+                self.network.add_address(node, address.into());
+            }
+        }
+        self.translators.add(node, &interfaces, nat);
+        self.flows.expect_translation();
+        Ok(())
+    }
+
+    /// The translator of a node.
+    pub fn translator(&self, node: NodeId) -> Option<&Nat> {
+        self.translators.nat(node)
+    }
+
+    /// The same, so that the state of a host moves to another one.
+    pub fn translator_mut(&mut self, node: NodeId) -> Option<&mut Nat> {
+        self.translators.nat_mut(node)
+    }
+
+    /// A packet is about to leave by an interface, in a world with translators. It is translated if it leaves
+    /// to the outside. Whether it may leave; otherwise it is dropped.
+    #[cold]
+    pub(super) fn may_leave(&mut self, (node, interface): At, key: PacketKey, sender: AgentId) -> bool {
+        if !self.translators.has(node) {
+            return true;
+        }
+        let source = self.transit.packet(key).ip().source;
+        let is_inside = self.translators.is_inside(node, interface);
+        match self.locate(node, source) {
+            // An agent sends in the name of an outside host. No other packet comes here untranslated.
+            Where::Outside if is_inside && sender == AgentId::NONE => {
+                self.drop_packet(node, key, DropCause::Translation(Refusal::NoMapping));
+                false
+            }
+            Where::Inside | Where::Unknown if !is_inside && !self.is_own(node, source) => {
+                self.translate_packet(node, true, key)
+            }
+            _ => true,
+        }
+    }
+
+    /// A packet for an outside address of a node that translates.
+    #[cold]
+    pub(super) fn arrive_at_translator(&mut self, node: NodeId, key: PacketKey) {
+        let source = self.transit.packet(key).ip().source;
+        let is_from_inside = self.locate(node, source) == Where::Inside;
+        if !self.translate_packet(node, is_from_inside, key) {
+            return;
+        }
+        let destination = self.network.resolve(&self.transit.packet(key).ip().destination);
+        let destination = destination.filter(|destination| *destination != node);
+        let way = destination.and_then(|to| Some((to, self.network.interface_towards(node, to)?)));
+        let Some((destination, interface)) = way else {
+            self.drop_packet(node, key, DropCause::NoRoute);
+            return;
+        };
+        self.transit.packets_mut().set_destination(key, destination);
+        self.leave_translated(node, interface, key, AgentId::NONE);
+    }
+
+    /// Translates a packet, or drops it. Whether it is still there.
+    fn translate_packet(&mut self, node: NodeId, is_from_inside: bool, key: PacketKey) -> bool {
+        if self.transit.packets().is_damaged(key) {
+            self.drop_packet(node, key, DropCause::WrongChecksum);
+            return false;
+        }
+        let Self { transit, translators, .. } = self;
+        let now = transit.now();
+        let edit = |packet: &mut _| translators.translate(node, is_from_inside, packet, now);
+        match transit.packets_mut().edit(key, edit) {
+            Ok(()) => true,
+            Err(refusal) => {
+                self.drop_packet(node, key, DropCause::Translation(refusal));
+                false
+            }
+        }
+    }
+
+    /// Where a node that translates has this address.
+    fn locate(&mut self, node: NodeId, address: IpAddr) -> Where {
+        let owner = self.network.resolve(&address);
+        match owner.and_then(|owner| self.network.interface_towards(node, owner)) {
+            Some(interface) if self.translators.is_inside(node, interface) => Where::Inside,
+            Some(_) => Where::Outside,
+            None => Where::Unknown,
+        }
+    }
+
+    /// Whether an address is one of a node's own.
+    fn is_own(&self, node: NodeId, address: IpAddr) -> bool {
+        let IpAddr::V4(v4) = address else { return self.network.address(node) == address };
+        let is_outside = || self.translators.nat(node).is_some_and(|nat| nat.has_address(v4));
+        self.network.address(node) == address || is_outside()
+    }
+
+    /// A packet is for no endpoint of a host by its addresses. If it is the SYN of a connection whose
+    /// caller is behind translators, the endpoint that waits for it takes it, and knows the caller by its
+    /// outside end from now on. Whether there is one.
+    #[cold]
+    pub(super) fn accept_translated(&mut self, node: NodeId, key: PacketKey) -> bool {
+        let packet = self.transit.packet(key);
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::SYN)) else { return false };
+        let local = (packet.ip().destination, tcp.destination_port);
+        let known_as = (packet.ip().source, tcp.source_port);
+        let Some(caller) = self.caller(known_as) else { return false };
+        let is_expected = self.connections.expect_as(node, local, caller, known_as)
+            || self.dialogues.expect_as(node, local, caller, known_as);
+        if is_expected {
+            self.deliver_to_host(node, key);
+        }
+        is_expected
+    }
+
+    /// The host's own end of a TCP connection whose outside end this is; `None` if no node translates it.
+    fn caller(&self, known_as: Socket) -> Option<Socket> {
+        let mut endpoint = tcp_endpoint(known_as)?;
+        let mut levels = 0;
+        while let Some(node) = self.network.resolve(&endpoint.address.into())
+            && let Some(inside) = self.translators.inside_of(node, endpoint)
+        {
+            endpoint = inside;
+            levels += 1;
+        }
+        (levels > 0).then(|| (endpoint.address.into(), endpoint.port))
+    }
+}
+
+fn tcp_endpoint((address, port): Socket) -> Option<Endpoint> {
+    let IpAddr::V4(address) = address else { return None };
+    Some(Endpoint::new(Protocol::Tcp, SocketAddrV4::new(address, port)))
+}
+
+/// The address and port by which a client reaches this address and port of a server: where the server is
+/// behind translators, those of a static forwarding, which is made on each level from the inside out. Where
+/// one has no room for it, that level's inside address is returned, which the translator does not let
+/// through.
+pub(super) fn reach(
+    network: &mut Network,
+    translators: &mut Translators,
+    [client, server]: [NodeId; 2],
+    (protocol, socket): (Protocol, Socket),
+    now: Instant,
+) -> Socket {
+    let IpAddr::V4(address) = socket.0 else { return socket };
+    if !translators.are_any() {
+        return socket;
+    }
+    let mut endpoint = Endpoint::new(protocol, SocketAddrV4::new(address, socket.1));
+    let (mut node, mut came_by) = (server, None);
+    while let Some(leaves_by) = network.interface_towards(node, client) {
+        let is_from_inside = came_by.is_some_and(|came_by| translators.is_inside(node, came_by));
+        if is_from_inside
+            && !translators.is_inside(node, leaves_by)
+            && let Some(nat) = translators.nat_mut(node)
+        {
+            // Where there is no room, the packets find no mapping.
+            endpoint = nat.forward(endpoint, None, now).unwrap_or(endpoint);
+        }
+        let link = network.interface((node, leaves_by)).link;
+        let (first, second) = network.link_ends(link);
+        node = if first == node { second } else { first };
+        came_by = network.interface_to(node, link);
+    }
+    (endpoint.address.into(), endpoint.port)
+}
