@@ -107,4 +107,6 @@ id!(
 impl AgentId {
     /// No agent has this number.
     pub(crate) const NONE: Self = Self(u32::MAX);
+    /// Nor this one: it stands for the translator of a node.
+    pub(crate) const TRANSLATOR: Self = Self(u32::MAX - 1);
 }

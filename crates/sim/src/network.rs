@@ -44,6 +44,8 @@ struct Node {
     interfaces: Vec<Interface>,
     /// The agent that watches interfaces to clients that associate with this access point.
     radio_agent: Option<AgentId>,
+    /// Whether it translates addresses.
+    translates: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -52,6 +54,10 @@ pub(crate) struct Interface {
     pub(crate) egress: Egress,
     /// The agent that watches it.
     pub(crate) agent: Option<AgentId>,
+    /// The sender whose packets leave by it without being shown to an agent or translated: the agent that
+    /// watches it, [`AgentId::TRANSLATOR`] for none, [`AgentId::NONE`] for all that no agent sends. Apart
+    /// from `agent`, so that most packets leave by one check.
+    pub(crate) gate: AgentId,
 }
 
 struct Link {
@@ -78,6 +84,7 @@ impl Network {
             buffer: config.buffer,
             interfaces: Vec::new(),
             radio_agent: None,
+            translates: false,
         });
         self.routes = None;
         id
@@ -92,7 +99,18 @@ impl Network {
     }
 
     pub(crate) fn add_interface(&mut self, node: NodeId, link: LinkId, egress: Egress) {
-        self.nodes[node.index()].interfaces.push(Interface { link, egress, agent: None });
+        let of = &mut self.nodes[node.index()];
+        let gate = if of.translates { AgentId::TRANSLATOR } else { AgentId::NONE };
+        of.interfaces.push(Interface { link, egress, agent: None, gate });
+    }
+
+    /// The packets that leave by any interface of a node are translated from now on.
+    pub(crate) fn set_gates(&mut self, node: NodeId) {
+        let of = &mut self.nodes[node.index()];
+        of.translates = true;
+        for interface in &mut of.interfaces {
+            interface.gate = AgentId::TRANSLATOR;
+        }
     }
 
     /// The interfaces that these nodes get next.
@@ -124,7 +142,10 @@ impl Network {
 
     /// An agent watches an interface from now on.
     pub(crate) fn set_agent(&mut self, (node, interface): (NodeId, usize), agent: AgentId) {
-        self.nodes[node.index()].interfaces[interface].agent = Some(agent);
+        let of = &mut self.nodes[node.index()];
+        let gate = if of.translates { AgentId::TRANSLATOR } else { agent };
+        let interface = &mut of.interfaces[interface];
+        (interface.agent, interface.gate) = (Some(agent), gate);
     }
 
     pub(crate) fn name(&self, node: NodeId) -> &str {

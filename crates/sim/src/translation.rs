@@ -13,11 +13,15 @@
 //!
 //! Addresses are those of the whole world: two cells cannot use the same ones.
 //!
-//! Flows over TCP and UDP and dialogues work across translation in both directions, and flows that begin as
-//! established ones do not, because a translator sees no SYN of theirs. A server inside is reached through
-//! static forwardings, which are made on all levels when a flow to it is added, or a dialogue opens its
-//! first connection to it. Calls, and flows over other transports than TCP, do not work across translation:
-//! their outside ends send to an address that no outside host can reach.
+//! Flows over TCP and UDP, dialogues and calls work across translation in both directions; flows that begin
+//! as established ones do not, because a translator sees no SYN of theirs, and neither do those over
+//! another transport than TCP, whose receiver does not learn the address that its sender has outside. A
+//! server inside, and a party of a call, is reached through static forwardings, which are made on all
+//! levels when a flow to it or a call is added, or a dialogue opens its first connection to it: as if it
+//! had learned its outside address and told its peers, by STUN (RFC 8489) and the call's signaling.
+//!
+//! Losses of chosen packets ([`crate::Loss`]) are those of flows with the addresses of their ends: a link on
+//! which the addresses are translated does not find them.
 //!
 //! # What translation hides, and what not
 //!

@@ -3,6 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use lasthop_packet::rtp::Rtp;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp};
+use lasthop_tcp::connection::Socket;
 
 use super::{Hosts, WorkOutcome};
 use crate::id::{NodeId, PartyId, SessionId};
@@ -25,7 +26,12 @@ pub(crate) struct Calls {
     list: Vec<PlacedCall>,
     /// The buffer that octets of packets are cut from.
     chunk: BytesMut,
+    /// Whether nodes translate addresses: then one end of a packet may be another than the party's own.
+    are_translated: bool,
 }
+
+/// The addresses and ports by which the other party reaches a party: for RTP and for RTCP.
+pub(crate) type Reached = [Socket; 2];
 
 /// A call between two hosts.
 #[derive(Debug)]
@@ -33,6 +39,8 @@ struct PlacedCall {
     session: SessionId,
     hosts: Hosts,
     port: u16,
+    /// By party.
+    reached: [Reached; 2],
     call: Call,
     is_stopped: bool,
     /// A packet arrived that was not one sent: a broken simulation.
@@ -48,17 +56,27 @@ struct Received {
 }
 
 impl Calls {
+    /// Nodes translate addresses from now on.
+    pub(crate) const fn expect_translation(&mut self) {
+        self.are_translated = true;
+    }
+
+    /// The RTP port of the call that is added next, at both hosts; RTCP has the next one.
+    pub(crate) fn next_port(&self) -> u16 {
+        START_PORT + 2 * (self.list.len() % MAX_CALLS) as u16
+    }
+
     /// Adds the call of a session, whose streams start at `start`. Returns its number.
     pub(crate) fn add(
         &mut self,
         session: SessionId,
-        hosts: Hosts,
+        (hosts, reached): (Hosts, [Reached; 2]),
         mut call: Call,
         start: Instant,
         transit: &mut Transit,
     ) -> usize {
         let index = self.list.len();
-        let port = START_PORT + 2 * (index % MAX_CALLS) as u16;
+        let port = self.next_port();
         for side in 0..2 {
             let party = PartyId::from_index(2 * index + side);
             if let Some(next) = call.next(side) {
@@ -66,7 +84,15 @@ impl Calls {
             }
             transit.schedule(call.next_report(side, start), Event::ReportDue(party));
         }
-        self.list.push(PlacedCall { session, hosts, port, call, is_stopped: false, corrupted: false });
+        self.list.push(PlacedCall {
+            session,
+            hosts,
+            port,
+            reached,
+            call,
+            is_stopped: false,
+            corrupted: false,
+        });
         index
     }
 
@@ -96,14 +122,14 @@ impl Calls {
 
     /// The packet that is due from a party, with the node that sends it.
     pub(crate) fn send(&mut self, party: PartyId, now: Instant) -> Option<(NodeId, Packet)> {
-        let Self { list, chunk } = self;
+        let Self { list, chunk, .. } = self;
         let of = &mut list[party.index() / 2];
         if of.is_stopped {
             return None;
         }
         let Outgoing { header, payload, .. } = of.call.send(party.index() % 2, now)?;
         let payload = Payload::Bytes(octets_of(&header, payload, chunk));
-        Some((of.node(party), of.packet(party, of.port, payload)))
+        Some((of.node(party), of.packet(party, false, payload)))
     }
 
     /// A party has sent its packet: when the next is due.
@@ -121,7 +147,7 @@ impl Calls {
         }
         let octets = of.call.report(side, transit.now());
         transit.schedule(of.call.next_report(side, transit.now()), Event::ReportDue(party));
-        Some((of.node(party), of.packet(party, of.port + 1, Payload::Bytes(Bytes::from(octets)))))
+        Some((of.node(party), of.packet(party, true, Payload::Bytes(Bytes::from(octets)))))
     }
 
     /// A datagram has reached a host. If it is of a call there, that takes it. Returns the call.
@@ -162,7 +188,13 @@ impl Calls {
     #[inline]
     fn find(&self, packet: &Packet) -> Option<Received> {
         let Transport::Udp(Udp { source_port, destination_port }) = *packet.transport() else { return None };
-        if self.list.is_empty() || source_port != destination_port {
+        if self.list.is_empty() {
+            return None;
+        }
+        if self.are_translated {
+            return self.find_translated(packet, [source_port, destination_port]);
+        }
+        if source_port != destination_port {
             return None;
         }
         let offset = destination_port.checked_sub(START_PORT)?;
@@ -171,6 +203,22 @@ impl Calls {
         let Ip { source, destination, .. } = *packet.ip();
         let side = (0..2).find(|side| [source, destination] == [addresses[*side], addresses[1 - *side]])?;
         Some(Received { from: PartyId::from_index(2 * index + side), is_report: offset % 2 == 1 })
+    }
+
+    /// As [`Self::find`], by an end of the packet that is a party's own: the other one may be translated.
+    #[cold]
+    fn find_translated(&self, packet: &Packet, ports: [u16; 2]) -> Option<Received> {
+        let Ip { source, destination, .. } = *packet.ip();
+        // Other datagrams have the octets of simulated streams.
+        let Payload::Bytes(_) = packet.payload() else { return None };
+        [source, destination].into_iter().zip(ports).enumerate().find_map(|(end, (address, port))| {
+            let offset = port.checked_sub(START_PORT)?;
+            let index = usize::from(offset / 2);
+            let addresses = self.list.get(index)?.hosts.addresses;
+            let party = addresses.iter().position(|own| *own == address)?;
+            let from = if end == 0 { party } else { 1 - party };
+            Some(Received { from: PartyId::from_index(2 * index + from), is_report: offset % 2 == 1 })
+        })
     }
 
     /// The party that a packet of a stream is from; `None` for other packets.
@@ -185,11 +233,13 @@ impl PlacedCall {
         self.hosts.nodes[party.index() % 2]
     }
 
-    /// A packet from a party to the other; both have the same port.
-    fn packet(&self, from: PartyId, port: u16, payload: Payload) -> Packet {
+    /// A packet from a party to the other. Both have the same port, but for translation.
+    fn packet(&self, from: PartyId, is_report: bool, payload: Payload) -> Packet {
         let side = from.index() % 2;
-        let ip = Ip::new(self.hosts.addresses[side], self.hosts.addresses[1 - side]);
-        Packet::new(ip, Transport::Udp(Udp { source_port: port, destination_port: port }), payload)
+        let (destination, destination_port) = self.reached[1 - side][usize::from(is_report)];
+        let ip = Ip::new(self.hosts.addresses[side], destination);
+        let udp = Udp { source_port: self.port + u16::from(is_report), destination_port };
+        Packet::new(ip, Transport::Udp(udp), payload)
     }
 }
 

@@ -83,26 +83,27 @@ impl World {
     // Not inlined: with all that it does in place, it is one call for each hop.
     #[inline(never)]
     pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: PacketKey, sender: AgentId) {
-        if self.translators.are_any() && !self.may_leave((node, interface), key, sender) {
-            return;
+        if self.network.interface((node, interface)).gate == sender {
+            self.enqueue((node, interface), Addressee::Peer, key);
+        } else {
+            self.leave_through_gate((node, interface), key, sender);
         }
-        self.leave_translated(node, interface, key, sender);
     }
 
-    /// As [`Self::leave_by`], for a packet that has the addresses that it has on that link.
-    #[inline]
-    pub(super) fn leave_translated(
-        &mut self,
-        node: NodeId,
-        interface: usize,
-        key: PacketKey,
-        sender: AgentId,
-    ) {
-        match self.network.interface((node, interface)).agent {
-            Some(agent) if agent != sender => {
-                self.pass_to_agent(agent, (node, interface), key, Side::Core);
-            }
-            _ => self.enqueue((node, interface), Addressee::Peer, key),
+    /// As [`Self::leave_by`], where an agent watches the interface, an agent has sent the packet, or the node
+    /// translates.
+    #[inline(never)]
+    fn leave_through_gate(&mut self, at: At, key: PacketKey, sender: AgentId) {
+        if !self.translators.are_any() || self.may_leave(at, key, sender) {
+            self.leave_translated(at, key, sender);
+        }
+    }
+
+    /// As [`Self::leave_by`], for a packet with the addresses that it has on that link.
+    pub(super) fn leave_translated(&mut self, at: At, key: PacketKey, sender: AgentId) {
+        match self.network.interface(at).agent {
+            Some(agent) if agent != sender => self.pass_to_agent(agent, at, key, Side::Core),
+            _ => self.enqueue(at, Addressee::Peer, key),
         }
     }
 
@@ -267,7 +268,7 @@ impl World {
 
     /// A packet has reached the node that it is addressed to.
     #[inline]
-    fn deliver(&mut self, node: NodeId, key: PacketKey) {
+    pub(super) fn deliver(&mut self, node: NodeId, key: PacketKey) {
         match self.network.kind(node) {
             NodeKind::Host => self.deliver_to_host(node, key),
             NodeKind::External => {

@@ -10,6 +10,7 @@ use crate::id::{ChannelEndId, DialogueId, NodeId, PartyId, SessionId};
 use crate::packets::PacketKey;
 use crate::resets;
 use crate::schedule::Event;
+use crate::sessions::calls::Reached;
 use crate::sessions::dialogues::ChannelEnd;
 use crate::sessions::{Hosts, SessionConfig, Work};
 
@@ -25,7 +26,8 @@ impl World {
             Activity::Call(media) => {
                 let names = hosts.addresses.map(|address| format!("lasthop@{address}"));
                 let call = Call::new(media, names, start, &draws);
-                Work::Call(self.calls.add(id, hosts, call, start, &mut self.transit))
+                let reached = self.reach_parties(hosts);
+                Work::Call(self.calls.add(id, (hosts, reached), call, start, &mut self.transit))
             }
             Activity::Dialogue { dialogue, pace, tcp } => {
                 let dialogue = Dialogue::new(dialogue, pace, start, draws.script());
@@ -36,6 +38,17 @@ impl World {
         };
         self.sessions.add(name, (start, stop), work, &mut self.transit);
         id
+    }
+
+    /// By what the parties of the next call reach each other.
+    fn reach_parties(&mut self, Hosts { nodes, addresses }: Hosts) -> [Reached; 2] {
+        let (port, now) = (self.calls.next_port(), self.now());
+        let Self { network, translators, .. } = self;
+        [0, 1].map(|party| {
+            let between = [nodes[1 - party], nodes[party]];
+            let own = [port, port + 1].map(|port| (addresses[party], port));
+            own.map(|socket| reach(network, translators, between, (Protocol::Udp, socket), now))
+        })
     }
 
     /// All sessions in the order of addition.

@@ -58,7 +58,9 @@ impl World {
             }
         }
         self.translators.add(node, &interfaces, nat);
+        self.network.set_gates(node);
         self.flows.expect_translation();
+        self.calls.expect_translation();
         Ok(())
     }
 
@@ -110,7 +112,7 @@ impl World {
             return;
         };
         self.transit.packets_mut().set_destination(key, destination);
-        self.leave_translated(node, interface, key, AgentId::NONE);
+        self.leave_translated((node, interface), key, AgentId::NONE);
     }
 
     /// Translates a packet, or drops it. Whether it is still there.
@@ -161,7 +163,7 @@ impl World {
         let is_expected = self.connections.expect_as(node, local, caller, known_as)
             || self.dialogues.expect_as(node, local, caller, known_as);
         if is_expected {
-            self.deliver_to_host(node, key);
+            self.deliver(node, key);
         }
         is_expected
     }

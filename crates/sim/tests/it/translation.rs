@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, Side, Stateless, Verdict};
 use lasthop_apps::session::{DialogueKind, Ftp, Objects, Pace, Size, Web};
-use lasthop_apps::traffic::{Beat, Constant};
+use lasthop_apps::traffic::{Beat, Codec, Constant, Media, Voice};
 use lasthop_nat::{Endpoint, Filtering, NatConfig, Protocol, Refusal};
 use lasthop_packet::quote::too_big;
 use lasthop_packet::{Bitrate, Ends, Instant, Ip, Packet, Payload, Probability, Tcp, TcpFlags};
 use lasthop_sim::{
     Activity, Application, DialogueOutcome, Direction, DropCause, FlowConfig, FlowId, Interest, LinkId,
-    NodeConfig, NodeId, NodeKind, Observer, Opening, SessionConfig, SessionId, SessionResult, SessionTcp,
-    TraceEvent, TranslateError, World,
+    NodeConfig, NodeId, NodeKind, Observer, Opening, Playout, SessionConfig, SessionId, SessionResult,
+    SessionTcp, TraceEvent, TranslateError, World,
 };
 use lasthop_tcp::Config;
 
@@ -239,6 +239,61 @@ fn dialogues_get_through_on_each_level_in_both_directions() {
             for session in sessions {
                 let dialogue = site.dialogue(session);
                 assert!(dialogue.times.count() > 50 && dialogue.failed == 0, "{levels}: {dialogue:?}");
+            }
+        }
+    }
+}
+
+/// A call until 4 s.
+fn call(site: &mut Site, client: NodeId, server: NodeId) -> SessionId {
+    let codec = Codec::G711 { concealment: true };
+    let voice = Voice { codec, packet_time: Duration::from_millis(20), spurts: None };
+    let media = Some(Media::Voice(voice, Playout { buffer: Duration::from_millis(60) }));
+    site.world.add_session(SessionConfig {
+        name: format!("call of {}", client.index()),
+        index: site.world.sessions().count(),
+        client,
+        server,
+        start: Instant::ZERO,
+        stop: Some(ms(4000)),
+        activity: Activity::Call([media, media]),
+    })
+}
+
+/// The packets sent, lost and received in each direction.
+fn packets_of(site: &Site, session: SessionId) -> Vec<[u64; 3]> {
+    let outcome = site.world.session_outcome(session);
+    assert!(outcome.intact && site.world.accounts().balance());
+    let SessionResult::Call(call) = outcome.result else { panic!("it is a call") };
+    assert!(call.streams.iter().all(|(_, stream)| stream.packets.in_transit == 0));
+    let packets = call.streams.iter().map(|(_, stream)| stream.packets);
+    packets.map(|packets| [packets.sent, packets.lost, packets.received]).collect()
+}
+
+#[test]
+fn both_parties_of_a_call_hear_each_other_on_each_level_and_across_hand_offs() {
+    for (levels, moves) in [(0, false), (1, false), (2, false), (2, true)] {
+        for keeps_ports in [true, false] {
+            let mut site =
+                Site::translated(levels, &direction(8000), |config| config.keeps_ports = keeps_ports);
+            let ([phone, tablet], server) = (site.stations, site.server);
+            let calls = [call(&mut site, phone, server), call(&mut site, server, tablet)];
+            let mut at = [0, 0];
+            for step in 1..=20_usize {
+                site.world.advance_to(ms(150 * step as u64));
+                if moves {
+                    at[step % 2] = 1 - at[step % 2];
+                    site.hand_off(step % 2, at[step % 2]);
+                }
+            }
+            site.world.run(Instant::from_secs(100), true);
+            assert!(site.world.now() < ms(4100), "the run ends with the calls");
+            for call in calls {
+                for [sent, lost, received] in packets_of(&site, call) {
+                    assert_eq!((sent, received), (200, 200 - lost));
+                    // One or two that are in the air at each of ten moves.
+                    assert!(if moves { lost < 20 } else { lost == 0 }, "{lost}");
+                }
             }
         }
     }
