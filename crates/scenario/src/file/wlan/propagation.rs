@@ -78,33 +78,7 @@ pub(super) fn read(
     table: &PropagationTable,
 ) -> Result<Propagation, FileError> {
     let fail = |key: &str, problem: &str| reader.fail(&["wlans", name, "propagation", key], problem);
-    let of_ranges =
-        [("reception", table.reception.is_some()), ("carrier-sense", table.carrier_sense.is_some())];
-    let of_powers = [
-        ("transmit-power", table.transmit_power.is_some()),
-        ("reception-threshold", table.reception_threshold.is_some()),
-        ("carrier-sense-threshold", table.carrier_sense_threshold.is_some()),
-    ];
-    let of_two_rays = [
-        ("antenna-gain", table.antenna_gain.is_some()),
-        ("antenna-height", table.antenna_height.is_some()),
-        ("frequency", table.frequency.is_some()),
-        ("system-loss", table.system_loss.is_some()),
-    ];
-    let of_log_distance =
-        [("reference-loss", table.reference_loss.is_some()), ("exponent", table.exponent.is_some())];
-    let (ranges, two_rays, log_distance) =
-        (PropagationKind::Ranges, PropagationKind::TwoRayGround, PropagationKind::LogDistance);
-    for (kinds, keys) in [
-        (&[ranges][..], &of_ranges[..]),
-        (&[two_rays, log_distance], &of_powers),
-        (&[two_rays], &of_two_rays),
-        (&[log_distance], &of_log_distance),
-    ] {
-        if let Some((key, _)) = keys.iter().find(|(_, given)| *given && !kinds.contains(&table.kind)) {
-            return Err(fail(key, "has no effect with this kind of propagation; leave it out"));
-        }
-    }
+    refuse_keys_without_effect(table, &fail)?;
     let watts = |value: Option<Text<Watts>>, default| value.map_or(default, |Text(Watts(it))| it);
     // A threshold for decoding alone is also one for sensing.
     let sensed = |default: f64| {
@@ -179,6 +153,41 @@ pub(super) fn read(
             Ok(Propagation::LogDistance(model))
         }
     }
+}
+
+/// Refuses keys that the kind of propagation does not have.
+fn refuse_keys_without_effect(
+    table: &PropagationTable,
+    fail: &impl Fn(&str, &str) -> FileError,
+) -> Result<(), FileError> {
+    let of_ranges =
+        [("reception", table.reception.is_some()), ("carrier-sense", table.carrier_sense.is_some())];
+    let of_powers = [
+        ("transmit-power", table.transmit_power.is_some()),
+        ("reception-threshold", table.reception_threshold.is_some()),
+        ("carrier-sense-threshold", table.carrier_sense_threshold.is_some()),
+    ];
+    let of_two_rays = [
+        ("antenna-gain", table.antenna_gain.is_some()),
+        ("antenna-height", table.antenna_height.is_some()),
+        ("frequency", table.frequency.is_some()),
+        ("system-loss", table.system_loss.is_some()),
+    ];
+    let of_log_distance =
+        [("reference-loss", table.reference_loss.is_some()), ("exponent", table.exponent.is_some())];
+    let (ranges, two_rays, log_distance) =
+        (PropagationKind::Ranges, PropagationKind::TwoRayGround, PropagationKind::LogDistance);
+    for (kinds, keys) in [
+        (&[ranges][..], &of_ranges[..]),
+        (&[two_rays, log_distance], &of_powers),
+        (&[two_rays], &of_two_rays),
+        (&[log_distance], &of_log_distance),
+    ] {
+        if let Some((key, _)) = keys.iter().find(|(_, given)| *given && !kinds.contains(&table.kind)) {
+            return Err(fail(key, "has no effect with this kind of propagation; leave it out"));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn capture(

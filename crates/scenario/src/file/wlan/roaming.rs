@@ -47,7 +47,7 @@ pub(super) struct RoamingTable {
     /// See `scan-threshold`, "100 ms" to "24 h"; default "300 s".
     long_scan_interval: Option<Text<Duration>>,
     /// How much stronger in dB another access point must be, 0 to 30. Default: 1 dB where the signal is weak to 5 dB where
-    /// it is strong, as in wpa_supplicant.
+    /// it is strong, as in `wpa_supplicant`.
     margin: Option<Whole<0, 30>>,
     /// What a client does when its access point asks it to go to another one; default "follow".
     steering: Option<SteeringName>,
