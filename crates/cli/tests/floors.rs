@@ -16,7 +16,8 @@ const FLOORS: [(&str, u32); 25] = [
     ("lasthop-link", 1),
     ("lasthop-tcp", 2),
     ("lasthop-linux", 2),
-    ("lasthop-registry", 2),
+    ("lasthop-peering", 2),
+    ("lasthop-registry", 3),
     ("lasthop-aodv", 2),
     ("lasthop-ess", 2),
     ("lasthop-handoff", 2),
@@ -37,9 +38,10 @@ const FLOORS: [(&str, u32); 25] = [
 ];
 
 /// The crates that may read clocks, files and the environment, and start threads.
-const IMPURE: [&str; 8] = [
+const IMPURE: [&str; 9] = [
     "lasthop-needs",
     "lasthop-linux",
+    "lasthop-peering",
     "lasthop-registry",
     "lasthop-gateway",
     "lasthop-lab",

@@ -1,0 +1,6 @@
+//! Channels over real sockets on this machine.
+
+mod channels;
+mod path;
+mod site;
+mod strangers;
