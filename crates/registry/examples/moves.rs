@@ -1,16 +1,17 @@
 //! How fast an embedded registry is on this machine's disk:
 //!
 //! ```console
-//! $ cargo run --release -p lasthop-registry --example moves -- CLIENTS MOVES [FOLDER]
+//! $ cargo run --release -p lasthop-registry --example moves -- CLIENTS MOVES CALLERS [FOLDER]
 //! ```
 //!
-//! The file is in a new folder below the current one, or below FOLDER.
+//! CALLERS threads move clients of their own. The file is in a new folder below the current one, or below FOLDER.
 
 use std::env::args;
 use std::error::Error;
 use std::io::{Write as _, stdout};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
@@ -21,19 +22,26 @@ const NOW: Instant = Instant::ZERO;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = args().skip(1);
-    let (Some(clients), Some(moves)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: moves CLIENTS MOVES [FOLDER]".into());
+    let (Some(clients), Some(moves), Some(callers)) = (arguments.next(), arguments.next(), arguments.next())
+    else {
+        return Err("usage: moves CLIENTS MOVES CALLERS [FOLDER]".into());
     };
-    let (clients, moves): (u32, u32) = (clients.parse()?, moves.parse()?);
+    let (clients, moves, callers): (u32, u32, u32) = (clients.parse()?, moves.parse()?, callers.parse()?);
     let folder = arguments.next().map_or_else(|| PathBuf::from("."), PathBuf::from);
     for durability in [Durability::PowerLoss, Durability::ProcessEnd] {
         let folder = tempfile::tempdir_in(&folder)?;
-        measure(&folder.path().join("registry"), clients, moves, durability)?;
+        measure(&folder.path().join("registry"), clients, moves, callers, durability)?;
     }
     Ok(())
 }
 
-fn measure(path: &Path, clients: u32, moves: u32, durability: Durability) -> Result<(), Box<dyn Error>> {
+fn measure(
+    path: &Path,
+    clients: u32,
+    moves: u32,
+    callers: u32,
+    durability: Durability,
+) -> Result<(), Box<dyn Error>> {
     let limits = Limits { clients, ..Limits::default() };
     let limits = Limits { file_octets: limits.file_octets.max(limits.least_file()), ..limits };
     // To fill it, no change needs to survive a loss of power.
@@ -47,13 +55,28 @@ fn measure(path: &Path, clients: u32, moves: u32, durability: Durability) -> Res
 
     let registry = Embedded::open(path, limits, durability, NOW)?;
     let mut out = stdout().lock();
+    let mut own: Vec<Vec<(Client, u64)>> = vec![Vec::new(); callers as usize];
+    for (client, epoch) in (0..clients).zip(epochs) {
+        own[(client % callers) as usize].push((key(client)?, epoch));
+    }
     let ((), seconds) = timed(|| {
-        for (number, index) in (0..moves).zip((0..epochs.len()).cycle()) {
-            let lease = leases[number as usize % leases.len()];
-            let epoch = &mut epochs[index];
-            *epoch = registry.claim(&key(index as u32)?, lease, Some(*epoch), NOW)?;
-        }
-        Ok(())
+        thread::scope(|scope| {
+            let all = own.iter_mut().map(|own| {
+                scope.spawn(|| {
+                    for (number, index) in (0..moves / callers).zip((0..own.len()).cycle()) {
+                        let lease = leases[number as usize % leases.len()];
+                        let (client, epoch) = &mut own[index];
+                        *epoch = registry.claim(client, lease, Some(*epoch), NOW)?;
+                    }
+                    Ok(())
+                })
+            });
+            let all: Vec<_> = all.collect();
+            all.into_iter().try_for_each(|caller| match caller.join() {
+                Ok(done) => done.map_err(|error: lasthop_registry::Error| error.into()),
+                Err(_) => Err("a caller panicked".into()),
+            })
+        })
     })?;
     writeln!(out, "{durability:?}: {:.0} moves/s", f64::from(moves) / seconds)?;
     drop(registry);
