@@ -4,13 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use ring::digest;
+use serde::{Deserialize, Serialize};
 
 /// The prefix of the text.
 const PREFIX: &str = "sha256:";
 
 /// The SHA-256 of a public key (of its `SubjectPublicKeyInfo`, as in RFC 7469, section 2.4). Whoever has the
 /// fingerprint of a key recognizes the key. As text: `sha256:` and 64 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fingerprint([u8; 32]);
 
 /// A text is not a fingerprint.

@@ -1,8 +1,9 @@
 //! The registry of one daemon, in one file.
 //!
 //! [`Embedded`] is the [`State`] behind a lock, with a log of its events on a [`Disk`]. An event
-//! is durable before any caller sees its effect. A failed write leaves open what the disk has, so
-//! all later calls fail, until the file is opened again.
+//! is durable before any caller sees its effect. Calls that come while others wait for the disk are
+//! made durable together. A failed write leaves open what the disk has, so all later calls fail, until
+//! the file is opened again.
 
 use std::io;
 use std::path::Path;
@@ -14,6 +15,7 @@ use lasthop_packet::Instant;
 mod disk;
 mod file_system;
 mod log;
+mod turns;
 
 use super::client::Client;
 use super::entry::{AccessPoint, Change, Entry, LeaseId, Snapshot};
@@ -25,6 +27,7 @@ pub use disk::Disk;
 pub use file_system::FileSystem;
 use log::Log;
 pub use log::{Durability, OpenError};
+use turns::{Job, Turns};
 
 /// The registry of one daemon, in one file.
 pub struct Embedded {
@@ -32,6 +35,8 @@ pub struct Embedded {
 }
 
 struct Shared {
+    turns: Turns,
+    /// Locked until what was changed is durable.
     core: Mutex<Core>,
     changed: Condvar,
 }
@@ -66,7 +71,7 @@ impl Embedded {
     ) -> Result<Self, OpenError> {
         let (log, state) = Log::open(Box::new(disk), limits, durability, now)?;
         let core = Mutex::new(Core { state, log, failed: false });
-        Ok(Self { shared: Arc::new(Shared { core, changed: Condvar::new() }) })
+        Ok(Self { shared: Arc::new(Shared { turns: Turns::default(), core, changed: Condvar::new() }) })
     }
 
     /// Ends the leases that have run out, and returns when the next one does unless it is renewed.
@@ -77,9 +82,7 @@ impl Embedded {
     }
 
     fn execute(&self, command: Command, now: Instant) -> Result<u64, Error> {
-        let mut core = self.shared.at(now)?;
-        let event = core.state.decide(command)?;
-        self.shared.commit(&mut core, event, now)
+        self.shared.turns.execute(command, now, |jobs| self.shared.execute(jobs))
     }
 }
 
@@ -111,6 +114,10 @@ impl Registry for Embedded {
         self.execute(Command::Release { client: *client, epoch }, now).map(drop)
     }
 
+    fn access_points(&self, now: Instant) -> Result<Vec<(LeaseId, Arc<AccessPoint>)>, Error> {
+        Ok(self.shared.at(now)?.state.access_points().collect())
+    }
+
     fn get(&self, client: &Client, now: Instant) -> Result<Option<Entry>, Error> {
         Ok(self.shared.at(now)?.state.get(client))
     }
@@ -134,23 +141,94 @@ impl Shared {
     /// The core, without the leases that have run out.
     fn at(&self, now: Instant) -> Result<MutexGuard<'_, Core>, Error> {
         let mut core = self.lock()?;
-        while let Some(event) = core.state.expired(now) {
-            self.commit(&mut core, event, now)?;
-        }
+        self.commit(&mut core, |batch| batch.expire(now))?;
         Ok(core)
     }
 
-    /// Makes an event durable, then visible.
-    fn commit(&self, core: &mut Core, event: Event, now: Instant) -> Result<u64, Error> {
+    /// The result of each job. All that they change is durable, or none of the results counts.
+    fn execute(&self, jobs: &[Job]) -> Vec<Result<u64, Error>> {
+        let all = |error: &Error| jobs.iter().map(|_| Err(again(error))).collect();
+        let mut core = match self.lock() {
+            Ok(core) => core,
+            Err(error) => return all(&error),
+        };
+        let mut results = Vec::new();
+        let committed = self.commit(&mut core, |batch| {
+            for job in jobs {
+                batch.expire(job.now)?;
+                results.push(batch.execute(job.command.clone(), job.now)?.map_err(Error::from));
+            }
+            Ok(())
+        });
+        committed.map_or_else(|error| all(&error), |()| results)
+    }
+
+    /// Makes durable what `change` does. Nobody sees it before that, because the core is locked.
+    fn commit(
+        &self,
+        core: &mut Core,
+        change: impl FnOnce(&mut Batch<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         core.failed = true;
-        let written = core.log.append(&core.state, &event);
-        if written.is_ok() {
-            core.state.apply(event, now);
+        let before = core.state.revision();
+        let mut batch = Batch { core, events: Vec::new() };
+        let changed = change(&mut batch).and_then(|()| batch.flush());
+        if changed.is_ok() {
             core.failed = false;
         }
-        self.changed.notify_all();
-        written?;
-        Ok(core.state.revision())
+        if core.failed || core.state.revision() > before {
+            self.changed.notify_all();
+        }
+        changed
+    }
+}
+
+/// Events that have been applied, and are not durable yet.
+struct Batch<'a> {
+    core: &'a mut Core,
+    events: Vec<Event>,
+}
+
+impl Batch<'_> {
+    fn expire(&mut self, now: Instant) -> Result<(), Error> {
+        while let Some(event) = self.core.state.expired(now) {
+            self.apply(event, now)?;
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, command: Command, now: Instant) -> Result<Result<u64, Refusal>, Error> {
+        match self.core.state.decide(command) {
+            Ok(event) => self.apply(event, now).map(Ok),
+            Err(refusal) => Ok(Err(refusal)),
+        }
+    }
+
+    fn apply(&mut self, event: Event, now: Instant) -> Result<u64, Error> {
+        if self.events.len() == Limits::BATCH {
+            self.flush()?;
+        }
+        self.events.push(event.clone());
+        Ok(self.core.state.apply(event, now))
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        if self.events.is_empty() {
+            return Ok(());
+        }
+        let Core { state, log, .. } = &mut *self.core;
+        let first = state.revision() + 1 - self.events.len() as u64;
+        log.append(first, &self.events, state)?;
+        self.events.clear();
+        Ok(())
+    }
+}
+
+/// The same error for another caller.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::Refused(refusal) => Error::Refused(refusal.clone()),
+        Error::Failed(error) => Error::Failed(io::Error::new(error.kind(), error.to_string())),
     }
 }
 

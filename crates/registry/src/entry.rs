@@ -4,15 +4,18 @@ use std::fmt;
 use std::net::{SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 
+use lasthop_peering::Fingerprint;
 use serde::{Deserialize, Serialize};
 
 use super::client::Client;
 
-/// An access point: its name, and the address at which others reach its gateway.
+/// An access point: its name, the address at which others reach its gateway, and the key that it has
+/// there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AccessPoint {
     name: Box<str>,
     address: SocketAddr,
+    key: Option<Fingerprint>,
 }
 
 impl AccessPoint {
@@ -24,12 +27,23 @@ impl AccessPoint {
             SocketAddr::V4(_) => address,
             SocketAddr::V6(v6) => SocketAddrV6::new(*v6.ip(), v6.port(), 0, 0).into(),
         };
-        Self { name: name.into(), address }
+        Self { name: name.into(), address, key: None }
+    }
+
+    /// The same access point with the key by which others know its gateway.
+    #[must_use]
+    pub fn with_key(self, key: Fingerprint) -> Self {
+        Self { key: Some(key), ..self }
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The key by which others know its gateway; none if it speaks to no others.
+    pub fn key(&self) -> Option<Fingerprint> {
+        self.key
     }
 
     /// Where others reach its gateway.

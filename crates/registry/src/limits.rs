@@ -34,7 +34,9 @@ impl Limits {
     /// The maximum size of a claim in the file, in octets.
     pub(crate) const CLAIM: u64 = 64;
     /// The maximum size of another record in the file, without an access point's name, in octets.
-    pub(crate) const RECORD: u64 = 64;
+    pub(crate) const RECORD: u64 = 96;
+    /// The maximum number of events that are made durable at once.
+    pub(crate) const BATCH: usize = 64;
 
     /// The least that [`Limits::file_octets`] may be: twice the largest state, so that at least half
     /// of the file is free after it is rewritten.
@@ -46,6 +48,11 @@ impl Limits {
     /// The maximum size of a record in the file, in octets.
     pub(crate) fn largest_record(&self) -> u64 {
         Self::RECORD + u64::from(self.name_octets)
+    }
+
+    /// The maximum size of the events that are made durable at once, in octets.
+    pub(crate) fn largest_batch(&self) -> u64 {
+        (1 + Self::BATCH as u64) * self.largest_record()
     }
 
     /// The maximum memory of the state, in octets. An [`Embedded`](super::Embedded) registry takes up

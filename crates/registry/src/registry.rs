@@ -1,5 +1,6 @@
 //! The registry as access points see it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
@@ -31,6 +32,7 @@ use super::error::Error;
 /// | [`leave`](Self::leave) | `/v3/lease/revoke` | deletes the keys of the lease in one revision |
 /// | [`claim`](Self::claim) | `/v3/kv/txn` | compares `mod_revision` with the expected epoch (0: no key); on success a put with the lease, and `header.revision` is the epoch; on failure a range of the key, for [`Stale`](super::Refusal::Stale) |
 /// | [`release`](Self::release) | `/v3/kv/txn` | compares `mod_revision`, then deletes the key |
+/// | [`access_points`](Self::access_points) | `/v3/kv/range` with `range_end` | one key for each lease, which ends with it |
 /// | [`get`](Self::get) | `/v3/kv/range` | linearizable unless `serializable` is set |
 /// | [`snapshot`](Self::snapshot) | `/v3/kv/range` with `range_end` | all pages at the `revision` of the first one's header |
 /// | [`watch`](Self::watch) | `/v3/watch` | `start_revision` is one more than `after`; `compact_revision` in the answer: [`NotKept`](super::Refusal::NotKept) |
@@ -80,6 +82,9 @@ pub trait Registry: Send + Sync {
     /// # Errors
     /// [`Stale`](super::Refusal::Stale).
     fn release(&self, client: &Client, epoch: u64, now: Instant) -> Result<(), Error>;
+
+    /// The access points that have a lease, in the order of their leases: whose keys may be believed.
+    fn access_points(&self, now: Instant) -> Result<Vec<(LeaseId, Arc<AccessPoint>)>, Error>;
 
     /// Where a client is; none if it is nowhere.
     fn get(&self, client: &Client, now: Instant) -> Result<Option<Entry>, Error>;

@@ -269,6 +269,16 @@ impl State {
         Ok(())
     }
 
+    /// The access points that have a lease, in the order of their leases.
+    pub fn access_points(&self) -> impl Iterator<Item = (LeaseId, Arc<AccessPoint>)> {
+        self.leases.iter().map(|(id, lease)| (*id, Arc::clone(&lease.access_point)))
+    }
+
+    /// The access point of a lease; none if the lease has ended.
+    pub fn access_point(&self, lease: LeaseId) -> Option<Arc<AccessPoint>> {
+        self.leases.get(&lease).map(|lease| Arc::clone(&lease.access_point))
+    }
+
     /// Where a client is; none if it is nowhere.
     pub fn get(&self, client: &Client) -> Option<Entry> {
         self.clients.get(client).and_then(|place| self.entry(*place))

@@ -1,19 +1,19 @@
 //! The log: the events of a registry in one file.
 //!
 //! ```text
-//! file   = "lasthop registry 1\n", frame of (revision, number of records), records, events
+//! file   = "lasthop registry 2\n", frame of (revision, number of records), records, batches
 //! record = frame of (revision, event): the state at the revision in the first frame
-//! event  = frame of (revision, event): revisions follow each other
+//! batch  = frame of (revision of the first event, events): revisions follow each other
 //! frame  = length of the content in 4 octets, CRC-32 of length and content in 4 octets (both
 //!          little-endian), content (postcard)
 //! ```
 //!
-//! - Each event is appended and synchronized before the next one. So at most the last frame can be
-//!   incomplete. It was not acknowledged, and does not count. A wrong frame with a complete one after
+//! - Each batch is appended and synchronized before the next one. So at most the last frame can be
+//!   incomplete. Nothing in it was acknowledged, and it does not count. A wrong frame with a complete one after
 //!   it is damage, and the file is not used.
 //! - When the file is full, a successor takes its place that begins with the current state. It is
 //!   complete and durable before it gets the file's name. The first file is made in the same way.
-//! - Each start makes a successor as well. The last event that it reads may be complete without being
+//! - Each start makes a successor as well. The last batch that it reads may be complete without being
 //!   durable, even after a synchronization that failed and another one that did not; and nothing is
 //!   appended to an incomplete frame.
 //!
@@ -31,7 +31,7 @@ use crate::limits::Limits;
 use crate::state::{Event, State};
 
 /// The first octets of the file; the number is the format version.
-const MAGIC: &[u8] = b"lasthop registry 1\n";
+const MAGIC: &[u8] = b"lasthop registry 2\n";
 
 /// The octets of a frame before its content.
 const HEAD: usize = 8;
@@ -103,12 +103,12 @@ impl Log {
         Ok((log, state))
     }
 
-    /// Makes an event durable that follows a state.
-    pub(super) fn append(&mut self, state: &State, event: &Event) -> io::Result<()> {
+    /// Makes events durable, of which the first has a revision. They led to a state.
+    pub(super) fn append(&mut self, first: u64, events: &[Event], state: &State) -> io::Result<()> {
         let mut octets = Vec::new();
-        push_frame(&mut octets, &(state.revision() + 1, event))?;
+        push_frame(&mut octets, &(first, events))?;
         if self.length + octets.len() as u64 > self.limit {
-            self.rewrite(state)?;
+            return self.rewrite(state);
         }
         self.disk.append(&octets)?;
         self.length += octets.len() as u64;
@@ -150,12 +150,14 @@ fn read(octets: &[u8], limits: Limits, durability: Durability, now: Instant) -> 
     let mut state = state.map_err(OpenError::Exceeds)?;
     while frames.peek().is_some() {
         let at = frames.at as u64;
-        let (revision, event): (u64, Event) = frames.next()?;
+        let (revision, events): (u64, Vec<Event>) = frames.next()?;
         if revision != state.revision() + 1 {
             return Err(OpenError::Damaged(at));
         }
-        state.check(&event).map_err(OpenError::Exceeds)?;
-        state.apply(event, now);
+        for event in events {
+            state.check(&event).map_err(OpenError::Exceeds)?;
+            state.apply(event, now);
+        }
     }
     if durability == Durability::PowerLoss && !frames.rest_is_incomplete(&limits) {
         return Err(OpenError::Damaged(frames.at as u64));
@@ -206,11 +208,11 @@ impl<'a> Frames<'a> {
         postcard::from_bytes(content).map_err(|_| damaged)
     }
 
-    /// Whether the rest may be part of one event. It is not if a complete frame begins in it.
+    /// Whether the rest may be part of one batch. It is not if a complete frame begins in it.
     fn rest_is_incomplete(&self, limits: &Limits) -> bool {
         let rest = (self.octets.len() - self.at) as u64;
         let mut others = (self.at..self.octets.len()).map(|at| Frames { at, ..*self });
-        rest <= limits.largest_record() && !others.any(|other| other.peek().is_some())
+        rest <= limits.largest_batch() && !others.any(|other| other.peek().is_some())
     }
 }
 

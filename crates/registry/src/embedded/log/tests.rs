@@ -1,6 +1,8 @@
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
+use lasthop_peering::Fingerprint;
+
 use super::*;
 use crate::client::Client;
 use crate::entry::{AccessPoint, LeaseId};
@@ -16,7 +18,10 @@ fn no_frame_is_larger_than_the_limits_say() {
     let limits = Limits { name_octets: 255, ..Limits::default() };
     let name = "n".repeat(255);
     let address = (Ipv6Addr::from([0xff; 16]), u16::MAX).into();
-    let joined = Event::Joined { access_point: AccessPoint::new(&name, address), duration: Duration::MAX };
+    let joined = Event::Joined {
+        access_point: AccessPoint::new(&name, address).with_key(Fingerprint::new([0xff; 32])),
+        duration: Duration::MAX,
+    };
     assert!(frame_length(joined) <= limits.largest_record());
     let client = Client::new(&[0xff; 32]).expect("a key");
     let claimed = Event::Claimed { client, lease: LeaseId::new(u64::MAX) };
