@@ -5,6 +5,7 @@
 //! made durable together. A failed write leaves open what the disk has, so all later calls fail, until
 //! the file is opened again.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -48,6 +49,12 @@ struct Core {
     failed: bool,
 }
 
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Embedded")
+    }
+}
+
 impl Embedded {
     /// Opens the registry in a file, or creates it. All leases begin at `now`.
     ///
@@ -79,6 +86,11 @@ impl Embedded {
     /// only after this.
     pub fn expire(&self, now: Instant) -> Result<Option<Instant>, Error> {
         Ok(self.shared.at(now)?.state.next_end())
+    }
+
+    /// The access point of a lease; none if the lease has ended.
+    pub fn access_point(&self, lease: LeaseId, now: Instant) -> Result<Option<Arc<AccessPoint>>, Error> {
+        Ok(self.shared.at(now)?.state.access_point(lease))
     }
 
     fn execute(&self, command: Command, now: Instant) -> Result<u64, Error> {

@@ -16,7 +16,7 @@ pub enum Refusal {
     /// The registry has as many clients, or access points, as it may have.
     #[error("the registry is full: at most {limit} {what}")]
     Full {
-        /// "clients" or "access points".
+        /// "clients", "access points" or "leases of one access point".
         what: &'static str,
         /// The maximum number.
         limit: u32,
@@ -24,6 +24,10 @@ pub enum Refusal {
     /// The access point's name is too long.
     #[error("the name of an access point has at most {0} octets")]
     NameTooLong(u8),
+    /// The lease, or the client, is another access point's. Only a registry that is served refuses this
+    /// ([`Server`](super::Server)).
+    #[error("the lease, or the client, is another access point's")]
+    Forbidden,
     /// Changes after the given revision are no longer kept, or the registry never had this revision.
     #[error("the registry keeps the changes after revision {oldest}, up to {newest}")]
     NotKept {

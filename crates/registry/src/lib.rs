@@ -9,6 +9,8 @@
 //! | [`limits`] | [`Limits`] on clients, names, the file, the changes that are kept |
 //! | [`state`] | [`State`], the rules, without clock and file: a command becomes an [`Event`](state::Event) |
 //! | [`embedded`] | [`Embedded`], the registry of one daemon, in one file; its [`Disk`](embedded::Disk) |
+//! | [`server`] | [`Server`], an embedded registry for other access points; who may do what |
+//! | [`remote`] | [`Remote`], the registry that another access point serves |
 //!
 //! The registry knows no connections: their state goes from access point to access point. What it
 //! decides is who may have a client's connections. An access point has a *lease*, and claims a
@@ -25,7 +27,10 @@ pub mod error;
 mod history;
 pub mod limits;
 pub mod registry;
+pub mod remote;
+pub mod server;
 pub mod state;
+mod wire;
 
 pub use client::Client;
 pub use embedded::{Durability, Embedded, OpenError};
@@ -33,4 +38,6 @@ pub use entry::{AccessPoint, Change, Entry, LeaseId, Snapshot};
 pub use error::{Error, Refusal};
 pub use limits::Limits;
 pub use registry::{Registry, Watch};
+pub use remote::Remote;
+pub use server::{Server, ServerCounts};
 pub use state::State;
