@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 25] = [
+const FLOORS: [(&str, u32); 26] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -18,6 +18,7 @@ const FLOORS: [(&str, u32); 25] = [
     ("lasthop-linux", 2),
     ("lasthop-peering", 2),
     ("lasthop-registry", 3),
+    ("lasthop-etcd", 4),
     ("lasthop-aodv", 2),
     ("lasthop-ess", 2),
     ("lasthop-handoff", 2),
@@ -38,11 +39,12 @@ const FLOORS: [(&str, u32); 25] = [
 ];
 
 /// The crates that may read clocks, files and the environment, and start threads.
-const IMPURE: [&str; 9] = [
+const IMPURE: [&str; 10] = [
     "lasthop-needs",
     "lasthop-linux",
     "lasthop-peering",
     "lasthop-registry",
+    "lasthop-etcd",
     "lasthop-gateway",
     "lasthop-lab",
     "lasthop-emulator",
