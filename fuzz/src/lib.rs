@@ -7,6 +7,7 @@
 //! | [`frame`] | `frames` | `crates/gateway/tests/corpus.rs` |
 //! | [`endpoint`] | `tcp_endpoint` | `crates/tcp/tests/corpus.rs` |
 //! | [`gateway`] | `gateway_config` | `crates/gateway/tests/corpus.rs` |
+//! | [`messages`] | `messages` | `crates/peering/tests/corpus.rs` |
 //! | [`packet`] | `packet_parse`, `quotation`, `rtp`, `link_options` | `crates/packet/tests/corpus.rs` |
 //! | [`changes`] | `link_changes` | `crates/emulator/tests/corpus.rs` |
 //! | [`requests`] | `gateway_question`, `http_request` | `crates/gateway/tests/corpus.rs` |
@@ -36,6 +37,7 @@ pub mod endpoint;
 pub mod ends;
 pub mod frame;
 pub mod gateway;
+pub mod messages;
 pub mod octets;
 pub mod packet;
 pub mod requests;
