@@ -9,14 +9,16 @@
 
 use std::sync::Arc;
 
+use ring::rand::SystemRandom;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::ring::{cipher_suite, kx_group};
-use rustls::crypto::{CryptoProvider, ring as provider};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::crypto::{CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::SigningKey;
 use rustls::version::TLS13;
 use rustls::{
     CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct, DistinguishedName,
@@ -65,6 +67,7 @@ pub fn peer_key(tls: &Connection) -> Option<Fingerprint> {
     Some(Fingerprint::of(key))
 }
 
+/// What is used of ring. Its whole provider would bring RSA and further curves into a router's flash.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider {
         cipher_suites: vec![
@@ -72,8 +75,27 @@ fn provider() -> Arc<CryptoProvider> {
             cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
         ],
         kx_groups: vec![kx_group::X25519],
-        ..provider::default_provider()
+        // There are no certificates; `Verifier` checks signatures.
+        signature_verification_algorithms: WebPkiSupportedAlgorithms { all: &[], mapping: &[] },
+        secure_random: &Parts,
+        key_provider: &Parts,
     })
+}
+
+/// Parts of a provider.
+#[derive(Debug)]
+struct Parts;
+
+impl SecureRandom for Parts {
+    fn fill(&self, octets: &mut [u8]) -> Result<(), GetRandomFailed> {
+        ring::rand::SecureRandom::fill(&SystemRandom::new(), octets).map_err(|_| GetRandomFailed)
+    }
+}
+
+impl KeyProvider for Parts {
+    fn load_private_key(&self, _key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        Err(Error::General("keys are those of an Identity".to_owned()))
+    }
 }
 
 /// Admits the expected key, or every key of Ed25519, if none is expected.
