@@ -300,6 +300,10 @@ impl Shared {
         self.tls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub fn is_of(&self, peer: &Fingerprint) -> bool {
+        self.peer == *peer
+    }
+
     /// Closes the connection, after a word of farewell if nobody is sending.
     pub fn close(&self) {
         self.tls().send_close_notify();

@@ -97,6 +97,13 @@ impl Listener {
         self.socket.local_addr()
     }
 
+    /// Closes the channels of a peer, as of one whose key was removed.
+    pub fn disconnect(&self, peer: &Fingerprint) {
+        for channel in self.door.open_channels().iter().filter(|channel| channel.is_of(peer)) {
+            channel.close();
+        }
+    }
+
     /// What happened so far.
     pub fn counts(&self) -> Counts {
         self.door.counters.counts()
@@ -107,8 +114,10 @@ impl Drop for Listener {
     fn drop(&mut self) {
         // On Linux, this wakes the thread that accepts.
         let _ = rustix::net::shutdown(&*self.socket, Shutdown::Both);
-        let open = self.door.end();
-        open.iter().filter_map(Weak::upgrade).for_each(|channel| channel.close());
+        self.door.end();
+        for channel in self.door.open_channels() {
+            channel.close();
+        }
         if let Some(accepting) = self.accepting.take() {
             let _ = accepting.join();
         }
@@ -225,10 +234,13 @@ impl Door {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }
 
-    fn end(&self) -> Vec<Weak<Shared>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.is_over = true;
-        std::mem::take(&mut open.channels)
+    fn end(&self) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
+    }
+
+    fn open_channels(&self) -> Vec<Arc<Shared>> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.channels.iter().filter_map(Weak::upgrade).collect()
     }
 }
 

@@ -49,7 +49,7 @@ pub enum PeersError {
 
 /// The keys that are known, each for one name; no two for the same. They come from the configuration
 /// ([`pin`](Self::pin)), from enrolment ([`enrol`](Self::enrol)), and from other access points by way of a registry
-/// ([`pin`](Self::pin), [`remove`](Self::remove)). Those that were enrolled are also in a file, if there is one.
+/// ([`set_pinned`](Self::set_pinned)). Those that were enrolled are also in a file, if there is one.
 #[derive(Debug)]
 pub struct Peers {
     known: RwLock<BTreeMap<Fingerprint, Known>>,
@@ -97,6 +97,23 @@ impl Peers {
         Ok(())
     }
 
+    /// Replaces all keys that were pinned. Those that [`pin`](Self::pin) would refuse are left out. Returns their number.
+    pub fn set_pinned<'a>(&self, pinned: impl IntoIterator<Item = (Fingerprint, &'a str)>) -> usize {
+        let mut known = self.write();
+        known.retain(|_, known| known.enrolled);
+        let mut refused = 0;
+        for (fingerprint, name) in pinned {
+            match self.check(&known, fingerprint, name) {
+                Ok(false) => {}
+                Ok(true) => {
+                    known.insert(fingerprint, Known { name: name.into(), enrolled: false });
+                }
+                Err(_) => refused += 1,
+            }
+        }
+        refused
+    }
+
     /// Adds a key, also to the file.
     pub fn enrol(&self, fingerprint: Fingerprint, name: &str) -> Result<(), PeersError> {
         let mut known = self.write();
@@ -109,7 +126,8 @@ impl Peers {
         Ok(())
     }
 
-    /// Removes a key, also from the file. Returns whether it was known. Channels that are open stay open.
+    /// Removes a key, also from the file. Returns whether it was known. Channels that are open stay open
+    /// ([`Listener::disconnect`](super::Listener::disconnect)).
     pub fn remove(&self, fingerprint: &Fingerprint) -> io::Result<bool> {
         let mut known = self.write();
         let mut changed = known.clone();
@@ -210,6 +228,20 @@ mod tests {
         assert!(matches!(peers.enrol(key(2), "lobby"), Err(PeersError::NameTaken(_))));
         assert!(matches!(peers.pin(key(1), "hall"), Err(PeersError::KeyTaken(_))));
         assert_eq!(peers.list().len(), 1);
+    }
+
+    #[test]
+    fn what_was_pinned_is_replaced_and_what_was_enrolled_stays() {
+        let peers = Peers::new(3);
+        peers.enrol(key(1), "lobby").expect("there is room");
+        peers.pin(key(2), "hall").expect("there is room");
+        // The hall has another key, the lobby's is known, and the attic has two; then it is full.
+        let pinned =
+            [(key(3), "hall"), (key(1), "lobby"), (key(4), "attic"), (key(5), "attic"), (key(6), "yard")];
+        assert_eq!(peers.set_pinned(pinned), 2);
+        let names: Vec<_> =
+            peers.list().iter().map(|peer| (peer.fingerprint, peer.name.to_string())).collect();
+        assert_eq!(names, [(key(1), "lobby".into()), (key(3), "hall".into()), (key(4), "attic".into())]);
     }
 
     #[test]

@@ -37,7 +37,8 @@ use super::error::Error;
 /// | [`snapshot`](Self::snapshot) | `/v3/kv/range` with `range_end` | all pages at the `revision` of the first one's header |
 /// | [`watch`](Self::watch) | `/v3/watch` | `start_revision` is one more than `after`; `compact_revision` in the answer: [`NotKept`](super::Refusal::NotKept) |
 ///
-/// etcd judges leases by its own clock, and `now` is not used. It bounds its own memory; of
+/// The crate `lasthop-etcd` is this back end. It learns only from the first changes of a watch that they are not kept. etcd
+/// judges leases by its own clock, and `now` is not used. It bounds its own memory; of
 /// [`Limits`](super::Limits), the back end applies the length of names.
 pub trait Registry: Send + Sync {
     /// Begins an access point's lease, which lasts for `duration` unless it is renewed. An access

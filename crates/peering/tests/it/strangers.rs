@@ -23,8 +23,12 @@ fn an_unknown_key_gets_no_channel() {
 #[test]
 fn a_key_that_was_removed_gets_no_channel() {
     let site = Site::new(settings());
-    site.channel();
+    let (mut ours, _theirs) = site.channel();
     assert!(site.peers.remove(&site.client.fingerprint()).expect("there is no file"));
+    site.listener.disconnect(&site.server.fingerprint());
+    assert_eq!(ours.receive(Duration::from_millis(1)).expect("it is another peer"), None);
+    site.listener.disconnect(&site.client.fingerprint());
+    assert!(matches!(ours.receive(LONG), Err(Error::Closed)));
     assert!(matches!(site.connect(), Err(Error::UnknownKey)));
 }
 

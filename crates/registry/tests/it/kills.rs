@@ -1,11 +1,15 @@
 //! The machine stops at each operation of the disk in random histories. Afterwards, every
 //! acknowledged change is there, and nothing else but what the interrupted call had begun.
 
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
 use lasthop_packet::{Instant, Rng};
-use lasthop_registry::{Durability, Embedded, Error, LeaseId, OpenError, Snapshot, State};
+use lasthop_registry::{Durability, Embedded, Error, LeaseId, OpenError, Registry as _, Snapshot, State};
 
 use crate::simulated_disk::{Lie, SimulatedDisk, Stop};
-use crate::steps::{Call, Callers, Step, limits, on_registry, on_state};
+use crate::steps::{Call, Callers, Step, access_point, client, limits, on_registry, on_state};
 
 /// The steps of a history.
 const STEPS: usize = 80;
@@ -30,6 +34,51 @@ fn a_disk_that_does_not_synchronize_is_found_out() {
         let found = kill_everywhere(Durability::PowerLoss, Stop::Power, Some(lie), 6_000);
         assert!(found.is_err(), "{lie:?}: nothing was lost");
     }
+}
+
+#[test]
+fn no_acknowledged_claim_is_lost_where_several_share_a_synchronization() {
+    const CALLERS: u8 = 4;
+    // The fewest operations of the disk: two for each round, where all share them.
+    const ROUNDS: u64 = 25;
+    let (now, mut acknowledged_in_all) = (Instant::ZERO, 0);
+    for seed in 0..300 {
+        let disk = SimulatedDisk::new(seed, None);
+        let open = || Embedded::on(disk.clone(), limits(), Durability::PowerLoss, now);
+        let registry = open().expect("a new file");
+        let lease = registry.join(&access_point(1), Duration::from_secs(60), now).expect("there is room");
+        disk.stop_after(seed % 40);
+        let barrier = Barrier::new(usize::from(CALLERS));
+        let claim_until_it_stops = |number: u8| {
+            let (mut acknowledged, mut works) = (None, true);
+            for _ in 0..ROUNDS {
+                barrier.wait();
+                if works {
+                    match registry.claim(&client(number), lease, acknowledged, now) {
+                        Ok(epoch) => acknowledged = Some(epoch),
+                        Err(_) => works = false,
+                    }
+                }
+            }
+            (number, acknowledged)
+        };
+        let acknowledged: Vec<(u8, Option<u64>)> = thread::scope(|scope| {
+            let claim_until_it_stops = &claim_until_it_stops;
+            let callers = (0..CALLERS).map(|number| scope.spawn(move || claim_until_it_stops(number)));
+            let callers: Vec<_> = callers.collect();
+            callers.into_iter().map(|caller| caller.join().expect("no panic")).collect()
+        });
+        assert!(disk.has_stopped());
+        drop(registry);
+        disk.restart(Stop::Power);
+        let registry = open().expect("the file is whole");
+        for (number, acknowledged) in acknowledged {
+            let there = registry.get(&client(number), now).expect("it works").map(|entry| entry.epoch);
+            assert!(there >= acknowledged, "{seed}: {there:?} after {acknowledged:?}");
+            acknowledged_in_all += u64::from(acknowledged.is_some());
+        }
+    }
+    assert!(acknowledged_in_all > 500, "{acknowledged_in_all}");
 }
 
 /// Histories until there were this number of kills: one for each operation of each history, and
@@ -142,5 +191,5 @@ fn same(registry: &Embedded, state: &State, now: Instant) -> Result<(), String> 
 }
 
 fn snapshot(registry: &Embedded, now: Instant) -> Result<Snapshot, String> {
-    lasthop_registry::Registry::snapshot(registry, now).map_err(|error| error.to_string())
+    registry.snapshot(now).map_err(|error| error.to_string())
 }

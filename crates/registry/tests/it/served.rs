@@ -75,9 +75,11 @@ fn is_forbidden<T>(result: &Result<T, Error>) -> bool {
 
 #[test]
 fn a_registry_behaves_the_same_whether_it_is_embedded_or_served() {
-    let site = Site::new(Limits::default());
-    behaviour::all(&*site.registry, "lobby");
-    behaviour::all(&site.remote("lobby"), "lobby");
+    // Nothing but its callers tells it the time.
+    let disk = SimulatedDisk::new(0, None);
+    let embedded = Embedded::on(disk, Limits::default(), Durability::PowerLoss, NOW).expect("a new file");
+    behaviour::all(&embedded, "lobby");
+    behaviour::all(&Site::new(Limits::default()).remote("lobby"), "lobby");
 }
 
 #[test]
