@@ -4,7 +4,12 @@
 mod behaviour;
 mod cluster;
 
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
 use std::time::Duration;
 
 use behaviour::{LONG, NOW, client, join};
@@ -16,7 +21,7 @@ use lasthop_registry::{Error, LeaseId, Refusal, Registry};
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [etcd]: it_behaves_like_the_other_back_ends, calls_go_on_while_one_member_is_killed;
-        [etcd]: a_watch_misses_nothing_while_one_member_is_killed, with_all_members_killed_nothing_is_believed;
+        [etcd]: a_claim_whose_answer_is_lost_is_made_once, a_watch_misses_nothing_while_one_member_is_killed, with_all_members_killed_nothing_is_believed;
         [etcd, etcdctl, openssl]: requests_go_over_tls_with_a_token;
     })
 }
@@ -44,7 +49,7 @@ fn claim(registry: &Etcd, lease: LeaseId, mut expected: Option<u64>) -> u64 {
         match registry.claim(&client(1), lease, expected, NOW) {
             Ok(epoch) => return epoch,
             Err(Error::Refused(Refusal::Stale(there))) => expected = there.map(|entry| entry.epoch),
-            Err(Error::Failed(_)) => std::thread::park_timeout(Duration::from_millis(100)),
+            Err(Error::Failed(_)) => thread::park_timeout(Duration::from_millis(100)),
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -68,6 +73,58 @@ fn calls_go_on_while_one_member_is_killed() {
     }
     let entry = registry.get(&client(1), NOW).expect("it works").expect("it was claimed");
     assert_eq!((entry.lease, Some(entry.epoch)), (lease, epoch));
+}
+
+fn a_claim_whose_answer_is_lost_is_made_once() {
+    let cluster = Cluster::start();
+    wait_for(&cluster.registry());
+    let (address, loses_answers) = path(cluster.url(0).trim_start_matches("http://"));
+    let members = vec![format!("http://{address}"), cluster.url(1)];
+    let registry = Etcd::new(&Config { members, ..cluster.config() }).expect("it can be read");
+    let lease = join(&registry, "lobby");
+    let first = registry.claim(&client(1), lease, None, NOW).expect("it is nowhere");
+    loses_answers.store(true, SeqCst);
+    let second = registry.claim(&client(1), lease, Some(first), NOW).expect("another member answers");
+    assert!(second > first);
+    let snapshot = registry.snapshot(NOW).expect("it works");
+    assert_eq!(snapshot.revision, second, "nothing happened after the claim");
+    let mut watch = registry.watch(first).expect("it is kept");
+    let changes = watch.next(LONG).expect("it works");
+    assert_eq!(changes.iter().map(|change| change.revision).collect::<Vec<_>>(), [second]);
+    // A later claim with the same epoch is another one.
+    let refused = registry.claim(&client(1), lease, Some(first), NOW);
+    assert!(matches!(refused, Err(Error::Refused(Refusal::Stale(Some(_))))), "{refused:?}");
+}
+
+/// Forwards connections to a member, until it is switched: then each is closed at its next answer.
+fn path(to: &str) -> (SocketAddr, Arc<AtomicBool>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    let address = listener.local_addr().expect("it listens");
+    let loses_answers = Arc::new(AtomicBool::new(false));
+    let (switch, to) = (Arc::clone(&loses_answers), to.to_owned());
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let client = client.expect("a connection");
+            let member = TcpStream::connect(&to).expect("it listens");
+            let switch = Arc::clone(&switch);
+            let (from, into) = (client.try_clone().expect("a socket"), member.try_clone().expect("a socket"));
+            thread::spawn(move || forward(&from, &into, || true));
+            thread::spawn(move || forward(&member, &client, || !switch.load(SeqCst)));
+        }
+    });
+    (address, loses_answers)
+}
+
+fn forward(mut from: &TcpStream, mut to: &TcpStream, may: impl Fn() -> bool) {
+    let mut octets = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = from.read(&mut octets) {
+        if !may() || to.write_all(&octets[..length]).is_err() {
+            break;
+        }
+    }
+    for stream in [from, to] {
+        let _ = stream.shutdown(Shutdown::Both);
+    }
 }
 
 fn a_watch_misses_nothing_while_one_member_is_killed() {
