@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 26] = [
+const FLOORS: [(&str, u32); 27] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
