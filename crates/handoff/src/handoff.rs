@@ -1,5 +1,6 @@
 //! The state machine of one client at one access point.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::message::{Answer, Attempt, Entry, Epoch, Message, Peer, Query};
@@ -73,6 +74,8 @@ pub struct Handoff<S> {
     hint: Option<Peer>,
     /// The number of the next attempt.
     next_attempt: u64,
+    /// Own attempts whose transfers were served without the registry's confirmation: their senders keep copies.
+    unconfirmed: BTreeSet<u64>,
     /// Messages and answers that changed nothing because they were old.
     stale: u64,
     max_tries: u8,
@@ -148,6 +151,7 @@ impl<S: Clone> Handoff<S> {
             has_client: false,
             hint: None,
             next_attempt: first_attempt,
+            unconfirmed: BTreeSet::new(),
             stale: 0,
             max_tries: config.max_tries,
         }
@@ -357,7 +361,8 @@ impl<S: Clone> Handoff<S> {
             _ if *attempt != answered => self.stale += 1,
             // The state is lost: the access point that the registry names has none, or knows of an older one only.
             None if of.is_registered => self.claim(of.epoch, None, outputs),
-            Some(entry) if of.is_registered && Some(entry.epoch) < of.epoch => {
+            // If it serves the client itself, it does not know yet that it has won its last claim.
+            Some(entry) if of.is_registered && Some(entry.epoch) < of.epoch && entry.holder != of.holder => {
                 self.claim(of.epoch, None, outputs);
             }
             Some(Entry { holder, epoch })
@@ -396,6 +401,7 @@ impl<S: Clone> Handoff<S> {
             Answer::Away => {
                 if let Some(Transfer { from, attempt, epoch, state }) = transfer {
                     let keeper = Some((from, attempt));
+                    self.unconfirmed.insert(attempt.number);
                     self.state = State::Serving(Service { epoch, standing: Standing::Transferred, keeper });
                     outputs.push(Output::Serve(Some(state)));
                 }
@@ -412,6 +418,7 @@ impl<S: Clone> Handoff<S> {
     /// The registry has confirmed the service: the former server may drop its copy.
     fn confirm(&mut self, epoch: Epoch, keeper: Option<(Peer, Attempt)>, outputs: &mut Vec<Output<S>>) {
         self.state = State::Serving(Service { epoch, standing: Standing::Confirmed, keeper: None });
+        self.unconfirmed.clear();
         let entry = Entry { holder: self.me, epoch };
         outputs.extend(keeper.map(|(keeper, _)| Output::Send(keeper, Message::Release { entry })));
     }
@@ -465,6 +472,10 @@ impl<S: Clone> Handoff<S> {
             }
             State::Forwarding { entry } if entry.epoch > epoch && entry.holder != from => {
                 Message::Release { entry: *entry }
+            }
+            // What was transferred then has gone on from here, perhaps to others.
+            _ if attempt.by == self.me && self.unconfirmed.contains(&attempt.number) => {
+                Message::Taken { attempt }
             }
             _ => Message::Cancelled { attempt },
         };
