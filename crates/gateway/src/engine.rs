@@ -8,9 +8,13 @@ mod passed;
 mod prefetch;
 mod reload;
 mod report;
+#[cfg(feature = "roaming")]
+mod roaming;
 #[cfg(test)]
 mod tests;
 mod transfer;
+#[cfg(feature = "roaming")]
+mod whereabouts;
 
 use lasthop_agent::{Budget, Bypass, LinkEvent, Outbox, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Protocol, Quotation, TcpFlags, Transport, rtp};
@@ -30,7 +34,11 @@ use crate::io::{FIRST_USER_PORT, Port, PortId};
 
 pub use reload::Selected;
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
+#[cfg(feature = "roaming")]
+pub use roaming::{ClientLoad, Served};
 pub use transfer::SavedConnection;
+#[cfg(feature = "roaming")]
+pub use whereabouts::RoamingCounters;
 
 /// The maximum number of expired connections that one call removes, so that a call's work is
 /// bounded.
@@ -76,6 +84,9 @@ pub struct Engine {
     refuses_obligations: bool,
     /// Whether traffic bypasses the engine. Agents would not see the packets that they wait for.
     is_away: bool,
+    /// The clients that may roam; `None` if none may.
+    #[cfg(feature = "roaming")]
+    roaming: Option<Box<whereabouts::Whereabouts<CurrentPacket>>>,
 }
 
 /// The output of the engine, to be processed in order. The caller owns it and empties it.
@@ -123,6 +134,8 @@ impl Engine {
             is_drained: false,
             refuses_obligations: false,
             is_away: false,
+            #[cfg(feature = "roaming")]
+            roaming: None,
         }
     }
 
@@ -171,6 +184,8 @@ impl Engine {
     /// The time at which [`Engine::on_deadline`] is next due.
     pub fn deadline(&self) -> Option<Instant> {
         let agents = self.rules.iter().filter(|_| !self.is_away).filter_map(Rule::deadline);
+        #[cfg(feature = "roaming")]
+        let agents = agents.chain(self.end_of_wait());
         agents.chain(self.connections.next_expiry()).min()
     }
 
@@ -178,6 +193,8 @@ impl Engine {
     /// are harmless.
     pub fn on_deadline(&mut self, now: Instant, out: &mut Outgoing) {
         self.expire(MAX_EXPIRED_PER_DEADLINE, now, out);
+        #[cfg(feature = "roaming")]
+        self.end_waits(now, out);
         for index in 0..self.rules.len() {
             if !self.is_away && self.rules[index].is_due(now) {
                 let budget = self.budget_of(index);
@@ -192,6 +209,8 @@ impl Engine {
     /// until the next reload.
     pub fn drain(&mut self, now: Instant, out: &mut Outgoing) {
         self.is_drained = true;
+        #[cfg(feature = "roaming")]
+        self.pass_all(out);
         for index in 0..self.rules.len() {
             self.drain_rule(index, now, out);
         }
@@ -205,6 +224,8 @@ impl Engine {
     /// Has agents send the packets that they hold: while traffic bypasses them, they do not see the
     /// packets that would release these later. They may be called as before.
     pub fn send_held(&mut self, now: Instant, out: &mut Outgoing) {
+        #[cfg(feature = "roaming")]
+        self.pass_all(out);
         for index in 0..self.rules.len() {
             if self.rules[index].held() > 0 {
                 self.drain_rule(index, now, out);
@@ -238,11 +259,28 @@ impl Engine {
             out.frames.push((port, current.frame));
             return;
         };
+        let key = side.connection(key);
         let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
-        let Some(slot) = self.find_or_insert(side.connection(key), flags, now, out) else {
-            out.frames.push((port, current.frame));
-            return;
-        };
+        let Some(slot) = self.find(key, flags, now) else { return self.on_first(current, key, now, out) };
+        self.on_packet_of(slot, current, now, out);
+    }
+
+    /// Processes the first packet of a connection.
+    #[cold]
+    fn on_first(&mut self, current: CurrentPacket, key: FlowKey, now: Instant, out: &mut Outgoing) {
+        #[cfg(feature = "roaming")]
+        let Some(current) = self.detain(current, key, now, out) else { return };
+        let flags = current.packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
+        match self.insert(key, flags, now, out) {
+            Some(slot) => self.on_packet_of(slot, current, now, out),
+            None => out.frames.push((current.port, current.frame)),
+        }
+    }
+
+    /// Processes a packet of a connection in the table.
+    fn on_packet_of(&mut self, slot: Slot, current: CurrentPacket, now: Instant, out: &mut Outgoing) {
+        let CurrentPacket { port, side, ref link, ref packet, .. } = current;
+        let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
         self.count(slot, |connection, hop_rtts| connection.record(packet, (side, port, link), now, hop_rtts));
         let connection = self.connections.at(slot);
         let rule = connection.rule;
@@ -299,22 +337,30 @@ impl Engine {
         now: Instant,
         out: &mut Outgoing,
     ) -> Option<Slot> {
-        if let Some(slot) = self.connections.find(key) {
-            if self.connections.at(slot).is_reopened_by(flags) {
-                // An agent that still has an obligation for the old connection judges the SYN.
-                let is_free = self.obligation(slot).is_free();
-                let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
-                let connection = self.connections.at_mut(slot);
-                let (kept_rule, draining) = (connection.rule, connection.draining);
-                connection.reopen(if is_free { rule } else { kept_rule }, now);
-                connection.draining = draining.filter(|_| !is_free);
-                if let Some(clients) = &mut self.clients {
-                    clients.begin_again(self.connections.at(slot).client);
-                }
-                self.counters.counts.connections += 1;
+        self.find(key, flags, now).or_else(|| self.insert(key, flags, now, out))
+    }
+
+    /// Finds the connection of a packet, which may begin another one between its ports.
+    fn find(&mut self, key: FlowKey, flags: TcpFlags, now: Instant) -> Option<Slot> {
+        let slot = self.connections.find(key)?;
+        if self.connections.at(slot).is_reopened_by(flags) {
+            // An agent that still has an obligation for the old connection judges the SYN.
+            let is_free = self.obligation(slot).is_free();
+            let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
+            let connection = self.connections.at_mut(slot);
+            let (kept_rule, draining) = (connection.rule, connection.draining);
+            connection.reopen(if is_free { rule } else { kept_rule }, now);
+            connection.draining = draining.filter(|_| !is_free);
+            if let Some(clients) = &mut self.clients {
+                clients.begin_again(self.connections.at(slot).client);
             }
-            return Some(slot);
+            self.counters.counts.connections += 1;
         }
+        Some(slot)
+    }
+
+    /// Inserts the connection of a packet. `None` if the packet is forwarded without one.
+    fn insert(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Slot> {
         let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
         let is_measured = self.is_passive && key.protocol == Protocol::Tcp && self.traffic.matches(key);
         // A reset of an unknown connection does not create one.

@@ -1,6 +1,7 @@
 //! Frames: their octets, and the kernel's metadata about them.
 
 mod link_header;
+mod mac_address;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use lasthop_packet::{FlowKey, Packet, TcpFlags, Transport};
 use thiserror::Error;
 
 pub use link_header::LinkHeader;
+pub use mac_address::{MacAddress, NotAnAddress};
 
 /// A frame received from a port, or to be sent through one.
 ///

@@ -21,6 +21,7 @@
 //! | `listeners`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`], `presence`, `trouble` | the lateness of the loop, whether it takes traffic, and the rate limit of log messages |
 //! | `descriptors`, `allocator` | open files and large tables of the process |
+//! | `roaming` | clients that move between access points, and their connections; a feature |
 //! | [`ports`], [`detect`], `backend_choice`, `translation` | the interfaces, and the backend that takes frames from them |
 //! | [`check`], `flow_offload`, `nftables` | whether a gateway could start on this machine, and what would bypass it |
 //!
@@ -67,6 +68,8 @@ mod presence;
 pub mod punctuality;
 pub mod reaction;
 mod requests;
+#[cfg(feature = "roaming")]
+pub mod roaming;
 pub mod rule;
 pub mod selector;
 pub mod table;

@@ -11,5 +11,7 @@ mod obligations;
 mod passing;
 mod prefetch;
 mod reload;
+#[cfg(feature = "roaming")]
+mod roaming;
 mod splitter;
 mod support;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use lasthop_agent::{FlowState, ImportError, Obligation, Scope, Side};
+use lasthop_agent::{FlowState, ImportError, Obligation, Scope, Side, Slot};
 use lasthop_packet::{FlowKey, Instant, Protocol};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,18 @@ impl SavedConnection {
     pub const fn client(&self) -> IpAddr {
         self.connection.destination.0
     }
+
+    /// Its agent's obligation for it.
+    pub const fn owed(&self) -> Obligation {
+        self.owed
+    }
+
+    /// The link headers of packets from the core side and from the radio side; `None` for a direction that was
+    /// not seen.
+    #[cfg(feature = "roaming")]
+    pub(super) fn links(&self) -> [Option<&[u8]>; 2] {
+        self.arrivals.each_ref().map(|arrival| arrival.as_ref().map(|arrival| &*arrival.link))
+    }
 }
 
 impl Engine {
@@ -49,28 +61,34 @@ impl Engine {
     /// connection that was seen in one direction only has no state worth moving, unless its agent
     /// has an obligation.
     pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
-        let mut saved = Vec::new();
-        for slot in self.connections.slots() {
-            let connection = self.connections.at(slot);
-            let (key, rule) =
-                (self.connections.key(slot), connection.rule.filter(|_| connection.aside.is_none()));
-            let arrivals = [Side::Core, Side::Radio].map(|side| connection.from(side).arrival.clone());
-            let (Some(rule), is_two_way) = (rule, connection.is_two_way()) else { continue };
-            let state = connection.state.index() as u8;
-            let finished = [connection.from_core.finished, connection.from_radio.finished];
-            let owed = self.obligation(slot);
-            if !is_two_way && owed.is_free() {
-                continue;
-            }
-            let states = self.export_one(rule, key, now, out);
-            if states.is_empty() {
-                continue;
-            }
-            let schemes = self.rules[usize::from(rule)].schemes.clone();
-            let arrivals = arrivals.map(|arrival| arrival.map(SavedArrival::from));
-            saved.push(SavedConnection { connection: key, schemes, state, arrivals, finished, owed, states });
+        let slots = self.connections.slots();
+        slots.filter_map(|slot| self.export_slot(slot, now, out)).collect()
+    }
+
+    /// The same of one connection.
+    pub(super) fn export_slot(
+        &mut self,
+        slot: Slot,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Option<SavedConnection> {
+        let connection = self.connections.at(slot);
+        let rule = connection.rule.filter(|_| connection.aside.is_none())?;
+        let arrivals = [Side::Core, Side::Radio].map(|side| connection.from(side).arrival.clone());
+        let (key, is_two_way) = (self.connections.key(slot), connection.is_two_way());
+        let state = connection.state.index() as u8;
+        let finished = [connection.from_core.finished, connection.from_radio.finished];
+        let owed = self.obligation(slot);
+        if !is_two_way && owed.is_free() {
+            return None;
         }
-        saved
+        let states = self.export_one(rule, key, now, out);
+        if states.is_empty() {
+            return None;
+        }
+        let schemes = self.rules[usize::from(rule)].schemes.clone();
+        let arrivals = arrivals.map(|arrival| arrival.map(SavedArrival::from));
+        Some(SavedConnection { connection: key, schemes, state, arrivals, finished, owed, states })
     }
 
     /// Continues a connection of another engine. `saved` is not trusted. The obligation for a
@@ -81,7 +99,16 @@ impl Engine {
         now: Instant,
         out: &mut Outgoing,
     ) -> Result<(), ImportError> {
-        let imported = self.take_over(saved, now, out);
+        let [core, radio] = &saved.arrivals;
+        let arrival = |saved: &Option<SavedArrival>, side| {
+            saved.as_ref().map(|saved| self.arrival(saved, side)).transpose()
+        };
+        let arrivals = arrival(core, Side::Core).and_then(|core| Ok([core, arrival(radio, Side::Radio)?]));
+        let imported = arrivals.and_then(|arrivals| self.take_over(saved, arrivals, now, out));
+        #[cfg(feature = "roaming")]
+        if imported.is_ok() {
+            self.stays_here(saved.connection);
+        }
         self.counters.counts.taken_over += u64::from(imported.is_ok());
         if imported.is_err() {
             self.counters.counts.not_taken_over += 1;
@@ -90,9 +117,11 @@ impl Engine {
         imported
     }
 
-    fn take_over(
+    /// Continues a connection whose packets arrive like this from the core side and from the radio side.
+    pub(super) fn take_over(
         &mut self,
         saved: &SavedConnection,
+        [core, radio]: [Option<Arrival>; 2],
         now: Instant,
         out: &mut Outgoing,
     ) -> Result<(), ImportError> {
@@ -105,9 +134,6 @@ impl Engine {
         if (state == State::Datagrams) != (key.protocol == Protocol::Udp) {
             return Err(ImportError::Malformed("the state belongs to another protocol"));
         }
-        let [core, radio] = &saved.arrivals;
-        let core = core.as_ref().map(|core| self.arrival(core, Side::Core)).transpose()?;
-        let radio = radio.as_ref().map(|radio| self.arrival(radio, Side::Radio)).transpose()?;
         if saved.states.iter().any(|state| state.connection != key) {
             return Err(ImportError::Malformed("a state belongs to another connection"));
         }
@@ -163,14 +189,19 @@ impl Engine {
 
     /// Restores an arrival, if its port exists on this side.
     fn arrival(&self, saved: &SavedArrival, side: Side) -> Result<Arrival, ImportError> {
+        self.arrival_at(PortId(saved.port), &saved.link, side)
+    }
+
+    /// An arrival at a port with this link header, if the port exists on this side, and has such headers.
+    pub(super) fn arrival_at(&self, port: PortId, link: &[u8], side: Side) -> Result<Arrival, ImportError> {
         let wrong = ImportError::Malformed("unknown port");
-        let port = self.ports.get(usize::from(saved.port)).filter(|port| port.side == side);
-        let link = if port.ok_or_else(|| wrong.clone())?.ethernet {
-            LinkHeader::ethernet(&saved.link).filter(|link| link.len() == saved.link.len())
+        let known = self.ports.get(usize::from(port.0)).filter(|port| port.side == side);
+        let link = if known.ok_or_else(|| wrong.clone())?.ethernet {
+            LinkHeader::ethernet(link).filter(|header| header.len() == link.len())
         } else {
-            saved.link.is_empty().then_some(LinkHeader::NONE)
+            link.is_empty().then_some(LinkHeader::NONE)
         };
-        Ok(Arrival { port: PortId(saved.port), link: link.ok_or(wrong)? })
+        Ok(Arrival { port, link: link.ok_or(wrong)? })
     }
 }
 

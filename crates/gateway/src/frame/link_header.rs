@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::mac_address::MacAddress;
+
 /// A link header: Ethernet with at most two VLAN tags (IEEE 802.1Q, 802.1ad), or nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkHeader {
@@ -56,6 +58,16 @@ impl LinkHeader {
     /// Whether the header is empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The destination's address; `None` for an empty header.
+    pub fn destination(&self) -> Option<MacAddress> {
+        self.octets().first_chunk().copied().map(MacAddress)
+    }
+
+    /// The source's address; `None` for an empty header.
+    pub fn source(&self) -> Option<MacAddress> {
+        self.octets().get(6..)?.first_chunk().copied().map(MacAddress)
     }
 
     /// Whether the destination is a multicast or broadcast address, which no connection uses (RFC

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED;
@@ -23,6 +23,8 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 #[derive(Default)]
 pub(super) struct Splitter {
     flows: BTreeMap<FlowKey, Leg>,
+    /// The connections that it may split; `None`: all.
+    opened: Option<BTreeSet<FlowKey>>,
     /// Whether it refuses all imports.
     refuses: bool,
 }
@@ -60,6 +62,12 @@ impl Splitter {
         Self { refuses: true, ..Self::default() }
     }
 
+    /// Creates a splitter that leaves a connection alone if it has not seen the SYN.
+    #[cfg(feature = "roaming")]
+    pub(super) fn from_the_syn() -> Self {
+        Self { opened: Some(BTreeSet::new()), ..Self::default() }
+    }
+
     fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else {
             return Verdict::Forward;
@@ -67,6 +75,9 @@ impl Splitter {
         let leg = match self.flows.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(_) if !cx.may_owe() => return Verdict::Forward,
+            Entry::Vacant(_) if self.opened.as_ref().is_some_and(|opened| !opened.contains(&key)) => {
+                return Verdict::Forward;
+            }
             Entry::Vacant(new) => {
                 new.insert(Leg { next: tcp.seq, unacknowledged: VecDeque::new(), timer: 0 })
             }
@@ -112,6 +123,11 @@ impl Splitter {
 impl Agent for Splitter {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let key = from.connection(packet.flow_key().expect("TCP"));
+        if let Some(opened) = &mut self.opened
+            && packet.tcp().expect("TCP").flags == TcpFlags::SYN
+        {
+            opened.insert(key);
+        }
         match from {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key),
@@ -159,6 +175,9 @@ impl Transfer for Splitter {
         let flows = std::mem::take(&mut self.flows);
         let (exported, kept) = flows.into_iter().partition(|(key, _)| is_in_scope(key));
         self.flows = kept;
+        if let Some(opened) = &mut self.opened {
+            opened.retain(|key| !is_in_scope(key));
+        }
         let state = |(connection, leg): (FlowKey, Leg)| {
             let octets = serde_json::to_vec(&leg).expect("plain values");
             FlowState { layer: 0, scheme: Cow::Borrowed("splitter"), connection, octets }
@@ -182,5 +201,8 @@ impl Transfer for Splitter {
     /// obligation.
     fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {
         self.flows.remove(&connection);
+        if let Some(opened) = &mut self.opened {
+            opened.remove(&connection);
+        }
     }
 }

@@ -1,0 +1,422 @@
+//! The clients of an access point: one hand-off for each, their timers, and what is counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use bytes::Bytes;
+use lasthop_handoff::{Answer, Config, Entry, Handoff, Message, Output, Peer, Query};
+use lasthop_packet::Instant;
+use serde::{Deserialize, Serialize};
+use tracing::{debug, info, warn};
+
+use super::access_points::{AccessPoints, SELF};
+use super::message;
+use crate::frame::MacAddress;
+
+/// What hand-offs have done to the outside of them. Each call returns at once, or in the time that the packet loop
+/// needs for a turn.
+pub trait Outside {
+    /// Sends a message to an access point. It may be lost.
+    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>);
+
+    /// Asks the registry about a client; the answer comes to [`Handoffs::on_answer`], with this number. A question
+    /// replaces earlier ones about the client.
+    fn ask(&mut self, client: MacAddress, number: u64, query: Query);
+
+    /// The state of the client's connections is awaited ([`crate::Engine::await_client`]).
+    fn await_state(&mut self, client: MacAddress);
+
+    /// The client is served here, with this state if there is one ([`crate::Engine::serve_client`]).
+    fn serve(&mut self, client: MacAddress, state: Option<Bytes>);
+
+    /// The client is no longer served here. Returns the state of its connections
+    /// ([`crate::Engine::give_client`]).
+    fn give(&mut self, client: MacAddress) -> Bytes;
+
+    /// The client is elsewhere, and a state that is here is lost ([`crate::Engine::lose_client`]).
+    fn lose(&mut self, client: MacAddress);
+
+    /// Nothing need be known of the client any more ([`crate::Engine::forget_client`]).
+    fn forget(&mut self, client: MacAddress);
+}
+
+/// An access point that a message goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it is reached; `None` if the registry has not said so.
+    pub address: Option<std::net::SocketAddr>,
+}
+
+/// An answer of the registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegistryAnswer {
+    /// Where the client is.
+    Found(Option<Holder>),
+    /// The client was claimed.
+    Won(u64),
+    /// There was no answer.
+    Away,
+}
+
+/// Who has a client, as the registry names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The name of the access point.
+    pub name: String,
+    /// Where it is reached.
+    pub address: std::net::SocketAddr,
+    /// The epoch of its claim.
+    pub epoch: u64,
+}
+
+lasthop_agent::counters! {
+    /// What is counted of hand-offs.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct HandoffCounters {
+        /// Clients that came.
+        joins: JOINS = "client_joins",
+        /// Clients that were served from then on with the state of their connections.
+        received: RECEIVED_STATES = "handoffs_received",
+        /// Clients that were served from then on without a state: new ones, and those whose former access point did
+        /// not answer or had none.
+        without_state: WITHOUT_STATE = "handoffs_without_state",
+        /// Clients whose state was given to another access point.
+        given: GIVEN_STATES = "handoffs_given",
+        /// Clients whose state was given up, because another access point had claimed them without it.
+        lost: LOST_STATES = "handoffs_lost",
+        /// The sum of the times from when a client came until it was served, in microseconds.
+        interruption_us: INTERRUPTION = "interruption_microseconds",
+        /// Messages and answers that changed nothing, because they were old.
+        stale: STALE = "stale_messages",
+        /// Messages that were ignored: malformed, too long, or of another version.
+        ignored: IGNORED = "ignored_messages",
+        /// Clients that were not handed over, because there was no room for another one.
+        too_many: TOO_MANY_CLIENTS = "handoffs_too_many",
+    }
+}
+
+/// A client, as lists show it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientPlace {
+    /// Its address.
+    pub client: MacAddress,
+    /// The access point that serves it; empty if that is not known yet.
+    pub access_point: String,
+    /// Whether that is this one.
+    pub is_here: bool,
+    /// Seconds since then.
+    pub since_s: f64,
+}
+
+/// The clients that came to this access point, or were at it.
+pub struct Handoffs {
+    config: Config,
+    access_points: AccessPoints,
+    max_clients: usize,
+    clients: BTreeMap<MacAddress, Client>,
+    deadlines: BTreeSet<(Instant, MacAddress)>,
+    counters: HandoffCounters,
+    /// The number of the first attempt of a client that comes at `started`.
+    first_attempt: u64,
+    started: Instant,
+}
+
+struct Client {
+    handoff: Handoff<Bytes>,
+    deadline: Option<Instant>,
+    /// The number of the last question to the registry.
+    question: u64,
+    is_associated: bool,
+    /// When it came; `None` once it is served.
+    came: Option<Instant>,
+    /// Who serves it, and since when.
+    place: Option<Peer>,
+    since: Instant,
+}
+
+impl Client {
+    fn leave(&mut self) {
+        (self.is_associated, self.came) = (false, None);
+        self.handoff.on_leave();
+    }
+}
+
+impl Handoffs {
+    /// No clients, at the access point with this name. `first_attempt` is above all numbers of attempts that it has
+    /// ever used: the nanoseconds since 1970.
+    pub fn new(name: &str, max_clients: usize, config: Config, first_attempt: u64, now: Instant) -> Self {
+        Self {
+            config,
+            access_points: AccessPoints::new(name),
+            max_clients,
+            clients: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            counters: HandoffCounters::default(),
+            first_attempt,
+            started: now,
+        }
+    }
+
+    /// The access points that it knows of.
+    pub const fn access_points(&mut self) -> &mut AccessPoints {
+        &mut self.access_points
+    }
+
+    /// A client has come: it has associated, or the first packet of it was seen. `from`: the access point that it
+    /// says it comes from.
+    pub fn on_join(
+        &mut self,
+        client: MacAddress,
+        from: Option<&str>,
+        now: Instant,
+        outside: &mut dyn Outside,
+    ) {
+        let from = from.and_then(|name| self.access_points.number(name));
+        if !self.clients.contains_key(&client) && !self.make_room(outside) {
+            self.counters.too_many += 1;
+            // Its connections are served here, and do not follow it.
+            outside.serve(client, None);
+            return;
+        }
+        let number = self.first_attempt.wrapping_add(now.since(self.started).as_nanos() as u64);
+        let known = self.clients.entry(client).or_insert_with(|| Client {
+            handoff: Handoff::new(SELF, number, &self.config),
+            deadline: None,
+            question: 0,
+            is_associated: false,
+            came: None,
+            place: None,
+            since: now,
+        });
+        known.is_associated = true;
+        // Who had it is known without the registry.
+        let from = from.or(known.place);
+        if known.handoff.service().is_none() {
+            self.counters.joins += u64::from(known.came.is_none());
+            known.came.get_or_insert(now);
+            outside.await_state(client);
+        }
+        self.step(client, now, outside, |handoff, _| handoff.on_join(from));
+    }
+
+    /// A client is no longer associated.
+    pub fn on_leave(&mut self, client: MacAddress, outside: &mut dyn Outside) {
+        let Some(known) = self.clients.get_mut(&client) else { return };
+        known.leave();
+        if known.handoff.service().is_none() {
+            // Its packets do not wait any longer, and the next one means that it is back.
+            outside.lose(client);
+        }
+    }
+
+    /// A message came from the access point with this name, which the channel vouches for.
+    pub fn on_message(&mut self, from: &str, octets: &[u8], now: Instant, outside: &mut dyn Outside) {
+        let Some(sender) = self.access_points.number(from) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let (client, message) = match message::decode(octets, &mut self.access_points) {
+            Ok(decoded) => decoded,
+            Err(why) => {
+                self.counters.ignored += 1;
+                debug!(from, %why, "a message was ignored");
+                return;
+            }
+        };
+        if let Some(known) = self.clients.get_mut(&client) {
+            // An access point that asks for the state has the client. A station need not say that it leaves.
+            if matches!(message, Message::Request { .. }) && known.handoff.service().is_some() {
+                known.leave();
+            }
+            self.step(client, now, outside, |handoff, outside| {
+                handoff.on_message(sender, message, || outside.give(client))
+            });
+            return;
+        }
+        // Nothing is known of the client, and a message changes nothing about that: no memory is taken.
+        let mut unknown = Handoff::new(SELF, 0, &self.config);
+        for output in unknown.on_message(sender, message, Bytes::new) {
+            if let Output::Send(to, message) = output {
+                self.send(client, to, &message, outside);
+            }
+        }
+        self.counters.stale += unknown.stale();
+    }
+
+    /// The registry's answer to the question with this number.
+    pub fn on_answer(
+        &mut self,
+        client: MacAddress,
+        number: u64,
+        answer: RegistryAnswer,
+        now: Instant,
+        outside: &mut dyn Outside,
+    ) {
+        let known = self.clients.get_mut(&client).filter(|client| client.question == number);
+        let Some(known) = known else {
+            self.counters.stale += 1;
+            return;
+        };
+        let answer = match answer {
+            RegistryAnswer::Won(epoch) => Answer::Won(epoch),
+            RegistryAnswer::Found(None) => Answer::Found(None),
+            RegistryAnswer::Found(Some(Holder { name, address, epoch })) => {
+                match self.access_points.number_at(&name, address) {
+                    Some(holder) => {
+                        // Another access point has claimed the client that is served here: it has it.
+                        if holder != SELF && known.handoff.service().is_some() {
+                            known.leave();
+                        }
+                        Answer::Found(Some(Entry { holder, epoch }))
+                    }
+                    None => Answer::Away,
+                }
+            }
+            RegistryAnswer::Away => Answer::Away,
+        };
+        self.step(client, now, outside, |handoff, _| handoff.on_answer(answer));
+    }
+
+    /// When [`Handoffs::on_deadline`] is next due.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Goes on with the hand-offs that have waited for long enough. Early and repeated calls are harmless.
+    pub fn on_deadline(&mut self, now: Instant, outside: &mut dyn Outside) {
+        while let Some((_, client)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
+            self.step(client, now, outside, |handoff, _| handoff.on_timeout());
+        }
+    }
+
+    /// What was counted.
+    pub const fn counters(&self) -> HandoffCounters {
+        self.counters
+    }
+
+    /// The clients, by their addresses.
+    pub fn places(&self, now: Instant) -> impl Iterator<Item = ClientPlace> {
+        self.clients.iter().map(move |(address, client)| ClientPlace {
+            client: *address,
+            access_point: client
+                .place
+                .map(|place| self.access_points.name(place))
+                .unwrap_or_default()
+                .to_owned(),
+            is_here: client.place == Some(SELF),
+            since_s: now.since(client.since).as_secs_f64(),
+        })
+    }
+
+    /// Gives an input to a client's hand-off, and carries out what it returns.
+    fn step(
+        &mut self,
+        client: MacAddress,
+        now: Instant,
+        outside: &mut dyn Outside,
+        input: impl FnOnce(&mut Handoff<Bytes>, &mut dyn Outside) -> Vec<Output<Bytes>>,
+    ) {
+        let Some(known) = self.clients.get_mut(&client) else { return };
+        let stale = known.handoff.stale();
+        let outputs = input(&mut known.handoff, outside);
+        let new_stale = known.handoff.stale() - stale;
+        self.counters.stale += new_stale;
+        if new_stale == 0 {
+            // What changes nothing does not put off a time-out.
+            self.set_deadline(client, now);
+        }
+        for output in outputs {
+            self.carry_out(client, output, now, outside);
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        client: MacAddress,
+        output: Output<Bytes>,
+        now: Instant,
+        outside: &mut dyn Outside,
+    ) {
+        match output {
+            Output::Send(to, message) => self.send(client, to, &message, outside),
+            Output::Ask(query) => {
+                let Some(known) = self.clients.get_mut(&client) else { return };
+                known.question += 1;
+                outside.ask(client, known.question, query);
+            }
+            Output::Serve(state) => {
+                let has_state = state.is_some();
+                let came = self.settle(client, Some(SELF), now);
+                if has_state {
+                    self.counters.received += 1;
+                } else {
+                    self.counters.without_state += 1;
+                }
+                let waited = came.map_or(Duration::ZERO, |came| now.since(came));
+                self.counters.interruption_us += waited.as_micros() as u64;
+                info!(%client, has_state, after_ms = waited.as_secs_f64() * 1e3, "a client is served here");
+                outside.serve(client, state);
+            }
+            Output::Stop { is_lost: false } => {
+                self.counters.given += 1;
+                self.settle(client, None, now);
+            }
+            Output::Stop { is_lost: true } => {
+                self.counters.lost += 1;
+                warn!(%client, "another access point has claimed a client without the state that is here");
+                self.settle(client, None, now);
+                outside.lose(client);
+            }
+            Output::Forward(to) => {
+                self.settle(client, Some(to), now);
+                outside.lose(client);
+                info!(%client, to = self.access_points.name(to), "a client is served by another access point");
+            }
+        }
+    }
+
+    /// Records who serves a client. Returns when the client came, if it was not served since.
+    fn settle(&mut self, client: MacAddress, place: Option<Peer>, now: Instant) -> Option<Instant> {
+        let known = self.clients.get_mut(&client)?;
+        (known.place, known.since) = (place, now);
+        known.came.take()
+    }
+
+    fn send(&self, client: MacAddress, to: Peer, message: &Message<Bytes>, outside: &mut dyn Outside) {
+        let known = &self.access_points;
+        let destination = Destination { name: known.name(to), address: known.address(to) };
+        outside.send(&destination, message::encode(client, message, known));
+    }
+
+    fn set_deadline(&mut self, client: MacAddress, now: Instant) {
+        let Some(known) = self.clients.get_mut(&client) else { return };
+        if let Some(old) = known.deadline.take() {
+            self.deadlines.remove(&(old, client));
+        }
+        known.deadline = known.handoff.timeout(&self.config).map(|timeout| now + timeout);
+        if let Some(at) = known.deadline {
+            self.deadlines.insert((at, client));
+        }
+    }
+
+    /// Makes room for another client: forgets the one that has been elsewhere for the longest time. Returns whether
+    /// there is room.
+    fn make_room(&mut self, outside: &mut dyn Outside) -> bool {
+        if self.clients.len() < self.max_clients {
+            return true;
+        }
+        let away = self
+            .clients
+            .iter()
+            .filter(|(_, client)| !client.is_associated && client.handoff.timeout(&self.config).is_none());
+        let Some(client) = away.min_by_key(|(_, client)| client.since).map(|(client, _)| *client) else {
+            return false;
+        };
+        self.clients.remove(&client);
+        outside.forget(client);
+        true
+    }
+}
