@@ -194,6 +194,13 @@ impl Gateway {
         self.requests.link_reporter(room).map_err(unanswered)
     }
 
+    /// Lets clients roam between this gateway and others of its site. Hand-offs end when all of what is returned is
+    /// dropped.
+    #[cfg(feature = "roaming")]
+    pub fn roam(&self, parts: crate::roaming::Parts) -> std::io::Result<crate::roaming::Roaming> {
+        crate::roaming::Roaming::start(parts, self.requests.clone())
+    }
+
     /// Drains the gateway, closes its ports, and returns its counters.
     pub fn stop(mut self) -> Result<LoopReport, GatewayError> {
         self.requests.stop();

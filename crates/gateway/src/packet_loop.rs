@@ -43,9 +43,23 @@ pub(super) enum Request {
     Aside(FlowKey, Sender<bool>),
     /// Receive events of a link layer from this inbox. Returns the function that wakes the loop.
     AttachLink(LinkInbox, Sender<Wake>),
+    /// Have the engine do something.
+    #[cfg(feature = "roaming")]
+    Engine(EngineTask),
+    /// Report clients that have arrived.
+    #[cfg(feature = "roaming")]
+    ReportArrivals(Arrivals),
     /// Drain and end.
     Stop,
 }
+
+/// What an engine is to do, and to answer. Its outputs are sent like all others.
+#[cfg(feature = "roaming")]
+pub(super) type EngineTask = Box<dyn FnOnce(&mut Engine, Instant, &mut Outgoing) + Send>;
+
+/// Takes the clients that have arrived.
+#[cfg(feature = "roaming")]
+pub(super) type Arrivals = Box<dyn Fn(Vec<crate::frame::MacAddress>) + Send>;
 
 /// The report of a packet loop. Fields that an older gateway does not report are zero or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -100,6 +114,8 @@ pub(super) struct PacketLoop<'a> {
     engine: Engine,
     requests: Receiver<Request>,
     link: Option<LinkInbox>,
+    #[cfg(feature = "roaming")]
+    arrivals: Option<Arrivals>,
     notifier: Notifier,
     frames: Vec<(PortId, Frame)>,
     out: Outgoing,
@@ -136,6 +152,8 @@ impl<'a> PacketLoop<'a> {
             engine,
             requests,
             link: None,
+            #[cfg(feature = "roaming")]
+            arrivals: None,
             notifier,
             frames: Vec::new(),
             out: Outgoing::default(),
@@ -252,6 +270,8 @@ impl<'a> PacketLoop<'a> {
             self.engine.send_held(now, &mut self.out);
         }
         self.latest = now;
+        #[cfg(feature = "roaming")]
+        self.report_arrivals();
         let continues = self.answer(now);
         self.flush()?;
         let ended = clock::now();
@@ -403,9 +423,22 @@ impl<'a> PacketLoop<'a> {
                     self.link = Some(inbox);
                     let _ = to.send(self.io.waker());
                 }
+                #[cfg(feature = "roaming")]
+                Ok(Request::Engine(task)) => task(&mut self.engine, now, &mut self.out),
+                #[cfg(feature = "roaming")]
+                Ok(Request::ReportArrivals(to)) => self.arrivals = Some(to),
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
+        }
+    }
+
+    #[cfg(feature = "roaming")]
+    fn report_arrivals(&mut self) {
+        let Some(report) = &self.arrivals else { return };
+        let arrived = self.engine.take_arrived();
+        if !arrived.is_empty() {
+            report(arrived);
         }
     }
 

@@ -6,7 +6,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use lasthop_packet::FlowKey;
+#[cfg(feature = "roaming")]
+use lasthop_packet::Instant;
 
+#[cfg(feature = "roaming")]
+use super::engine::{Engine, Outgoing};
 use super::engine::{EngineReport, FlowPage, Selected};
 use super::link::{self, LinkReporter};
 use super::packet_loop::{LoopReport, Request};
@@ -105,6 +109,38 @@ impl Requests {
             Ok(queue(mailbox.request(|to| Request::AttachLink(inbox, to))?.wait(self.timeout)?))
         };
         self.loops.iter().map(attach).collect::<Result<_, _>>().map(LinkReporter::to)
+    }
+
+    /// The number of loops.
+    #[cfg(feature = "roaming")]
+    pub(super) fn workers(&self) -> usize {
+        self.loops.len()
+    }
+
+    /// Has the engine of each loop do something, and answer. `task` gets the number of the worker.
+    #[cfg(feature = "roaming")]
+    pub(super) fn engines<T: Send + 'static>(
+        &self,
+        task: impl Fn(usize, &mut Engine, Instant, &mut Outgoing) -> T + Send + Sync + 'static,
+    ) -> Result<Vec<T>, Unanswered> {
+        let task = Arc::new(task);
+        self.request_all(|worker, to| {
+            let task = Arc::clone(&task);
+            Request::Engine(Box::new(move |engine, now, out| {
+                // An answer for which nobody waits any more is discarded.
+                let _ = to.send(task(worker, engine, now, out));
+            }))
+        })
+    }
+
+    /// Has each loop report the clients that arrive.
+    #[cfg(feature = "roaming")]
+    pub(super) fn report_arrivals(
+        &self,
+        to: impl Fn(Vec<crate::frame::MacAddress>) + Clone + Send + 'static,
+    ) -> Result<(), Unanswered> {
+        let mut loops = self.loops.iter();
+        loops.try_for_each(|mailbox| mailbox.put(Request::ReportArrivals(Box::new(to.clone()))))
     }
 
     /// Has all loops make a change, in two phases. The change is requested only after all loops

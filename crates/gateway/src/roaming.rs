@@ -6,13 +6,23 @@
 //! | [`message`] | the messages between access points, as octets |
 //! | [`state`] | the connections of a client, as octets |
 //! | [`handoffs`] | [`Handoffs`]: one [`lasthop_handoff::Handoff`] for each client; no clock, no network |
+//! | [`channel`] | [`Channel`]: carries messages to other access points |
+//! | [`tcp`] | a channel without protection, for tests and for networks where nobody else is |
+//! | `questions` | questions to the registry, on a thread of their own |
+//! | [`driver`] | [`Roaming`]: the thread that runs the hand-offs of a gateway |
 //!
 //! The engine's part, which holds packets and moves connections, is `engine/roaming.rs`.
 
 pub mod access_points;
+pub mod channel;
+pub mod driver;
 pub mod handoffs;
 pub mod message;
+mod questions;
 pub mod state;
+pub mod tcp;
 
 pub use access_points::AccessPoints;
+pub use channel::{Channel, Inbox};
+pub use driver::{Parts, Roaming, RoamingReport};
 pub use handoffs::{Handoffs, Outside};

@@ -40,6 +40,18 @@ pub struct Served {
     pub why: Option<ImportError>,
 }
 
+impl Served {
+    /// The sum of two packet loops.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            connections: self.connections + other.connections,
+            refused: self.refused + other.refused,
+            why: self.why.or(other.why),
+        }
+    }
+}
+
 /// The connections of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientLoad {
@@ -49,11 +61,27 @@ pub struct ClientLoad {
     pub octets_at_risk: u64,
 }
 
+impl ClientLoad {
+    /// The sum of both.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            connections: self.connections.saturating_add(other.connections),
+            octets_at_risk: self.octets_at_risk.saturating_add(other.octets_at_risk),
+        }
+    }
+}
+
 impl Engine {
     /// From now on, clients may roam. At most `max_clients` are known at a time; the connections of others stay
-    /// here.
+    /// here. The clients of the connections that are in the table are here, and have arrived.
     pub fn roam(&mut self, max_clients: usize) {
-        self.roaming = Some(Box::new(Whereabouts::new(max_clients)));
+        let mut roaming = Whereabouts::new(max_clients);
+        for client in self.client_loads().into_keys().take(max_clients) {
+            roaming.set_place(client, true);
+            roaming.report(client);
+        }
+        self.roaming = Some(Box::new(roaming));
     }
 
     /// The clients that have arrived since the last call: of which a packet came that is of no connection known
@@ -182,7 +210,7 @@ impl Engine {
             return Some(current);
         }
         let port = (side == Side::Radio).then_some(current.port);
-        if port.is_some() && roaming.begin_to_wait(client, now) {
+        if port.is_some() && (roaming.begin_to_wait(client, now) || roaming.is_overdue(client, now)) {
             roaming.report(client);
         }
         if port.is_some() && !roaming.is_known(client) {
@@ -197,18 +225,6 @@ impl Engine {
             self.pass(vec![current], out);
         }
         None
-    }
-
-    /// A connection goes on here after a restart, so its client is here.
-    pub(super) fn stays_here(&mut self, connection: FlowKey) {
-        let slot = self.connections.find(connection);
-        let client = slot.and_then(|slot| self.client_of(slot));
-        if let (Some(client), Some(roaming)) = (client, &mut self.roaming)
-            && !roaming.is_known(client)
-        {
-            roaming.set_place(client, true);
-            roaming.report(client);
-        }
     }
 
     /// When packets have waited for long enough.

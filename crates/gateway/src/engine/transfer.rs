@@ -105,10 +105,6 @@ impl Engine {
         };
         let arrivals = arrival(core, Side::Core).and_then(|core| Ok([core, arrival(radio, Side::Radio)?]));
         let imported = arrivals.and_then(|arrivals| self.take_over(saved, arrivals, now, out));
-        #[cfg(feature = "roaming")]
-        if imported.is_ok() {
-            self.stays_here(saved.connection);
-        }
         self.counters.counts.taken_over += u64::from(imported.is_ok());
         if imported.is_err() {
             self.counters.counts.not_taken_over += 1;

@@ -19,6 +19,9 @@ pub const MAX_HELD: usize = 1 << 20;
 /// The same of all clients.
 pub const MAX_HELD_IN_ALL: usize = 16 << 20;
 
+/// How often the arrival of a client is reported that is awaited and sends packets: a report may be lost.
+const REPORT_AGAIN: Duration = Duration::from_secs(1);
+
 /// The known clients, a bounded number. `P` is a packet that waits.
 pub(super) struct Whereabouts<P> {
     clients: BTreeMap<MacAddress, Place<P>>,
@@ -41,6 +44,8 @@ enum Place<P> {
 /// Packets of a client whose state is awaited.
 struct Waiting<P> {
     until: Instant,
+    /// When its arrival is reported again, if it is still awaited then.
+    report_at: Instant,
     /// The radio port from which its last packet came.
     port: Option<PortId>,
     held: Vec<P>,
@@ -106,10 +111,21 @@ impl<P> Whereabouts<P> {
         if is_settled || !self.has_room_for(client) {
             return false;
         }
-        let waiting = Waiting { until: now + HOLD, port: None, held: Vec::new(), octets: 0 };
+        let (until, report_at) = (now + HOLD, now + REPORT_AGAIN);
+        let waiting = Waiting { until, report_at, port: None, held: Vec::new(), octets: 0 };
         self.ends.insert((waiting.until, client));
         self.clients.insert(client, Place::Awaited(waiting));
         true
+    }
+
+    /// Whether a client has been awaited for so long that its arrival is to be reported again.
+    pub(super) fn is_overdue(&mut self, client: MacAddress, now: Instant) -> bool {
+        let Some(Place::Awaited(waiting)) = self.clients.get_mut(&client) else { return false };
+        let is_overdue = waiting.report_at <= now;
+        if is_overdue {
+            waiting.report_at = now + REPORT_AGAIN;
+        }
+        is_overdue
     }
 
     /// Has a packet wait that takes this many octets, and that came from this radio port if it is from the client.

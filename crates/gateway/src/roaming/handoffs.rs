@@ -1,6 +1,7 @@
 //! The clients of an access point: one hand-off for each, their timers, and what is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -46,7 +47,7 @@ pub struct Destination<'a> {
     /// Its name.
     pub name: &'a str,
     /// Where it is reached; `None` if the registry has not said so.
-    pub address: Option<std::net::SocketAddr>,
+    pub address: Option<SocketAddr>,
 }
 
 /// An answer of the registry.
@@ -66,7 +67,7 @@ pub struct Holder {
     /// The name of the access point.
     pub name: String,
     /// Where it is reached.
-    pub address: std::net::SocketAddr,
+    pub address: SocketAddr,
     /// The epoch of its claim.
     pub epoch: u64,
 }
@@ -212,9 +213,21 @@ impl Handoffs {
         }
     }
 
-    /// A message came from the access point with this name, which the channel vouches for.
-    pub fn on_message(&mut self, from: &str, octets: &[u8], now: Instant, outside: &mut dyn Outside) {
-        let Some(sender) = self.access_points.number(from) else {
+    /// A message came from the access point with this name, which the channel vouches for, and which is reached at
+    /// this address if it is known.
+    pub fn on_message(
+        &mut self,
+        from: &str,
+        address: Option<SocketAddr>,
+        octets: &[u8],
+        now: Instant,
+        outside: &mut dyn Outside,
+    ) {
+        let sender = match address {
+            Some(address) => self.access_points.number_at(from, address),
+            None => self.access_points.number(from),
+        };
+        let Some(sender) = sender else {
             self.counters.ignored += 1;
             return;
         };

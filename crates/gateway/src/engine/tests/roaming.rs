@@ -204,8 +204,9 @@ fn clients_of_connections_from_before_a_restart_are_here() {
     old.connect(1);
     old.down(&down(1, 1, 100, ACK));
     let saved = old.0.engine.export(old.0.now, &mut old.0.out);
-    let mut next = AccessPoint::new();
+    let mut next = AccessPoint(Bench::with_agent(Splitter::default));
     assert_eq!(next.0.engine.import(&saved[0], next.0.now, &mut next.0.out), Ok(()));
+    next.0.engine.roam(4);
     assert_eq!(next.0.engine.take_arrived(), [CLIENT]);
     next.connect(2);
     assert_eq!(next.counters().held, 0);

@@ -250,7 +250,7 @@ impl Site {
         let index = self.rng.below(waiting as u64) as usize;
         let Some(at) = index.checked_sub(self.air.messages.len()) else {
             let (from, to, octets) = self.air.messages.swap_remove(index);
-            let fate = if is_faulty { self.rng.below(10) } else { 9 };
+            let fate = if is_faulty { self.rng.below(20) } else { 19 };
             if fate == 0 {
                 return;
             }
@@ -258,7 +258,7 @@ impl Site {
                 self.air.messages.push((from, to, octets.clone()));
             }
             self.with_clients(to, |clients, now, outside| {
-                clients.on_message(NAMES[from], &octets, now, outside);
+                clients.on_message(NAMES[from], None, &octets, now, outside);
             });
             return;
         };

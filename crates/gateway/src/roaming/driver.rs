@@ -1,0 +1,305 @@
+//! The thread that runs the hand-offs of a gateway: events in, calls of the packet loops, the channel and the
+//! registry out. The packet loops never wait for it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lasthop_handoff::{Config, Query};
+use lasthop_linux::clock;
+use lasthop_registry::{AccessPoint, Registry};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use tracing::{info, warn};
+
+use super::channel::{Channel, Inbox};
+use super::handoffs::{ClientPlace, Destination, HandoffCounters, Handoffs, Outside, RegistryAnswer};
+use super::questions::Questions;
+use super::state;
+use crate::engine::{ClientLoad, SavedConnection, Served};
+use crate::frame::MacAddress;
+use crate::io::steering::worker_of;
+use crate::requests::Requests;
+
+/// The maximum number of events that wait. Further messages are lost; everything else waits for room.
+const MAX_EVENTS: usize = 4096;
+
+/// How long a question of a list waits for its answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How an access point takes part in a site.
+pub struct Parts {
+    /// The access point, as others know it.
+    pub access_point: AccessPoint,
+    /// The maximum number of clients that are handed over.
+    pub max_clients: usize,
+    /// How long hand-offs wait.
+    pub config: Config,
+    /// Which access point each client is at.
+    pub registry: Arc<dyn Registry>,
+    /// Creates the channel to the others, which puts what it receives into the inbox.
+    pub channel: Box<dyn FnOnce(Inbox) -> io::Result<Box<dyn Channel>> + Send>,
+}
+
+/// The hand-offs of a gateway, on a thread that ends when all of these are dropped.
+#[derive(Clone)]
+pub struct Roaming {
+    events: SyncSender<Event>,
+    _end: Arc<End>,
+}
+
+/// Ends the thread when dropped.
+struct End(SyncSender<Event>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let _ = self.0.send(Event::End);
+    }
+}
+
+/// The clients of a gateway, for a list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RoamingReport {
+    /// The name of this access point.
+    pub access_point: String,
+    /// The clients.
+    pub clients: Vec<ClientRow>,
+    /// What was counted.
+    pub counters: HandoffCounters,
+}
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientRow {
+    /// Where it is served.
+    #[serde(flatten)]
+    pub place: ClientPlace,
+    /// Its connections here.
+    #[serde(flatten)]
+    pub load: ClientLoad,
+}
+
+/// What happens to hand-offs.
+pub(super) enum Event {
+    Joined { client: MacAddress, from: Option<String> },
+    Left { client: MacAddress },
+    Arrived(Vec<MacAddress>),
+    Message { from: Arc<AccessPoint>, octets: Vec<u8>, waiting: Arc<AtomicUsize> },
+    Answer { client: MacAddress, number: u64, answer: RegistryAnswer },
+    Report(Sender<RoamingReport>),
+    End,
+}
+
+#[cfg(test)]
+impl Event {
+    /// The sender and the octets of a message.
+    pub(super) fn into_message(self) -> Option<(Arc<AccessPoint>, Vec<u8>)> {
+        match self {
+            Self::Message { from, octets, .. } => Some((from, octets)),
+            _ => None,
+        }
+    }
+}
+
+impl Roaming {
+    /// Starts the hand-offs of a gateway with these packet loops.
+    pub(crate) fn start(parts: Parts, requests: Requests) -> io::Result<Self> {
+        let Parts { access_point, max_clients, config, registry, channel } = parts;
+        let (events, inbox) = sync_channel(MAX_EVENTS);
+        let channel = channel(Inbox::new(events.clone()))?;
+        let answers = events.clone();
+        let name = access_point.name().to_owned();
+        let questions = Questions::start(registry, access_point, move |client, number, answer| {
+            let _ = answers.send(Event::Answer { client, number, answer });
+        })?;
+        let unanswered = |why: crate::requests::Unanswered| io::Error::other(why.to_string());
+        let arrivals = events.clone();
+        let report = move |clients| {
+            // A packet loop does not wait. A client that is not reported now is reported with a later packet.
+            let _ = arrivals.try_send(Event::Arrived(clients));
+        };
+        requests.report_arrivals(report).map_err(unanswered)?;
+        requests.engines(move |_, engine, _, _| engine.roam(max_clients)).map_err(unanswered)?;
+        let workers = requests.workers();
+        let since_1970 = clock_gettime(ClockId::Realtime);
+        let first_attempt = (since_1970.tv_sec as u64) * 1_000_000_000 + since_1970.tv_nsec as u64;
+        let handoffs = Handoffs::new(&name, max_clients, config, first_attempt, clock::now());
+        info!(access_point = name, "clients may roam");
+        let around = Around { requests, questions, channel, workers };
+        let driver = Driver { name, handoffs, around };
+        thread::Builder::new().name("roaming".into()).spawn(move || driver.run(&inbox))?;
+        let end = Arc::new(End(events.clone()));
+        Ok(Self { events, _end: end })
+    }
+
+    /// A client has associated; it comes from the access point with this name, if that is known.
+    pub fn joined(&self, client: MacAddress, from: Option<&str>) {
+        self.put(Event::Joined { client, from: from.map(str::to_owned) });
+    }
+
+    /// A client is no longer associated.
+    pub fn left(&self, client: MacAddress) {
+        self.put(Event::Left { client });
+    }
+
+    /// The clients, and what was counted; `None` if the thread does not answer.
+    pub fn report(&self) -> Option<RoamingReport> {
+        let (to, answer) = channel();
+        self.put(Event::Report(to));
+        answer.recv_timeout(PATIENCE).ok()
+    }
+
+    fn put(&self, event: Event) {
+        // After the end of the thread, nothing is handed over any more.
+        let _ = self.events.send(event);
+    }
+}
+
+struct Driver {
+    name: String,
+    handoffs: Handoffs,
+    around: Around,
+}
+
+impl Driver {
+    fn run(mut self, events: &Receiver<Event>) {
+        loop {
+            let now = clock::now();
+            let wait = self.handoffs.deadline().map_or(Duration::MAX, |at| at.since(now));
+            let event = match events.recv_timeout(wait) {
+                Ok(event) => event,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.handoffs.on_deadline(clock::now(), &mut self.around);
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let now = clock::now();
+            let Self { handoffs, around, .. } = &mut self;
+            match event {
+                Event::Joined { client, from } => handoffs.on_join(client, from.as_deref(), now, around),
+                Event::Left { client } => handoffs.on_leave(client, around),
+                Event::Arrived(clients) => {
+                    for client in clients {
+                        handoffs.on_join(client, None, now, around);
+                    }
+                }
+                Event::Message { from, octets, waiting } => {
+                    waiting.fetch_sub(octets.len(), Relaxed);
+                    handoffs.on_message(from.name(), Some(from.address()), &octets, now, around);
+                }
+                Event::Answer { client, number, answer } => {
+                    handoffs.on_answer(client, number, answer, now, around);
+                }
+                Event::Report(to) => {
+                    let _ = to.send(self.report());
+                }
+                Event::End => return,
+            }
+            // Events without end do not put off what is due.
+            self.handoffs.on_deadline(clock::now(), &mut self.around);
+        }
+    }
+
+    fn report(&self) -> RoamingReport {
+        let loads = self.around.loads();
+        let row = |place: ClientPlace| {
+            let load = loads.get(&place.client).copied().unwrap_or_default();
+            ClientRow { place, load }
+        };
+        RoamingReport {
+            access_point: self.name.clone(),
+            clients: self.handoffs.places(clock::now()).map(row).collect(),
+            counters: self.handoffs.counters(),
+        }
+    }
+}
+
+/// The packet loops, the registry and the channel.
+struct Around {
+    requests: Requests,
+    questions: Questions,
+    channel: Box<dyn Channel>,
+    workers: usize,
+}
+
+impl Around {
+    fn loads(&self) -> BTreeMap<MacAddress, ClientLoad> {
+        let mut all = BTreeMap::<MacAddress, ClientLoad>::new();
+        let loads = self.requests.engines(|_, engine, _, _| engine.client_loads());
+        for (client, load) in loads.into_iter().flatten().flatten() {
+            let sum = all.entry(client).or_default();
+            *sum = sum.plus(load);
+        }
+        all
+    }
+
+    /// The connections of a state for each worker. A state that cannot be read has none.
+    fn shares(&self, client: MacAddress, octets: Option<Bytes>) -> Vec<Vec<SavedConnection>> {
+        let saved = octets.map_or(Ok(Vec::new()), |octets| state::decode(&octets));
+        let saved = saved.unwrap_or_else(|why| {
+            warn!(%client, %why, "the state of a client's connections is not used");
+            Vec::new()
+        });
+        let mut shares = vec![Vec::new(); self.workers];
+        for connection in saved {
+            shares[worker_of(connection.client(), self.workers)].push(connection);
+        }
+        shares
+    }
+}
+
+impl Outside for Around {
+    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>) {
+        self.channel.send(to, octets);
+    }
+
+    fn ask(&mut self, client: MacAddress, number: u64, query: Query) {
+        self.questions.ask(client, number, query);
+    }
+
+    fn await_state(&mut self, client: MacAddress) {
+        let _ = self.requests.engines(move |_, engine, now, out| engine.await_client(client, now, out));
+    }
+
+    fn serve(&mut self, client: MacAddress, octets: Option<Bytes>) {
+        let shares = self.shares(client, octets);
+        let served = self
+            .requests
+            .engines(move |worker, engine, now, out| engine.serve_client(client, &shares[worker], now, out));
+        let all = served.into_iter().flatten().fold(Served::default(), Served::and);
+        let Served { connections, refused, why } = all;
+        if let Some(why) = why {
+            warn!(%client, connections, refused, %why, "not all connections of a client go on with their state");
+        } else if connections > 0 {
+            info!(%client, connections, "connections of a client go on here");
+        }
+    }
+
+    fn give(&mut self, client: MacAddress) -> Bytes {
+        let given = self.requests.engines(move |_, engine, now, out| engine.give_client(client, now, out));
+        let given = given.unwrap_or_else(|why| {
+            warn!(%client, %why, "the state of a client's connections is not given");
+            Vec::new()
+        });
+        let (octets, left_out) = state::encode(given.into_iter().flatten().collect());
+        if !left_out.is_empty() {
+            warn!(%client, connections = left_out.len(), "connections are left out of a state that is too large");
+        }
+        octets
+    }
+
+    fn lose(&mut self, client: MacAddress) {
+        let _ = self.requests.engines(move |_, engine, now, out| engine.lose_client(client, now, out));
+    }
+
+    fn forget(&mut self, client: MacAddress) {
+        let _ = self.requests.engines(move |_, engine, _, out| engine.forget_client(client, out));
+    }
+}

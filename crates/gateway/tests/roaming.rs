@@ -1,0 +1,272 @@
+//! Tests of gateways between which a client moves, with real TCP.
+//!
+//! ```text
+//!                  +-- core [hall]   radio --+
+//! server --- lan --+                         +-- air --- client
+//!                  +-- core [stairs] radio --+
+//! ```
+//!
+//! `lan` and `air` are bridges; the client moves when `air` has another access point as its port.
+#![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
+#![allow(clippy::print_stdout, reason = "the interruption is a result")]
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lasthop_agent::LinkSenses;
+use lasthop_gateway::roaming::driver::ClientRow;
+use lasthop_gateway::roaming::tcp::Tcp;
+use lasthop_gateway::roaming::{Channel, Inbox, Parts, Roaming};
+use lasthop_gateway::{Gateway, Start, config};
+use lasthop_linux::clock;
+use lasthop_linux::namespace::Namespace;
+use lasthop_needs::{namespaces, tests};
+use lasthop_registry::{AccessPoint, Durability, Embedded, Limits, Registry};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            watched_connections_follow_their_client,
+            split_connections_follow_their_client;
+    })
+}
+
+const NAMES: [&str; 2] = ["hall", "stairs"];
+const SERVER: &str = "10.77.1.2";
+const MOVES: usize = 10;
+/// Connections in each direction.
+const CONNECTIONS: usize = 10;
+/// How long a write or a read may take: longer than any hand-off, and than the retransmissions after it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn watched_connections_follow_their_client() {
+    walk("snoop", 0);
+}
+
+fn split_connections_follow_their_client() {
+    walk("i-tcp", 2 * CONNECTIONS as u64);
+}
+
+/// Lets the client move while `owed` of its connections need their agent.
+fn walk(scheme: &str, owed: u64) {
+    let site = Site::new(scheme);
+    let ends = Arc::new(AtomicBool::new(false));
+    let transfers: Vec<Transfer> =
+        (0..2 * CONNECTIONS).map(|index| Transfer::start(&site, index, &ends)).collect();
+    for to in 0..MOVES {
+        thread::sleep(Duration::from_millis(300));
+        site.move_to((to + 1) % 2);
+        site.wait_for((to + 1) % 2);
+    }
+    thread::sleep(Duration::from_millis(300));
+    let at_risk = site.access_points.each_ref().map(|it| it.gateway.report().expect("it runs").engine);
+    assert_eq!(at_risk.map(|engine| engine.owed_connections), [owed, 0]);
+    ends.store(true, Relaxed);
+    let mut longest = Duration::ZERO;
+    for transfer in transfers {
+        longest = longest.max(transfer.finish());
+    }
+    let reports = site.access_points.each_ref().map(|it| it.roaming.report().expect("it answers"));
+    let counters = reports[0].counters.plus(reports[1].counters);
+    let engines = site.access_points.each_ref().map(|it| it.gateway.report().expect("it runs").engine);
+    let broken: u64 = engines.iter().map(|engine| engine.counters.counts.obligations_broken).sum();
+    let handoffs = counters.received.max(1);
+    println!(
+        "{scheme}: {} hand-offs, {:.1} ms each from the first packet to service; longest pause of a connection {} ms",
+        counters.received,
+        counters.interruption_us as f64 / 1e3 / handoffs as f64,
+        longest.as_millis(),
+    );
+    assert_eq!(counters.received, MOVES as u64, "{counters:?}");
+    assert_eq!((counters.lost, broken), (0, 0), "{counters:?}");
+}
+
+struct Site {
+    server: Namespace,
+    client: Namespace,
+    _lan: Namespace,
+    air: Namespace,
+    access_points: [AccessPointHost; 2],
+    _folder: tempfile::TempDir,
+}
+
+struct AccessPointHost {
+    roaming: Roaming,
+    gateway: Gateway,
+    _host: Namespace,
+}
+
+impl Site {
+    fn new(scheme: &str) -> Self {
+        let [server, client, lan, air] = ["server", "client", "lan", "air"].map(host);
+        for bridge in [&lan, &air] {
+            bridge.ip(&["link add lan0 type bridge", "link set lan0 up"]).expect("a bridge");
+        }
+        for (bridge, end, address) in [(&lan, &server, "10.77.1.2/24"), (&air, &client, "10.77.1.3/24")] {
+            bridge
+                .ip(&[
+                    &format!("link add end type veth peer name eth netns {}", end.path()),
+                    "link set end up master lan0",
+                ])
+                .expect("veth");
+            end.ip(&["link set eth up", &format!("address add {address} dev eth")]).expect("an address");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let registry = Embedded::open(
+            &folder.path().join("registry"),
+            Limits::default(),
+            Durability::ProcessEnd,
+            clock::now(),
+        );
+        let registry: Arc<dyn Registry> = Arc::new(registry.expect("a registry"));
+        let access_points = [0, 1].map(|index| AccessPointHost::new(index, scheme, &lan, &air, &registry));
+        let site = Self { server, client, _lan: lan, air, access_points, _folder: folder };
+        site.move_to(0);
+        site
+    }
+
+    /// The client moves, and the bridges learn that: an access point sends a frame in the name of a station that
+    /// has associated.
+    fn move_to(&self, to: usize) {
+        let from = NAMES[1 - to];
+        self.air
+            .ip(&[&format!("link set {from} nomaster"), &format!("link set {} master lan0", NAMES[to])])
+            .expect("a port");
+        let socket = self.client.enter(|| UdpSocket::bind("10.77.1.3:0")).expect("enter").expect("a socket");
+        socket.send_to(b"here", (SERVER, 9)).expect("it is sent");
+    }
+
+    /// Waits until an access point serves the client.
+    fn wait_for(&self, at: usize) {
+        let began = Instant::now();
+        loop {
+            let report = self.access_points[at].roaming.report().expect("it answers");
+            if matches!(&report.clients[..], [ClientRow { place, .. }] if place.is_here) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{report:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl AccessPointHost {
+    fn new(
+        index: usize,
+        scheme: &str,
+        lan: &Namespace,
+        air: &Namespace,
+        registry: &Arc<dyn Registry>,
+    ) -> Self {
+        let (name, host) = (NAMES[index], host(NAMES[index]));
+        for (bridge, port) in [(lan, "core"), (air, "radio")] {
+            let add = format!("link add {name} type veth peer name {port} netns {}", host.path());
+            bridge.ip(&[&add, &format!("link set {name} up")]).expect("veth");
+        }
+        lan.ip(&[&format!("link set {name} master lan0")]).expect("a port");
+        let address = SocketAddr::from(([10, 77, 1, 11 + index as u8], 9479));
+        host.ip(&[
+            "link add lan0 type bridge",
+            "link set lan0 up",
+            "link set core up master lan0",
+            "link set radio up master lan0",
+            &format!("address add {}/24 dev lan0", address.ip()),
+        ])
+        .expect("a bridge");
+        let text = format!(
+            "backend = \"tc-bpf\"\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n[[rule]]\nscheme = \"{scheme}\"\n"
+        );
+        let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
+        let gateway = Start { config, file: None, owns_process: false }.inside(&host).expect("it starts");
+        let namespace = host.try_clone().expect("a handle");
+        let open = move |inbox: Inbox| -> io::Result<Box<dyn Channel>> {
+            let open = || Tcp::open(&AccessPoint::new(name, address), TcpListener::bind(address)?, inbox);
+            Ok(Box::new(namespace.enter(open)??))
+        };
+        let parts = Parts {
+            access_point: AccessPoint::new(name, address),
+            max_clients: 16,
+            config: lasthop_handoff::Config::default(),
+            registry: Arc::clone(registry),
+            channel: Box::new(open),
+        };
+        let roaming = gateway.roam(parts).expect("it starts");
+        Self { roaming, gateway, _host: host }
+    }
+}
+
+fn host(name: &str) -> Namespace {
+    let host = Namespace::new(name).expect("root may make namespaces");
+    host.sysctl("ipv6/conf/default/disable_ipv6", "1").expect("a setting");
+    host
+}
+
+/// A connection on which one end sends without a stop, at a bounded rate, and the other checks each octet.
+struct Transfer {
+    sender: JoinHandle<u64>,
+    receiver: JoinHandle<(u64, Duration)>,
+}
+
+impl Transfer {
+    /// Even ones are downloads, odd ones uploads.
+    fn start(site: &Site, index: usize, ends: &Arc<AtomicBool>) -> Self {
+        let address = format!("{SERVER}:{}", 5000 + index);
+        let listener = site.server.enter(|| TcpListener::bind(&address)).expect("enter").expect("a listener");
+        let near = site.client.enter(|| TcpStream::connect(&address)).expect("enter").expect("it connects");
+        let (far, _) = listener.accept().expect("it accepts");
+        let (from, to) = if index.is_multiple_of(2) { (far, near) } else { (near, far) };
+        let ends = Arc::clone(ends);
+        Self {
+            sender: thread::spawn(move || send(from, &ends)),
+            receiver: thread::spawn(move || receive(to)),
+        }
+    }
+
+    /// Returns the longest time without an octet.
+    fn finish(self) -> Duration {
+        let sent = self.sender.join().expect("it sends all");
+        let (received, longest) = self.receiver.join().expect("it receives all");
+        assert!(sent > 0 && sent == received, "{sent} octets sent, {received} received");
+        longest
+    }
+}
+
+/// The octet of a transfer at this place.
+fn octet(place: u64) -> u8 {
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+}
+
+fn send(mut stream: TcpStream, ends: &AtomicBool) -> u64 {
+    stream.set_write_timeout(Some(PATIENCE)).expect("a time-out");
+    let mut sent = 0;
+    while !ends.load(Relaxed) {
+        let chunk: Vec<u8> = (sent..sent + 4000).map(octet).collect();
+        stream.write_all(&chunk).expect("the connection goes on");
+        sent += chunk.len() as u64;
+        thread::sleep(Duration::from_millis(10));
+    }
+    sent
+}
+
+fn receive(mut stream: TcpStream) -> (u64, Duration) {
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    let (mut received, mut longest, mut last) = (0, Duration::ZERO, Instant::now());
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let len = stream.read(&mut buffer).expect("the connection goes on");
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+        if len == 0 {
+            return (received, longest);
+        }
+        for value in &buffer[..len] {
+            assert_eq!(*value, octet(received), "octet {received}");
+            received += 1;
+        }
+    }
+}
