@@ -9,6 +9,8 @@
 //! | [`channel`] | [`Channel`]: carries messages to other access points |
 //! | [`tcp`] | a channel without protection, for tests and for networks where nobody else is |
 //! | `questions` | questions to the registry, on a thread of their own |
+//! | [`report`] | [`RoamingReport`]: lists and counters |
+//! | `event` | the inputs of the thread |
 //! | [`driver`] | [`Roaming`]: the thread that runs the hand-offs of a gateway |
 //!
 //! The engine's part, which holds packets and moves connections, is `engine/roaming.rs`.
@@ -16,13 +18,16 @@
 pub mod access_points;
 pub mod channel;
 pub mod driver;
+mod event;
 pub mod handoffs;
 pub mod message;
 mod questions;
+pub mod report;
 pub mod state;
 pub mod tcp;
 
 pub use access_points::AccessPoints;
 pub use channel::{Channel, Inbox};
-pub use driver::{Parts, Roaming, RoamingReport};
+pub use driver::{Parts, Roaming};
 pub use handoffs::{Handoffs, Outside};
+pub use report::RoamingReport;

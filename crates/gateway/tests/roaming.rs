@@ -19,7 +19,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lasthop_agent::LinkSenses;
-use lasthop_gateway::roaming::driver::ClientRow;
+use lasthop_gateway::roaming::report::ClientRow;
 use lasthop_gateway::roaming::tcp::Tcp;
 use lasthop_gateway::roaming::{Channel, Inbox, Parts, Roaming};
 use lasthop_gateway::{Gateway, Start, config};

@@ -7,7 +7,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 
 use lasthop_registry::AccessPoint;
 
-use super::driver::Event;
+use super::event::Event;
 use super::handoffs::Destination;
 use super::message::MAX_MESSAGE;
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -14,14 +14,15 @@ use lasthop_handoff::{Config, Query};
 use lasthop_linux::clock;
 use lasthop_registry::{AccessPoint, Registry};
 use rustix::time::{ClockId, clock_gettime};
-use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
 use super::channel::{Channel, Inbox};
-use super::handoffs::{ClientPlace, Destination, HandoffCounters, Handoffs, Outside, RegistryAnswer};
+use super::event::Event;
+use super::handoffs::{ClientPlace, Destination, Handoffs, Outside};
 use super::questions::Questions;
+use super::report::{ClientRow, RoamingReport};
 use super::state;
-use crate::engine::{ClientLoad, SavedConnection, Served};
+use crate::engine::{ClientLoad, RoamingCounters, SavedConnection, Served};
 use crate::frame::MacAddress;
 use crate::io::steering::worker_of;
 use crate::requests::Requests;
@@ -59,51 +60,6 @@ struct End(SyncSender<Event>);
 impl Drop for End {
     fn drop(&mut self) {
         let _ = self.0.send(Event::End);
-    }
-}
-
-/// The clients of a gateway, for a list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RoamingReport {
-    /// The name of this access point.
-    pub access_point: String,
-    /// The clients.
-    pub clients: Vec<ClientRow>,
-    /// What was counted.
-    pub counters: HandoffCounters,
-}
-
-/// A client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClientRow {
-    /// Where it is served.
-    #[serde(flatten)]
-    pub place: ClientPlace,
-    /// Its connections here.
-    #[serde(flatten)]
-    pub load: ClientLoad,
-}
-
-/// What happens to hand-offs.
-pub(super) enum Event {
-    Joined { client: MacAddress, from: Option<String> },
-    Left { client: MacAddress },
-    Arrived(Vec<MacAddress>),
-    Message { from: Arc<AccessPoint>, octets: Vec<u8>, waiting: Arc<AtomicUsize> },
-    Answer { client: MacAddress, number: u64, answer: RegistryAnswer },
-    Report(Sender<RoamingReport>),
-    End,
-}
-
-#[cfg(test)]
-impl Event {
-    /// The sender and the octets of a message.
-    pub(super) fn into_message(self) -> Option<(Arc<AccessPoint>, Vec<u8>)> {
-        match self {
-            Self::Message { from, octets, .. } => Some((from, octets)),
-            _ => None,
-        }
     }
 }
 
@@ -217,6 +173,7 @@ impl Driver {
             access_point: self.name.clone(),
             clients: self.handoffs.places(clock::now()).map(row).collect(),
             counters: self.handoffs.counters(),
+            engine: self.around.counters(),
         }
     }
 }
@@ -238,6 +195,11 @@ impl Around {
             *sum = sum.plus(load);
         }
         all
+    }
+
+    fn counters(&self) -> RoamingCounters {
+        let counters = self.requests.engines(|_, engine, _, _| engine.roaming_counters().unwrap_or_default());
+        counters.into_iter().flatten().fold(RoamingCounters::default(), RoamingCounters::plus)
     }
 
     /// The connections of a state for each worker. A state that cannot be read has none.

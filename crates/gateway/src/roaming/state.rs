@@ -78,3 +78,42 @@ pub fn decode(octets: &[u8]) -> Result<Vec<SavedConnection>, StateError> {
 
 /// The version and the number of connections.
 const HEADER: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_state_without_connections_is_read_and_other_versions_and_false_numbers_are_refused() {
+        let (octets, left_out) = encode(Vec::new());
+        assert_eq!((decode(&octets), left_out.len()), (Ok(Vec::new()), 0));
+        assert_eq!(decode(&[VERSION + 1, 0, 0]), Err(StateError::Version(VERSION + 1)));
+        assert_eq!(decode(&[VERSION, 0xff, 0xff]), Err(StateError::TooMany(0xffff)));
+        for malformed in [&[][..], &[VERSION, 0], &[VERSION, 0, 1], &[VERSION, 0, 0, 7]] {
+            assert_eq!(decode(malformed), Err(StateError::Malformed), "{malformed:?}");
+        }
+        let long = vec![VERSION; MAX_STATE + 1];
+        assert_eq!(decode(&long), Err(StateError::TooLarge(long.len())));
+    }
+
+    #[test]
+    fn a_false_length_takes_no_more_memory_than_the_octets_allow() {
+        // IPv4 endpoints, and schemes of almost 2^32 octets.
+        let key =
+            [&[0, 192, 0, 2, 1, 80, 0, 10, 0, 0, 7, 1, 0][..], &[0xff, 0xff, 0xff, 0xff, 0x0f]].concat();
+        let octets = [&[VERSION, 0, 1][..], &key].concat();
+        let info = allocation_counter::measure(|| assert!(decode(&octets).is_err()));
+        assert!(info.bytes_max < 2 << 20, "{info:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_read_without_harm(mut garbage in prop::collection::vec(any::<u8>(), 3..300)) {
+            (garbage[0], garbage[1]) = (VERSION, 0);
+            let info = allocation_counter::measure(|| drop(decode(&garbage)));
+            prop_assert!(info.bytes_max < 4 << 20, "{info:?}");
+        }
+    }
+}
