@@ -16,6 +16,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use lasthop_etcd::{Config, Etcd};
 use lasthop_linux::clock;
 use lasthop_packet::Instant;
 use lasthop_registry::{AccessPoint, Client, LeaseId, Refusal, Registry};
@@ -32,7 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: etcd_moves CLIENTS RATE SECONDS CALLERS [KILL]".into());
     };
     let cluster = Mutex::new(cluster::Cluster::start_in(tempfile::tempdir_in(".")?, None));
-    let registry = cluster.lock().map_err(|_| "a panic")?.registry();
+    let registry = {
+        let cluster = cluster.lock().map_err(|_| "a panic")?;
+        // It answers.
+        cluster.registry();
+        Etcd::new(&Config { patience: Config::default().patience, ..cluster.config() })?
+    };
     let leases = join(&registry)?;
     let mut own: Vec<Vec<(Client, Option<u64>)>> = vec![Vec::new(); callers as usize];
     for client in 0..clients {

@@ -72,7 +72,9 @@ impl Cluster {
     }
 
     pub fn config(&self) -> Config {
-        Config { members: (0..3).map(|member| self.url(member)).collect(), ..Config::default() }
+        let members = (0..3).map(|member| self.url(member)).collect();
+        // A member that is killed refuses connections. On a busy machine, one that runs may take seconds.
+        Config { members, patience: Duration::from_secs(20), ..Config::default() }
     }
 
     pub fn registry(&self) -> Etcd {
