@@ -82,6 +82,11 @@ impl Nat {
         self.config.outside.contains(&address)
     }
 
+    /// Whether a host is known to be inside: it has mappings, or is held.
+    pub fn has_host(&self, host: Ipv4Addr) -> bool {
+        self.table.address_of(host).is_some() || self.held.contains_key(&host)
+    }
+
     /// The outside endpoint of an inside endpoint; of the last packet's time.
     pub fn outside_of(&self, inside: Endpoint) -> Option<Endpoint> {
         self.table.mapping(inside).map(|entry| entry.outside)

@@ -6,9 +6,9 @@
 //! its BPF programs are at the radio ports only, and Linux translates between those and the wired ports. An
 //! agent that watches an outside link sees outside addresses in both directions.
 //!
-//! A node has two kinds of links, as a home router or an access point has. A packet is from inside if the
-//! way to its source leads through an inside link, whatever link it came by (the strict reverse path of RFC
-//! 3704). Packets between two outside links pass unchanged. One from outside for an inside address that was
+//! A node has two kinds of links, as a home router or an access point has. A packet is from inside if its
+//! source has mappings, or if the way to its source leads through an inside link, whatever link it came by
+//! (the strict reverse path of RFC 3704). Packets between two outside links pass unchanged. One from outside for an inside address that was
 //! not translated is dropped: it could not have been routed to the node.
 //!
 //! Addresses are those of the whole world: two cells cannot use the same ones.

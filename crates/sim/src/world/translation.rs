@@ -107,6 +107,8 @@ impl World {
         let destination = self.network.resolve(&self.transit.packet(key).ip().destination);
         let destination = destination.filter(|destination| *destination != node);
         let way = destination.and_then(|to| Some((to, self.network.interface_towards(node, to)?)));
+        // A host that has gone may be reached by an outside link, on which no packet has its address.
+        let way = way.filter(|(_, interface)| self.translators.is_inside(node, *interface));
         let Some((destination, interface)) = way else {
             self.drop_packet(node, key, DropCause::NoRoute);
             return;
@@ -133,8 +135,14 @@ impl World {
         }
     }
 
-    /// Where a node that translates has this address.
+    /// Where a node that translates has this address. A host that has mappings is inside, even if it has gone
+    /// and its last packets come after the route to it has changed.
     fn locate(&mut self, node: NodeId, address: IpAddr) -> Where {
+        if let IpAddr::V4(v4) = address
+            && self.translators.nat(node).is_some_and(|nat| nat.has_host(v4))
+        {
+            return Where::Inside;
+        }
         let owner = self.network.resolve(&address);
         match owner.and_then(|owner| self.network.interface_towards(node, owner)) {
             Some(interface) if self.translators.is_inside(node, interface) => Where::Inside,
