@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`bridge_table`] | where bridges have learned that stations are |
 //! | [`clock`] | the only module that reads a clock |
 //! | [`device`] | TUN and TAP devices, and network interfaces by name |
 //! | [`namespace`] | private hosts: network namespaces that vanish with this process |
@@ -19,6 +20,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-linux speaks to a Linux kernel");
 
+pub mod bridge_table;
 pub mod clock;
 pub mod control;
 pub mod device;

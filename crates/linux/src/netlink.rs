@@ -87,6 +87,15 @@ fn check_strictly(socket: &OwnedFd) -> io::Result<()> {
     if set < 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
 }
 
+/// The messages in a datagram: the type of each, and what follows its header.
+pub fn messages(mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    from_fn(move || {
+        let (message, rest) = message(octets)?;
+        octets = rest;
+        Some((u16::from_ne_bytes([message[4], message[5]]), &message[HEADER..]))
+    })
+}
+
 /// The attributes in a sequence of octets; also those nested in an attribute.
 pub fn attributes(mut octets: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
     from_fn(move || {
