@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(uname -m)-unknown-linux-musl
-cargo build --profile small --locked --quiet --target "$target" -p lasthop-cli --features router --bin lasthop-router
+cargo build --profile small --locked --quiet --target "$target" -p lasthop-cli --no-default-features --features router --bin lasthop-router
 binary=target/$target/small/lasthop-router
 "$binary" gateway --print-default-config > target/router.toml
 # 1: a start would fail on this machine, for example because it has no Wi-Fi. Only 2 is about the file.

@@ -19,6 +19,8 @@ use serde_json::{Map, Value, json};
 use super::config::Backend;
 use super::listing::Query;
 use super::packet_loop::LoopReport;
+#[cfg(feature = "roaming")]
+use crate::frame::MacAddress;
 use crate::io::Port;
 
 pub use ask::{AskError, ask};
@@ -49,6 +51,24 @@ pub enum Command {
     Aside {
         /// Both endpoints, such as `192.0.2.1:443-10.0.0.7:50000`, in either order.
         flow: String,
+    },
+    /// Return the clients that roam: a [`RoamingReport`](super::roaming::RoamingReport).
+    #[cfg(feature = "roaming")]
+    Roaming,
+    /// A client has associated here: [`Noted`].
+    #[cfg(feature = "roaming")]
+    ClientJoined {
+        /// Its MAC address.
+        client: MacAddress,
+        /// The access point that it comes from, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+    },
+    /// A client is no longer associated here: [`Noted`].
+    #[cfg(feature = "roaming")]
+    ClientLeft {
+        /// Its MAC address.
+        client: MacAddress,
     },
 }
 
@@ -99,6 +119,11 @@ pub struct Drained {
 /// The answer after a connection was set aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetAside {}
+
+/// The answer after a change of a client's association was noted.
+#[cfg(feature = "roaming")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {}
 
 impl Status {
     /// Creates the status of a gateway of this version.

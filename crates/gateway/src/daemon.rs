@@ -2,9 +2,13 @@
 //! another.
 
 use std::fmt;
+#[cfg(feature = "roaming")]
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
+#[cfg(feature = "roaming")]
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use lasthop_packet::FlowKey;
@@ -23,6 +27,8 @@ use super::packet_loop::LoopReport;
 use super::plan::Plan;
 use super::ports::{self, OpenPorts};
 use super::requests::{Requests, Unanswered};
+#[cfg(feature = "roaming")]
+use super::roaming::{Parts, Roaming};
 use super::workers::{self, Ready};
 use crate::io::Port;
 use lasthop_linux::namespace::Namespace;
@@ -45,6 +51,8 @@ pub struct Gateway {
     backend: Backend,
     packets: Option<JoinHandle<Result<LoopReport, GatewayError>>>,
     housekeeping: Option<JoinHandle<()>>,
+    #[cfg(feature = "roaming")]
+    roaming: Arc<OnceLock<Roaming>>,
 }
 
 impl Start {
@@ -113,6 +121,8 @@ impl Start {
         };
         let Ready { requests, ports, backend } = ready;
         let gateway_ports = ports.clone();
+        #[cfg(feature = "roaming")]
+        let roaming = Arc::new(OnceLock::new());
         let housekeeping = Housekeeping {
             requests: requests.clone(),
             file,
@@ -121,6 +131,8 @@ impl Start {
             backend,
             listeners,
             is_with_ports: owns_process,
+            #[cfg(feature = "roaming")]
+            roaming: Arc::clone(&roaming),
         };
         let housekeeping =
             thread::Builder::new().name("housekeeping".into()).spawn(move || housekeeping.run());
@@ -130,7 +142,15 @@ impl Start {
                 let _ = go.send(());
                 let housekeeping = Some(housekeeping);
                 let packets = Some(packets);
-                Ok(Gateway { requests, ports: gateway_ports, backend, packets, housekeeping })
+                Ok(Gateway {
+                    requests,
+                    ports: gateway_ports,
+                    backend,
+                    packets,
+                    housekeeping,
+                    #[cfg(feature = "roaming")]
+                    roaming,
+                })
             }
             Err(error) => {
                 drop(go);
@@ -194,11 +214,18 @@ impl Gateway {
         self.requests.link_reporter(room).map_err(unanswered)
     }
 
-    /// Lets clients roam between this gateway and others of its site. Hand-offs end when all of what is returned is
-    /// dropped.
+    /// Lets clients roam between this gateway and others of its site, until the gateway ends. The control socket and
+    /// the metrics page then have what is known of them.
+    ///
+    /// # Errors
+    /// Those of the channel, and of starting a thread; `AlreadyExists` at the second call.
     #[cfg(feature = "roaming")]
-    pub fn roam(&self, parts: crate::roaming::Parts) -> std::io::Result<crate::roaming::Roaming> {
-        crate::roaming::Roaming::start(parts, self.requests.clone())
+    pub fn roam(&self, parts: Parts) -> io::Result<&Roaming> {
+        if self.roaming.get().is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let roaming = Roaming::start(parts, self.requests.clone())?;
+        Ok(self.roaming.get_or_init(|| roaming))
     }
 
     /// Drains the gateway, closes its ports, and returns its counters.

@@ -8,6 +8,8 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
+#[cfg(feature = "roaming")]
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
@@ -18,11 +20,15 @@ use tracing::{error, info, warn};
 
 use super::clients::ClientReport;
 use super::config::{self, Backend, Config};
+#[cfg(feature = "roaming")]
+use super::control::Noted;
 use super::control::{self, Answer, Command, Drained, List, Reloaded, SetAside, Status, parse_flow};
 use super::engine::{EngineReport, FlowReport};
 use super::listeners::{Listeners, empty};
 use super::listing::{Query, Selection};
 use super::requests::{Requests, StopAtEnd, Unanswered};
+#[cfg(feature = "roaming")]
+use super::roaming::{Roaming, RoamingReport};
 use super::{http, metrics, ports};
 use crate::io::Port;
 use lasthop_linux::clock;
@@ -45,6 +51,9 @@ pub(super) struct Housekeeping {
     pub(super) listeners: Listeners,
     /// Whether this thread is in the network namespace of the ports.
     pub(super) is_with_ports: bool,
+    /// The hand-offs of clients, once they have begun.
+    #[cfg(feature = "roaming")]
+    pub(super) roaming: Arc<OnceLock<Roaming>>,
 }
 
 /// The interval between checks for address translation, where that matters.
@@ -181,7 +190,13 @@ impl Housekeeping {
 
     fn metrics_page(&self) -> Option<String> {
         let report = self.requests.report().ok()?;
-        Some(metrics::page(self.backend, self.in_force.backend, &report))
+        let page = metrics::page(self.backend, self.in_force.backend, &report);
+        #[cfg(feature = "roaming")]
+        let page = match self.roaming.get().and_then(Roaming::report) {
+            Some(roaming) => page + &metrics::of_roaming(&roaming),
+            None => page,
+        };
+        Some(page)
     }
 
     fn flows(&self, query: &Query) -> Result<FlowsAnswer, String> {
@@ -212,6 +227,16 @@ impl Housekeeping {
         self.refuse_if_passive("accelerates no connection")?;
         let is_there = self.requests.set_aside(key).map_err(|why| why.to_string())?;
         if is_there { Ok(SetAside {}) } else { Err(format!("unknown connection {flow}")) }
+    }
+
+    #[cfg(feature = "roaming")]
+    fn roaming(&self) -> Result<&Roaming, String> {
+        self.roaming.get().ok_or_else(|| "no clients roam: this gateway is the only one".to_owned())
+    }
+
+    #[cfg(feature = "roaming")]
+    fn roaming_report(&self) -> Result<RoamingReport, String> {
+        self.roaming()?.report().ok_or_else(|| "the thread of the hand-offs does not answer".to_owned())
     }
 
     /// Refuses a request that has no purpose with a passive gateway, for this reason.
@@ -329,6 +354,16 @@ impl Answers for ControlAnswers<'_> {
             Ok(Command::Reload) => reply(self.0.reload()),
             Ok(Command::Drain) => reply(self.0.drain()),
             Ok(Command::Aside { flow }) => reply(self.0.set_aside(&flow)),
+            #[cfg(feature = "roaming")]
+            Ok(Command::Roaming) => reply(self.0.roaming_report()),
+            #[cfg(feature = "roaming")]
+            Ok(Command::ClientJoined { client, from }) => reply(
+                self.0.roaming().map(|roaming| roaming.joined(client, from.as_deref())).map(|()| Noted {}),
+            ),
+            #[cfg(feature = "roaming")]
+            Ok(Command::ClientLeft { client }) => {
+                reply(self.0.roaming().map(|roaming| roaming.left(client)).map(|()| Noted {}))
+            }
             Err(why) => reply::<()>(Err(why)),
         }
     }

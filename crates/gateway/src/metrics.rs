@@ -19,6 +19,8 @@ use super::hop_rtt::HopRtts;
 use super::hop_watch::HopCounters;
 use super::packet_loop::LoopReport;
 use super::punctuality::PunctualityReport;
+#[cfg(feature = "roaming")]
+use super::roaming::RoamingReport;
 
 /// The page for the report of a gateway that uses `backend`, and whose file sets `configured`. A
 /// table in `docs/src/gateway.md` documents each metric.
@@ -27,6 +29,26 @@ pub fn page(backend: Backend, configured: Backend, report: &LoopReport) -> Strin
     // Writing into a string cannot fail.
     let _ = write_build(&mut page, backend, configured).and_then(|()| write_page(&mut page, report));
     page.0
+}
+
+/// The metrics of clients that roam.
+#[cfg(feature = "roaming")]
+pub fn of_roaming(report: &RoamingReport) -> String {
+    let mut page = Page(String::new());
+    // Writing into a string cannot fail.
+    let _ = write_roaming(&mut page, report);
+    page.0
+}
+
+#[cfg(feature = "roaming")]
+fn write_roaming(page: &mut Page, report: &RoamingReport) -> fmt::Result {
+    let here = report.clients.iter().filter(|client| client.place.is_here);
+    page.gauge("roaming_clients", "Clients that are known to roam.", report.clients.len())?;
+    page.gauge("roaming_clients_here", "Of these, clients that are served here.", here.count())?;
+    for (counter, count) in report.counters.iter().chain(report.engine.iter()) {
+        page.counter(&format!("roaming_{}_total", counter.name), counter.about, count)?;
+    }
+    Ok(())
 }
 
 fn write_build(page: &mut Page, backend: Backend, configured: Backend) -> fmt::Result {

@@ -11,11 +11,13 @@
 //! | `questions` | questions to the registry, on a thread of their own |
 //! | [`report`] | [`RoamingReport`]: lists and counters |
 //! | `event` | the inputs of the thread |
+//! | `associations` | clients that a bridge learns |
 //! | [`driver`] | [`Roaming`]: the thread that runs the hand-offs of a gateway |
 //!
 //! The engine's part, which holds packets and moves connections, is `engine/roaming.rs`.
 
 pub mod access_points;
+mod associations;
 pub mod channel;
 pub mod driver;
 mod event;

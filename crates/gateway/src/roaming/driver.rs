@@ -11,11 +11,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_handoff::{Config, Query};
+use lasthop_linux::bridge_table::BridgeTable;
 use lasthop_linux::clock;
 use lasthop_registry::{AccessPoint, Registry};
 use rustix::time::{ClockId, clock_gettime};
 use tracing::{info, warn};
 
+use super::associations;
 use super::channel::{Channel, Inbox};
 use super::event::Event;
 use super::handoffs::{ClientPlace, Destination, Handoffs, Outside};
@@ -43,6 +45,9 @@ pub struct Parts {
     pub config: Config,
     /// Which access point each client is at.
     pub registry: Arc<dyn Registry>,
+    /// The table of the bridge that has the radio interfaces, and the names of these, if clients are to be noticed
+    /// by what it learns; they are also noticed by their packets.
+    pub bridge: Option<(BridgeTable, Vec<String>)>,
     /// Creates the channel to the others, which puts what it receives into the inbox.
     pub channel: Box<dyn FnOnce(Inbox) -> io::Result<Box<dyn Channel>> + Send>,
 }
@@ -66,7 +71,7 @@ impl Drop for End {
 impl Roaming {
     /// Starts the hand-offs of a gateway with these packet loops.
     pub(crate) fn start(parts: Parts, requests: Requests) -> io::Result<Self> {
-        let Parts { access_point, max_clients, config, registry, channel } = parts;
+        let Parts { access_point, max_clients, config, registry, bridge, channel } = parts;
         let (events, inbox) = sync_channel(MAX_EVENTS);
         let channel = channel(Inbox::new(events.clone()))?;
         let answers = events.clone();
@@ -91,6 +96,9 @@ impl Roaming {
         let driver = Driver { name, handoffs, around };
         thread::Builder::new().name("roaming".into()).spawn(move || driver.run(&inbox))?;
         let end = Arc::new(End(events.clone()));
+        if let Some((table, radio)) = bridge {
+            associations::start(table, radio, events.clone(), Arc::downgrade(&end))?;
+        }
         Ok(Self { events, _end: end })
     }
 
@@ -140,10 +148,11 @@ impl Driver {
             let Self { handoffs, around, .. } = &mut self;
             match event {
                 Event::Joined { client, from } => handoffs.on_join(client, from.as_deref(), now, around),
+                Event::Noticed { client } => handoffs.on_notice(client, now, around),
                 Event::Left { client } => handoffs.on_leave(client, around),
                 Event::Arrived(clients) => {
                     for client in clients {
-                        handoffs.on_join(client, None, now, around);
+                        handoffs.on_notice(client, now, around);
                     }
                 }
                 Event::Message { from, octets, waiting } => {

@@ -13,6 +13,7 @@ use crate::frame::MacAddress;
 /// What happens to hand-offs.
 pub(super) enum Event {
     Joined { client: MacAddress, from: Option<String> },
+    Noticed { client: MacAddress },
     Left { client: MacAddress },
     Arrived(Vec<MacAddress>),
     Message { from: Arc<AccessPoint>, octets: Vec<u8>, waiting: Arc<AtomicUsize> },

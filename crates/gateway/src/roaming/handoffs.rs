@@ -136,7 +136,12 @@ struct Client {
     /// Who serves it, and since when.
     place: Option<Peer>,
     since: Instant,
+    /// When its state was given to another access point.
+    gave: Option<Instant>,
 }
+
+/// How long packets of a client may be under way that it sent before it moved.
+const UNDER_WAY: Duration = Duration::from_millis(100);
 
 impl Client {
     fn leave(&mut self) {
@@ -166,8 +171,18 @@ impl Handoffs {
         &mut self.access_points
     }
 
-    /// A client has come: it has associated, or the first packet of it was seen. `from`: the access point that it
-    /// says it comes from.
+    /// A packet or a frame of a client was seen that is not served here: it has come, unless its state was given away
+    /// a moment ago. Then it may have been under way since before.
+    pub fn on_notice(&mut self, client: MacAddress, now: Instant, outside: &mut dyn Outside) {
+        let gave = self.clients.get(&client).and_then(|known| known.gave);
+        if gave.is_some_and(|gave| now.since(gave) < UNDER_WAY) {
+            outside.lose(client);
+        } else {
+            self.on_join(client, None, now, outside);
+        }
+    }
+
+    /// A client has associated. `from`: the access point that it says it comes from.
     pub fn on_join(
         &mut self,
         client: MacAddress,
@@ -191,6 +206,7 @@ impl Handoffs {
             came: None,
             place: None,
             since: now,
+            gave: None,
         });
         known.is_associated = true;
         // Who had it is known without the registry.
@@ -376,6 +392,9 @@ impl Handoffs {
             Output::Stop { is_lost: false } => {
                 self.counters.given += 1;
                 self.settle(client, None, now);
+                if let Some(known) = self.clients.get_mut(&client) {
+                    known.gave = Some(now);
+                }
             }
             Output::Stop { is_lost: true } => {
                 self.counters.lost += 1;
@@ -431,5 +450,109 @@ impl Handoffs {
         self.clients.remove(&client);
         outside.forget(client);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_handoff::Attempt;
+
+    use super::*;
+
+    const CLIENT: MacAddress = MacAddress([2, 0, 0, 0, 0, 7]);
+
+    /// Counts what hand-offs do.
+    #[derive(Default)]
+    struct Counts {
+        sent: usize,
+        asked: u64,
+        lost: usize,
+    }
+
+    impl Outside for Counts {
+        fn send(&mut self, _to: &Destination<'_>, _octets: Vec<u8>) {
+            self.sent += 1;
+        }
+
+        fn ask(&mut self, _client: MacAddress, number: u64, _query: Query) {
+            self.asked = number;
+        }
+
+        fn await_state(&mut self, _client: MacAddress) {}
+
+        fn serve(&mut self, _client: MacAddress, _state: Option<Bytes>) {}
+
+        fn give(&mut self, _client: MacAddress) -> Bytes {
+            Bytes::new()
+        }
+
+        fn lose(&mut self, _client: MacAddress) {
+            self.lost += 1;
+        }
+
+        fn forget(&mut self, _client: MacAddress) {}
+    }
+
+    fn new(max_clients: usize) -> Handoffs {
+        Handoffs::new("hall", max_clients, Config::default(), 1, Instant::ZERO)
+    }
+
+    /// Has a client served, whom nobody has had before.
+    fn serve(handoffs: &mut Handoffs, client: MacAddress, outside: &mut Counts) {
+        handoffs.on_join(client, None, Instant::ZERO, outside);
+        handoffs.on_answer(client, outside.asked, RegistryAnswer::Found(None), Instant::ZERO, outside);
+        handoffs.on_answer(client, outside.asked, RegistryAnswer::Won(1), Instant::ZERO, outside);
+        assert!(handoffs.places(Instant::ZERO).any(|place| place.client == client && place.is_here));
+    }
+
+    #[test]
+    fn a_packet_that_was_under_way_when_its_client_moved_does_not_call_it_back() {
+        let (mut handoffs, mut outside) = (new(4), Counts::default());
+        serve(&mut handoffs, CLIENT, &mut outside);
+        let mut known = AccessPoints::new("stairs");
+        let attempt = Attempt { by: SELF, number: 5 };
+        let request = message::encode(CLIENT, &Message::Request { attempt, epoch: Some(1) }, &known);
+        known.number("hall");
+        handoffs.on_message("stairs", None, &request, Instant::ZERO, &mut outside);
+        assert_eq!((outside.sent, handoffs.counters().given), (1, 1), "the state is given");
+        let late = Instant::ZERO + UNDER_WAY / 2;
+        handoffs.on_notice(CLIENT, late, &mut outside);
+        assert_eq!((outside.sent, outside.lost), (1, 1));
+        // Later it is back, and its state is asked for.
+        handoffs.on_notice(CLIENT, late + UNDER_WAY, &mut outside);
+        assert_eq!((outside.sent, outside.lost), (2, 1));
+    }
+
+    #[test]
+    fn malformed_messages_and_answers_to_earlier_questions_are_counted_and_change_nothing() {
+        let (mut handoffs, mut outside) = (new(4), Counts::default());
+        serve(&mut handoffs, CLIENT, &mut outside);
+        handoffs.on_message("stairs", None, b"?", Instant::ZERO, &mut outside);
+        handoffs.on_message("", None, b"?", Instant::ZERO, &mut outside);
+        handoffs.on_answer(CLIENT, 1, RegistryAnswer::Found(None), Instant::ZERO, &mut outside);
+        let counters = handoffs.counters();
+        assert_eq!((counters.ignored, counters.stale, counters.lost), (2, 1, 0));
+        assert_eq!(handoffs.places(Instant::ZERO).filter(|place| place.is_here).count(), 1);
+    }
+
+    #[test]
+    fn messages_about_unknown_clients_are_answered_and_take_no_memory() {
+        let (mut handoffs, mut outside) = (new(4), Counts::default());
+        let known = AccessPoints::new("stairs");
+        for last in 0..100 {
+            let request = Message::Request { attempt: Attempt { by: SELF, number: 5 }, epoch: None };
+            let octets = message::encode(MacAddress([2, 0, 0, 0, 1, last]), &request, &known);
+            handoffs.on_message("stairs", None, &octets, Instant::ZERO, &mut outside);
+        }
+        assert_eq!((outside.sent, handoffs.places(Instant::ZERO).count()), (100, 0));
+    }
+
+    #[test]
+    fn clients_beyond_the_bound_are_counted() {
+        let (mut handoffs, mut outside) = (new(2), Counts::default());
+        for last in 0..3 {
+            handoffs.on_join(MacAddress([2, 0, 0, 0, 1, last]), None, Instant::ZERO, &mut outside);
+        }
+        assert_eq!((handoffs.counters().too_many, handoffs.places(Instant::ZERO).count()), (1, 2));
     }
 }

@@ -324,7 +324,7 @@ impl Site {
         } else {
             gateway.engine.on_frame(port, frame, self.now, &mut gateway.out);
             if !gateway.engine.take_arrived().is_empty() {
-                self.with_clients(index, |clients, now, outside| clients.on_join(CLIENT, None, now, outside));
+                self.with_clients(index, |clients, now, outside| clients.on_notice(CLIENT, now, outside));
             }
         }
         self.deliver(index);
