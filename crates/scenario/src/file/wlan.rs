@@ -30,6 +30,9 @@ pub(super) fn read(
     table: &WlanTable,
     nodes: &[NodeModel],
 ) -> Result<(WlanModel, Vec<LinkModel>), FileError> {
+    if table.roaming.is_some() {
+        refuse_others(reader, name, table)?;
+    }
     let phy = phy::read(reader, name, table)?;
     let mac = mac::read(reader, name, table)?;
     let propagation = match &table.propagation {
@@ -51,7 +54,7 @@ pub(super) fn read(
     };
     let mut stations = stations::read(reader, name, table, nodes)?;
     let roaming = match &table.roaming {
-        Some(roaming) => Some(read_roaming(reader, name, (table, roaming), &mut stations, nodes)?),
+        Some(roaming) => Some(read_roaming(reader, name, roaming, &mut stations, nodes)?),
         None => None,
     };
     let paths = paths::read(reader, name, &table.paths, &stations)?;
@@ -120,11 +123,10 @@ pub(super) fn read(
 fn read_roaming(
     reader: &Reader<'_>,
     name: &str,
-    (table, of_roaming): (&WlanTable, &roaming::RoamingTable),
+    of_roaming: &roaming::RoamingTable,
     stations: &mut [WlanStation],
     nodes: &[NodeModel],
 ) -> Result<Roaming, FileError> {
-    refuse_others(reader, name, table)?;
     let count = of_roaming.access_points.len();
     let access_points: Vec<usize> = stations[..count].iter().map(|station| station.node).collect();
     let roaming = roaming::read(reader, name, of_roaming, (&access_points, nodes))?;
