@@ -24,9 +24,21 @@ fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
         return Ok(model.stations.iter().map(|station| station.config.position).collect());
     };
     let mut rng = Rng::named(seed, &format!("wlan {} places", model.name));
+    let fixed = model.access_points().count();
     for _ in 0..MAX_DRAWS {
-        let draw = |_| RandomWaypoint::anywhere(placement.area, &mut rng);
-        let places: Vec<Position> = model.stations.iter().map(draw).collect();
+        let places: Vec<Position> = model
+            .stations
+            .iter()
+            .enumerate()
+            .map(|(index, station)| {
+                // Access points among which clients roam stand where they are given.
+                if index < fixed {
+                    station.config.position
+                } else {
+                    RandomWaypoint::anywhere(placement.area, &mut rng)
+                }
+            })
+            .collect();
         let is_good = placement.apart.is_none_or(|(from, to, apart)| {
             hops(&places, &model.config.propagation, from, to) == Some(apart)
         });

@@ -79,7 +79,12 @@ pub(super) fn read(
     let errors = errors::of_links(reader, name, &table.link_errors, &stations, &links)?;
     let placement = table.placement.as_ref();
     let placement = placement
-        .map(|placement| mobility::placement(reader, name, placement, (&stations, nodes), routing.is_some()))
+        .map(|placement| {
+            // Access points stand where they are given.
+            let clients = roaming.as_ref().map_or(0, |roaming| roaming.channels.len());
+            let kinds = (routing.is_some(), roaming.is_some());
+            mobility::placement(reader, name, placement, (&stations[clients..], nodes), kinds)
+        })
         .transpose()?;
     let mobility = table.mobility.as_ref();
     let keeps_links = routing.is_some() || has_access_point || roaming.is_some();
@@ -145,7 +150,6 @@ fn refuse_others(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<(
         ("access-point", table.access_point.is_some()),
         ("power-save", table.power_save.is_some()),
         ("routing", table.routing.is_some()),
-        ("placement", table.placement.is_some()),
         ("link-errors", !table.link_errors.is_empty()),
     ];
     match others.into_iter().find(|(_, given)| *given) {

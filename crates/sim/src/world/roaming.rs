@@ -33,6 +33,10 @@ impl World {
     ///
     /// The access points reach each other over wired links. The nodes on these ways, the distribution system, learn
     /// where each client is.
+    ///
+    /// # Panics
+    ///
+    /// If there is no access point, and as soon as a client changes its channel if the cell has power save.
     pub fn add_service_set(
         &mut self,
         cell: WlanId,
@@ -77,6 +81,10 @@ impl World {
     }
 
     /// Gives an access point of a service set an agent that watches its interfaces to all clients that come.
+    ///
+    /// # Panics
+    ///
+    /// If the service set has no such access point, or no client.
     pub fn attach_to_clients(
         &mut self,
         set: ServiceSetId,

@@ -12,7 +12,7 @@ use lasthop_wifi::Position;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The initial positions of the stations.
+/// The initial positions of the stations, or of clients that roam.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PlacementTable {
@@ -73,11 +73,15 @@ pub(super) fn placement(
     name: &str,
     table: &PlacementTable,
     (stations, nodes): (&[WlanStation], &[NodeModel]),
-    is_on_demand: bool,
+    (is_on_demand, roams): (bool, bool),
 ) -> Result<Placement, FileError> {
-    if !is_on_demand {
-        let problem = "connectivity differs from seed to seed; requires `routing = \"aodv\"`";
+    if !is_on_demand && !roams {
+        let problem = "connectivity differs from seed to seed; requires `routing = \"aodv\"` or `roaming`";
         return Err(reader.fail(&["wlans", name, "placement"], problem));
+    }
+    if roams && table.apart.is_some() {
+        let problem = "clients that roam have no hops between them; leave it out";
+        return Err(reader.fail(&["wlans", name, "placement", "apart"], problem));
     }
     for station in stations {
         let key = ["nodes", &nodes[station.node].name, "position"];

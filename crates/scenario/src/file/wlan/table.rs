@@ -107,7 +107,7 @@ pub(in crate::file) struct WlanTable {
     /// demand (RFC 3561). A table sets its parameters.
     pub(super) routing: Option<NameOrTable<RoutingTable>>,
     /// Random initial positions of the stations, by the seed, instead of their nodes' `position`.
-    /// Needs `routing = "aodv"`.
+    /// Needs `routing = "aodv"` or `roaming`, where access points keep theirs.
     pub(super) placement: Option<PlacementTable>,
     /// How the stations move. Needs `routing = "aodv"`, an access point or `roaming`.
     pub(super) mobility: Option<MobilityTable>,
