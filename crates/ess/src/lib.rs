@@ -42,6 +42,6 @@ pub struct AccessPointId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u32);
 
-/// A channel of the ESS, by its number in the order of [`ClientConfig::channels`] of all its stations.
+/// A channel, by a number that all stations of the ESS know it by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(pub u16);

@@ -4,9 +4,8 @@
 //! $ cargo run --release -p lasthop-etcd --example etcd_moves -- CLIENTS RATE SECONDS CALLERS [KILL]
 //! ```
 //!
-//! CALLERS threads move clients, together at RATE a second, for so many seconds. With KILL, the member with this number (0 to
-//! 2) is killed when half of the time is over. A move takes from when it is due to its answer, so that those that wait
-//! for others count.
+//! CALLERS threads move clients for SECONDS, RATE moves a second in all. KILL, from 0 to 2, is the number of a member that is
+//! killed after half of the time. The time of a move begins when it is due, so that it includes waiting for other moves.
 
 use std::env::args;
 use std::error::Error;
@@ -143,7 +142,7 @@ fn join(registry: &dyn Registry) -> Result<Vec<LeaseId>, Box<dyn Error>> {
     let access_point = |number| {
         AccessPoint::new(&format!("access-point-{number}"), (Ipv4Addr::new(10, 0, 0, number), 4433).into())
     };
-    // Longer than the measurement, so that nobody renews them.
+    // Leases that outlast the measurement need no renewal.
     let join = |number| registry.join(&access_point(number), Duration::from_secs(3_600), Instant::ZERO);
     Ok((0..ACCESS_POINTS).map(join).collect::<Result<_, _>>()?)
 }

@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// Reads until something fails. Returns when nobody wants to know any more.
+    /// Reads until something fails, or the watch has been dropped.
     fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
         loop {
             let watched = next(lines)?;

@@ -261,28 +261,17 @@ impl Engine {
         };
         let key = side.connection(key);
         let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
-        let Some(slot) = self.find(key, flags, now) else { return self.on_first(current, key, now, out) };
-        self.on_packet_of(slot, current, now, out);
-    }
-
-    /// Processes the first packet of a connection.
-    #[cold]
-    fn on_first(&mut self, current: CurrentPacket, key: FlowKey, now: Instant, out: &mut Outgoing) {
+        let slot = self.find(key, flags, now);
         #[cfg(feature = "roaming")]
-        let Some(current) = self.detain(current, key, now, out) else { return };
-        let flags = current.packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
-        match self.insert(key, flags, now, out) {
-            Some(slot) => self.on_packet_of(slot, current, now, out),
-            None => out.frames.push((current.port, current.frame)),
+        if slot.is_none()
+            && let Some(client) = self.awaits(&current, key, now)
+        {
+            return self.detain(client, current, key, now, out);
         }
-    }
-
-    /// Processes a packet of a connection in the table.
-    #[expect(clippy::inline_always, reason = "every packet; measured")]
-    #[inline(always)]
-    fn on_packet_of(&mut self, slot: Slot, current: CurrentPacket, now: Instant, out: &mut Outgoing) {
-        let CurrentPacket { port, side, ref link, ref packet, .. } = current;
-        let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
+        let Some(slot) = slot.or_else(|| self.insert(key, flags, now, out)) else {
+            out.frames.push((port, current.frame));
+            return;
+        };
         self.count(slot, |connection, hop_rtts| connection.record(packet, (side, port, link), now, hop_rtts));
         let connection = self.connections.at(slot);
         let rule = connection.rule;

@@ -127,7 +127,7 @@ impl Requests {
         self.request_all(|worker, to| {
             let task = Arc::clone(&task);
             Request::Engine(Box::new(move |engine, now, out| {
-                // An answer for which nobody waits any more is discarded.
+                // If the caller has stopped waiting, the answer is discarded.
                 let _ = to.send(task(worker, engine, now, out));
             }))
         })

@@ -7,7 +7,7 @@
 //! | [`state`] | the connections of a client, as octets |
 //! | [`handoffs`] | [`Handoffs`]: one [`lasthop_handoff::Handoff`] for each client; no clock, no network |
 //! | [`channel`] | [`Channel`]: carries messages to other access points |
-//! | [`tcp`] | a channel without protection, for tests and for networks where nobody else is |
+//! | [`tcp`] | an unprotected channel, for tests and for networks that are trusted |
 //! | `questions` | questions to the registry, on a thread of their own |
 //! | [`report`] | [`RoamingReport`]: lists and counters |
 //! | `event` | the inputs of the thread |

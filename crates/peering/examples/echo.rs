@@ -1,4 +1,5 @@
-//! A channel of this machine with itself: how long a connection and a message take, and how many octets a second.
+//! Measures a channel between two ends on this machine: the time to connect, the round-trip time of a message, and the
+//! throughput.
 //!
 //! ```console
 //! $ cargo run --release -p lasthop-peering --example echo -- MESSAGES OCTETS

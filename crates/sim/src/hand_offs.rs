@@ -57,47 +57,26 @@ impl HandOffConfig {
     }
 }
 
-/// A client that has gone to an access point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Roam {
-    /// The client.
-    pub client: NodeId,
-    /// The access point that it came from, and when it left that; `None` if it had none.
-    pub from: Option<(NodeId, Instant)>,
-    /// The access point that it has gone to.
-    pub to: NodeId,
-    /// When that accepted it.
-    pub accepted: Instant,
-    /// When the client knew.
-    pub joined: Option<Instant>,
-    /// When the agent there had the state of the client's connections; `None` if it does not get it.
-    pub served: Option<Instant>,
-    /// Connections whose state it got.
-    pub connections: usize,
-    /// Octets of that state, with the packets in it.
-    pub octets: u64,
-}
-
 /// What access points and the registry say to each other.
 #[derive(Clone, Debug)]
-pub(crate) struct Letter {
+pub(crate) struct Envelope {
     set: ServiceSetId,
     client: ClientId,
     content: Content,
 }
 
-impl Letter {
-    /// A letter about a client.
+impl Envelope {
+    /// An envelope about a client.
     pub(crate) const fn new(set: ServiceSetId, client: ClientId, content: Content) -> Self {
         Self { set, client, content }
     }
 
-    /// The client, and what the letter says.
-    pub(crate) fn open(self) -> (ServiceSetId, ClientId, Content) {
+    /// The client, and what the envelope says.
+    pub(crate) fn into_parts(self) -> (ServiceSetId, ClientId, Content) {
         (self.set, self.client, self.content)
     }
 
-    /// The length of its content, beside what every letter has.
+    /// The length of its content, beside what every envelope has.
     pub(crate) const fn octets(&self) -> u64 {
         match &self.content {
             Content::Message { message: Message::Transfer { state, .. }, .. } => state.octets,
@@ -120,13 +99,6 @@ pub(crate) struct HandOffs {
     clients: Vec<ClientAtAccessPoint>,
     /// By access point and client.
     by_nodes: BTreeMap<(NodeId, NodeId), HandOffId>,
-    roams: Vec<Roam>,
-    /// By client, the last of them.
-    last: BTreeMap<NodeId, usize>,
-    /// By client, the access point that it left last.
-    left: BTreeMap<NodeId, (NodeId, Instant)>,
-    /// By client, the access point that it joined last: after a handshake it knows that before its access point.
-    joined: BTreeMap<NodeId, (NodeId, Instant)>,
 }
 
 struct Set {
@@ -193,11 +165,6 @@ impl HandOffs {
     #[inline]
     pub(crate) const fn are_any(&self) -> bool {
         !self.clients.is_empty()
-    }
-
-    /// Where clients have gone so far.
-    pub(crate) fn roams(&self) -> &[Roam] {
-        &self.roams
     }
 
     /// A client of an access point, which is new if it is not known.
@@ -271,56 +238,6 @@ impl HandOffs {
     }
 }
 
-/// Where clients go.
-impl HandOffs {
-    pub(crate) fn on_left(&mut self, client: NodeId, access_point: NodeId, now: Instant) {
-        self.left.insert(client, (access_point, now));
-        self.joined.remove(&client);
-    }
-
-    pub(crate) fn on_accepted(&mut self, client: NodeId, to: NodeId, now: Instant) {
-        let from = self.left.get(&client).copied();
-        self.last.insert(client, self.roams.len());
-        self.roams.push(Roam {
-            client,
-            from,
-            to,
-            accepted: now,
-            joined: self.joined.get(&client).filter(|(at, _)| *at == to).map(|(_, joined)| *joined),
-            served: None,
-            connections: 0,
-            octets: 0,
-        });
-    }
-
-    pub(crate) fn on_joined(&mut self, client: NodeId, to: NodeId, now: Instant) {
-        self.joined.insert(client, (to, now));
-        if let Some(roam) = self.last(client, to) {
-            roam.joined.get_or_insert(now);
-        }
-    }
-
-    pub(crate) fn on_served(
-        &mut self,
-        client: NodeId,
-        to: NodeId,
-        now: Instant,
-        (connections, octets): (usize, u64),
-    ) {
-        if let Some(roam) = self.last(client, to)
-            && roam.served.is_none()
-        {
-            roam.served = Some(now);
-            (roam.connections, roam.octets) = (connections, octets);
-        }
-    }
-
-    fn last(&mut self, client: NodeId, to: NodeId) -> Option<&mut Roam> {
-        let last = self.last.get(&client)?;
-        self.roams.get_mut(*last).filter(|roam| roam.to == to)
-    }
-}
-
 /// Inputs. Each returns what is to be done.
 impl ClientAtAccessPoint {
     pub(crate) const fn of(&self) -> Association {
@@ -346,13 +263,13 @@ impl ClientAtAccessPoint {
         }
     }
 
-    /// The state machine, for a call that needs the agent's state. It is [taken back](Self::take_back) after that.
-    pub(crate) const fn lend(&mut self) -> Option<Handoff<ClientState>> {
+    /// The state machine, for a call that needs the agent's state. It is [restored](Self::restore) after that.
+    pub(crate) const fn take(&mut self) -> Option<Handoff<ClientState>> {
         self.handoff.take()
     }
 
-    /// See [`Self::lend`].
-    pub(crate) fn take_back(&mut self, handoff: Handoff<ClientState>) {
+    /// See [`Self::take`].
+    pub(crate) fn restore(&mut self, handoff: Handoff<ClientState>) {
         self.handoff = Some(handoff);
     }
 

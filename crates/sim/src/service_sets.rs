@@ -87,15 +87,17 @@ const FIRST_SCAN: Duration = Duration::from_millis(100);
 /// The signal of all frames where the propagation has no powers.
 const EQUAL_SIGNAL: Dbm = Dbm(-50);
 
+/// An access point, its channel and its node.
+pub(crate) type PlacedAccessPoint = (AccessPointMember, Channel, NodeId);
+
 /// Packets that an access point keeps for a client that is on another channel (`STA_MAX_TX_BUFFER` of Linux's mac80211).
 const MAX_BUFFERED: usize = 64;
 impl ServiceSets {
-    /// Adds a service set, whose members begin at once: access points with their nodes, and clients with their nodes and
-    /// links.
+    /// Adds a service set, whose members begin at once; clients with their nodes and links.
     pub(crate) fn add(
         &mut self,
         (cell, config): (WlanId, ServiceSetConfig),
-        (access_points, distribution): (Vec<(AccessPointMember, NodeId)>, DistributionSystem),
+        (access_points, distribution): (Vec<PlacedAccessPoint>, DistributionSystem),
         clients: Vec<(ClientMember, NodeId, LinkId)>,
         rng: &mut Rng,
         transit: &mut Transit,
@@ -112,11 +114,12 @@ impl ServiceSets {
             associations: 0,
         };
         let first_member = self.members.len();
-        for (index, (member, node)) in access_points.into_iter().enumerate() {
+        for (index, (member, channel, node)) in access_points.into_iter().enumerate() {
             let ap = AccessPointId(index as u32);
             set.seat(member.station, Member::AccessPoint(ap));
             self.members.push((id, Member::AccessPoint(ap)));
-            set.access_points.push(AccessPoint::new(member, node, &config, rng));
+            let channel = lasthop_ess::Channel(channel.0);
+            set.access_points.push(AccessPoint::new((member, channel), node, &config, rng));
         }
         for (index, (member, node, link)) in clients.into_iter().enumerate() {
             let client = ClientId(index as u32);

@@ -157,15 +157,8 @@ pub(crate) enum Admission {
 pub(crate) enum Output {
     /// A packet has reached the other end of a link.
     Arrived { at: At, link: LinkId, key: PacketKey },
-    /// A packet has reached a station of an extended service set that is not associated with its sender.
-    NotAssociated { cell: WlanId, at: StationId, from: StationId, key: PacketKey },
-    /// A station of an extended service set has received a management frame, with this power in watts; `None` where
-    /// the propagation has no powers.
-    Management { cell: WlanId, at: StationId, from: StationId, key: u32, power: Option<f64> },
-    /// What became of a station's management frame.
-    ManagementSent { cell: WlanId, from: StationId, key: u32 },
-    /// A station's radio has changed its channel; `None`: it is off the air.
-    Tuned { cell: WlanId, station: StationId, channel: Option<Channel> },
+    /// Something has happened at a station of an extended service set.
+    ServiceSet(WlanId, StationEvent),
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
     Heard { node: NodeId, link: Option<LinkId>, key: PacketKey },
@@ -189,6 +182,19 @@ pub(crate) enum Output {
     TooOld { at: At, key: PacketKey, cause: DropCause },
     /// A packet is lost on a link.
     Lost { node: NodeId, link: Option<LinkId>, key: PacketKey, cause: DropCause },
+}
+
+/// What happens at a station of an extended service set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StationEvent {
+    /// A packet has reached a station that is not associated with its sender.
+    NotAssociated { at: StationId, from: StationId, key: PacketKey },
+    /// A station has received a management frame, with this power in watts; `None` where the propagation has no powers.
+    Frame { at: StationId, from: StationId, key: u32, power: Option<f64> },
+    /// A station has sent a management frame, or given it up.
+    Sent { from: StationId, key: u32 },
+    /// A station's radio has changed its channel; `None`: it is off the air.
+    Tuned { station: StationId, channel: Option<Channel> },
 }
 
 /// The content of a [`LinkEvent::Frame`] about a packet.

@@ -16,6 +16,7 @@
 //! | `sessions` | two-way applications: when they start, stop and are done |
 //! | `calls`, `dialogues` | what sessions do; the connections of dialogues |
 //! | `service_sets` | access points and clients that roam between them |
+//! | `roams` | where clients have gone, and how long it took |
 //! | `hand_offs`, `tunnels` | agents' state on its way to another access point; the connections that carry it |
 //! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
@@ -68,13 +69,14 @@ use crate::counters::Counters;
 use crate::cut_links::CutLinks;
 use crate::faults::FaultyLinks;
 use crate::flows::Flows;
-use crate::hand_offs::{HandOffs, Letter};
+use crate::hand_offs::{Envelope, HandOffs};
 use crate::id::{LinkId, NodeId};
 use crate::links::Links;
 use crate::mobility::Movements;
 use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::observe::Observer;
+use crate::roams::Roams;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
 use crate::service_sets::ServiceSets;
@@ -117,7 +119,8 @@ pub struct World {
     dialogues: Dialogues,
     service_sets: ServiceSets,
     hand_offs: HandOffs,
-    tunnels: Tunnels<Letter>,
+    roams: Roams,
+    tunnels: Tunnels<Envelope>,
     seats: Seats,
     ad_hoc: AdHoc,
     translators: Translators,

@@ -188,43 +188,56 @@ impl Engine {
         loads
     }
 
-    /// Decides on a packet of a connection that is not in the table. Returns it if its client is served here.
+    /// The client of a packet of a connection that is not in the table; `None` if the client is served here.
+    #[cold]
+    pub(super) fn awaits(
+        &mut self,
+        current: &CurrentPacket,
+        key: FlowKey,
+        now: Instant,
+    ) -> Option<MacAddress> {
+        if self.is_drained || self.roaming.is_none() {
+            return None;
+        }
+        let client = match current.side {
+            Side::Core => current.link.destination(),
+            Side::Radio => current.link.source(),
+        };
+        let client =
+            client.filter(|_| rule_for(&self.traffic, &self.rules[..self.planned], key).is_some())?;
+        let roaming = self.roaming.as_mut().filter(|roaming| !roaming.is_here(client))?;
+        if current.side == Side::Core {
+            return Some(client);
+        }
+        if roaming.begin_to_wait(client, now) || roaming.is_overdue(client, now) {
+            roaming.report(client);
+        }
+        if roaming.is_known(client) {
+            return Some(client);
+        }
+        roaming.counters_mut().too_many += 1;
+        None
+    }
+
+    /// Holds a packet until its client's state has come, or passes it.
+    #[cold]
     pub(super) fn detain(
         &mut self,
+        client: MacAddress,
         current: CurrentPacket,
         key: FlowKey,
         now: Instant,
         out: &mut Outgoing,
-    ) -> Option<CurrentPacket> {
-        if self.is_drained || self.roaming.is_none() {
-            return Some(current);
+    ) {
+        let port = (current.side == Side::Radio).then_some(current.port);
+        match &mut self.roaming {
+            // Datagrams do not depend on a state.
+            Some(roaming) if roaming.waits(client, now) && key.protocol == Protocol::Tcp => {
+                let octets = buffer_of(current.frame.octets.len()) + size_of::<CurrentPacket>();
+                roaming.hold(client, current, octets, port);
+            }
+            _ => self.pass(vec![current], out),
         }
-        let CurrentPacket { side, ref link, .. } = current;
-        let client = match side {
-            Side::Core => link.destination(),
-            Side::Radio => link.source(),
-        };
-        let client = client.filter(|_| rule_for(&self.traffic, &self.rules[..self.planned], key).is_some());
-        let (Some(client), Some(roaming)) = (client, &mut self.roaming) else { return Some(current) };
-        if roaming.is_here(client) {
-            return Some(current);
-        }
-        let port = (side == Side::Radio).then_some(current.port);
-        if port.is_some() && (roaming.begin_to_wait(client, now) || roaming.is_overdue(client, now)) {
-            roaming.report(client);
-        }
-        if port.is_some() && !roaming.is_known(client) {
-            roaming.counters_mut().too_many += 1;
-            return Some(current);
-        }
-        // Datagrams do not depend on a state.
-        if roaming.waits(client, now) && key.protocol == Protocol::Tcp {
-            let octets = buffer_of(current.frame.octets.len()) + size_of::<CurrentPacket>();
-            roaming.hold(client, current, octets, port);
-        } else {
-            self.pass(vec![current], out);
-        }
-        None
     }
 
     /// When packets have waited for long enough.

@@ -497,7 +497,7 @@ mod tests {
         Handoffs::new("hall", max_clients, Config::default(), 1, Instant::ZERO)
     }
 
-    /// Has a client served, whom nobody has had before.
+    /// Serves a client that no access point has served before.
     fn serve(handoffs: &mut Handoffs, client: MacAddress, outside: &mut Counts) {
         handoffs.on_join(client, None, Instant::ZERO, outside);
         handoffs.on_answer(client, outside.asked, RegistryAnswer::Found(None), Instant::ZERO, outside);

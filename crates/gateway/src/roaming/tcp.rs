@@ -1,5 +1,5 @@
-//! A channel over TCP without protection: whoever reaches the port can send messages in any name, and who sees the
-//! packets can read them. For tests, and for networks where nobody else is.
+//! A channel over TCP without protection: any host that reaches the port can send messages in any name, and any host that
+//! sees the packets can read them. For tests, and for networks that are trusted.
 //!
 //! A connection carries messages in one direction: the name of its sender and where it is reached, then each message,
 //! each after its length.

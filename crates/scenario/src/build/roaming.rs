@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use lasthop_packet::Instant;
 use lasthop_sim::ess::AccessPointConfig;
 use lasthop_sim::{AccessPointMember, ClientMember, HandOffConfig, LinkId, NodeId, WlanId, World};
-use lasthop_wifi::Channel;
 
 use super::built::BuiltWlan;
 use crate::model::{Scenario, WlanModel};
@@ -37,11 +36,12 @@ fn add_service_set<'a>(
     built: &mut BuiltWlan,
 ) -> Vec<LinkId> {
     let Some(roaming) = &model.roaming else { return Vec::new() };
-    let (access_points, clients) = built.stations.split_at(roaming.channels.len());
-    let access_points = access_points.iter().zip(&roaming.channels).map(|(station, channel)| {
-        let config = AccessPointConfig { security: roaming.security, ..AccessPointConfig::default() };
-        AccessPointMember { station: *station, channel: Channel(*channel), config }
-    });
+    let (access_points, clients) = built.stations.split_at(roaming.access_points);
+    let security = roaming.config.sizes.security;
+    let config = AccessPointConfig { security, ..AccessPointConfig::default() };
+    let access_points = access_points.iter();
+    let access_points =
+        access_points.map(|station| AccessPointMember { station: *station, config: config.clone() });
     let access_points = access_points.collect();
     let clients = clients.iter().zip(names).map(|(station, link)| ClientMember {
         link: link.to_owned(),

@@ -14,11 +14,11 @@ mod stations;
 mod table;
 
 use super::reader::Reader;
-use crate::model::{LinkModel, NodeModel, Roaming, WlanModel, WlanStation};
+use crate::model::{LinkModel, NodeModel, WlanModel};
 use lasthop_config::FileError;
 use lasthop_packet::Instant;
 use lasthop_sim::config::RadioErrors;
-use lasthop_wifi::{Channel, Propagation, WlanConfig};
+use lasthop_wifi::{Propagation, WlanConfig};
 
 pub(super) use table::WlanTable;
 
@@ -54,7 +54,7 @@ pub(super) fn read(
     };
     let mut stations = stations::read(reader, name, table, nodes)?;
     let roaming = match &table.roaming {
-        Some(roaming) => Some(read_roaming(reader, name, roaming, &mut stations, nodes)?),
+        Some(roaming) => Some(roaming::read(reader, name, roaming, (&mut stations, nodes))?),
         None => None,
     };
     let paths = paths::read(reader, name, &table.paths, &stations)?;
@@ -70,7 +70,7 @@ pub(super) fn read(
     let routing = routing.map(|entry| routing::read(reader, name, &entry.0, has_access_point));
     let routing = routing.transpose()?.flatten();
     let links = if let Some(roaming) = &roaming {
-        links::to_clients(reader, name, index, table, (&stations, roaming.channels.len()), nodes)
+        links::to_clients(reader, name, index, table, (&stations, roaming.access_points), nodes)
     } else if routing.is_some() {
         links::pairs(reader, name, index, table, &stations, nodes)?
     } else {
@@ -81,7 +81,7 @@ pub(super) fn read(
     let placement = placement
         .map(|placement| {
             // Access points stand where they are given.
-            let clients = roaming.as_ref().map_or(0, |roaming| roaming.channels.len());
+            let clients = roaming.as_ref().map_or(0, |roaming| roaming.access_points);
             let kinds = (routing.is_some(), roaming.is_some());
             mobility::placement(reader, name, placement, (&stations[clients..], nodes), kinds)
         })
@@ -97,7 +97,7 @@ pub(super) fn read(
         .transpose()?;
     // Access points stand still.
     let mobility = mobility.map(|mut mobility| {
-        let access_points = roaming.as_ref().map_or(0, |roaming| roaming.channels.len());
+        let access_points = roaming.as_ref().map_or(0, |roaming| roaming.access_points);
         mobility.walkers.retain(|walker| *walker >= access_points);
         mobility
     });
@@ -122,26 +122,6 @@ pub(super) fn read(
         },
         links,
     ))
-}
-
-/// Reads how clients roam, and tunes the stations: access points come first.
-fn read_roaming(
-    reader: &Reader<'_>,
-    name: &str,
-    of_roaming: &roaming::RoamingTable,
-    stations: &mut [WlanStation],
-    nodes: &[NodeModel],
-) -> Result<Roaming, FileError> {
-    let count = of_roaming.access_points.len();
-    let access_points: Vec<usize> = stations[..count].iter().map(|station| station.node).collect();
-    let roaming = roaming::read(reader, name, of_roaming, (&access_points, nodes))?;
-    for (index, station) in stations.iter_mut().enumerate() {
-        station.config.channel = roaming.channels.get(index).map(|channel| Channel(*channel));
-        if let Some(position) = roaming.positions.as_ref().and_then(|positions| positions.get(index)) {
-            station.config.position = *position;
-        }
-    }
-    Ok(roaming)
 }
 
 /// The keys of a cell that roaming excludes.

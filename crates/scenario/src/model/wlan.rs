@@ -2,7 +2,7 @@
 
 use lasthop_aodv::AodvConfig;
 use lasthop_sim::config::RadioErrors;
-use lasthop_sim::ess::{ClientConfig, Security};
+use lasthop_sim::ess::ClientConfig;
 use lasthop_sim::mobility::{Path, RandomWaypoint};
 use lasthop_sim::{ChannelConfig, ServiceSetConfig};
 use lasthop_wifi::{Position, PowerSaveConfig, StationConfig, WlanConfig};
@@ -43,8 +43,9 @@ pub struct WlanModel {
 impl WlanModel {
     /// The nodes that are access points among which clients roam; none with a single access point.
     pub fn access_points(&self) -> impl Iterator<Item = usize> {
-        let count = self.roaming.as_ref().map_or(0, |roaming| roaming.channels.len());
-        self.stations[..count].iter().map(|station| station.node)
+        self.stations[..self.roaming.as_ref().map_or(0, |roaming| roaming.access_points)]
+            .iter()
+            .map(|station| station.node)
     }
 }
 
@@ -62,12 +63,8 @@ pub struct WlanStation {
 pub struct Roaming {
     /// What the members have in common.
     pub config: ServiceSetConfig,
-    /// How clients prove who they are.
-    pub security: Security,
-    /// The channel of each access point.
-    pub channels: Vec<u16>,
-    /// Their positions, if a floor plan has them.
-    pub positions: Option<Vec<Position>>,
+    /// The number of access points; their stations have their channels and places.
+    pub access_points: usize,
     /// What each client does.
     pub client: ClientConfig,
     /// The node of the registry, if agents hand over what they know of clients.

@@ -23,7 +23,7 @@ use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
-use crate::technology::{Addressee, Admission, FrameFate, Output};
+use crate::technology::{Addressee, Admission, FrameFate, Output, StationEvent};
 use crate::transit::Transit;
 
 /// Interests of observers who receive the fates of frames that arrive.
@@ -37,9 +37,9 @@ pub(crate) struct Cell {
     /// Whether an agent receives each transmission.
     has_attentive_agent: bool,
     timer: LazyTimer,
-    /// What still follows from the fate that it reported last.
     /// Frames that wait at a station until their receiver is back on its channel, or the station itself is.
     held: Held,
+    /// What still follows from the fate that it reported last.
     rest: Option<(Rest, SentFrame)>,
     /// Where flows take turns.
     turns: Turns,
@@ -323,7 +323,7 @@ impl Cell {
         for frame in self.wlan.flush(transit.now(), station).into_iter().rev() {
             self.wlan.error_model_mut().packet_ends(station, frame, transit.now());
             let key = PacketKey(frame.key);
-            match self.stations.of_mut(station).hand_mut(frame.to).take_back(key) {
+            match self.stations.of_mut(station).hand_mut(frame.to).withdraw(key) {
                 Arrival::NotYet if self.held.return_frame(station, frame) => {}
                 Arrival::NotYet => gone.push(key),
                 Arrival::Copied => transit.packets_mut().remove(key),
@@ -438,12 +438,14 @@ impl Cell {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
             WlanOutput::ManagementDelivered { at, from, key, power } => {
-                Some(Output::Management { cell: self.id, at, from, key, power })
+                Some(Output::ServiceSet(self.id, StationEvent::Frame { at, from, key, power }))
             }
             WlanOutput::ManagementFate { from, key, .. } => {
-                Some(Output::ManagementSent { cell: self.id, from, key })
+                Some(Output::ServiceSet(self.id, StationEvent::Sent { from, key }))
             }
-            WlanOutput::Tuned { station, channel } => Some(Output::Tuned { cell: self.id, station, channel }),
+            WlanOutput::Tuned { station, channel } => {
+                Some(Output::ServiceSet(self.id, StationEvent::Tuned { station, channel }))
+            }
             WlanOutput::Departs { from } => self.depart_next(from, transit),
             WlanOutput::TooOld { from, frame } => {
                 let at = self.stations.port_of(from, frame)?.at;
@@ -538,7 +540,7 @@ impl Cell {
             transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
         }
         if !self.stations.of(at).takes_from(from) {
-            return Some(Output::NotAssociated { cell: self.id, at, from, key });
+            return Some(Output::ServiceSet(self.id, StationEvent::NotAssociated { at, from, key }));
         }
         if !delay.is_zero() {
             self.delay(back, key);

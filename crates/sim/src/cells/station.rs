@@ -232,7 +232,7 @@ impl Hand {
     }
 
     /// A frame that was in it, or waited, is taken out of the queue. Returns what has become of its packet.
-    pub(super) fn take_back(&mut self, key: PacketKey) -> Arrival {
+    pub(super) fn withdraw(&mut self, key: PacketKey) -> Arrival {
         if self.departed == Some(key) { self.is_through_with(key) } else { Arrival::NotYet }
     }
 

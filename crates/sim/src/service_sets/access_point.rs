@@ -25,16 +25,16 @@ pub(super) struct AccessPoint {
 impl AccessPoint {
     /// Its first beacon is due at a random time of the first interval.
     pub(super) fn new(
-        member: AccessPointMember,
+        (member, channel): (AccessPointMember, Channel),
         node: NodeId,
         config: &ServiceSetConfig,
         rng: &mut Rng,
     ) -> Self {
-        let AccessPointMember { station, channel, config: own } = member;
+        let AccessPointMember { station, config: own } = member;
         let interval = config.beacon_interval;
         Self {
             place: Place { node, station },
-            channel: Channel(channel.0),
+            channel,
             entity: lasthop_ess::AccessPoint::new(own),
             timer: LazyTimer::default(),
             beacon_interval: interval,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_ess::{AccessPointConfig, ClientConfig, FrameSizes};
 use lasthop_packet::Instant;
-use lasthop_wifi::{Channel, StationId};
+use lasthop_wifi::StationId;
 
 /// What the members of a service set have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,8 @@ impl Default for ServiceSetConfig {
 /// An access point of a service set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessPointMember {
-    /// Its station, which is tuned to its channel from the beginning.
+    /// Its station, which is tuned to its channel from the beginning, and stays there.
     pub station: StationId,
-    /// That channel.
-    pub channel: Channel,
     /// What it does.
     pub config: AccessPointConfig,
 }

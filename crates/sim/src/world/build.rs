@@ -19,6 +19,7 @@ use crate::links::Links;
 use crate::mobility::Movements;
 use crate::network::Network;
 use crate::nodes::Nodes;
+use crate::roams::Roams;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
 use crate::service_sets::ServiceSets;
@@ -83,6 +84,7 @@ impl World {
             dialogues: Dialogues::default(),
             service_sets: ServiceSets::default(),
             hand_offs: HandOffs::default(),
+            roams: Roams::default(),
             tunnels: Tunnels::new(Rng::named(seed, "tunnels")),
             seats: Seats::default(),
             ad_hoc: AdHoc::default(),

@@ -6,9 +6,10 @@ use lasthop_handoff::{Output, Peer};
 
 use super::World;
 use crate::accounts::DropCause;
-use crate::hand_offs::{ClientState, Content, HandOffConfig, Letter, NOT_IMPORTED, Passage, Roam};
+use crate::hand_offs::{ClientState, Content, Envelope, HandOffConfig, NOT_IMPORTED, Passage};
 use crate::id::{At, HandOffId, NodeId, ServiceSetId, TunnelEndId};
 use crate::packets::PacketKey;
+use crate::roams::Roam;
 use crate::service_sets::Association;
 
 impl World {
@@ -25,7 +26,7 @@ impl World {
 
     /// Where clients have gone so far, in order.
     pub fn roams(&self) -> &[Roam] {
-        self.hand_offs.roams()
+        self.roams.all()
     }
 
     /// An access point takes over a client that has associated with it.
@@ -68,7 +69,7 @@ impl World {
                 Output::Send(to, message) => {
                     let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
                     let content = Content::Message { from: me, to, message };
-                    self.write_letter([node, to_node], Letter::new(set, client, content));
+                    self.send_envelope([node, to_node], Envelope::new(set, client, content));
                 }
                 Output::Ask(query) => {
                     let number = self.hand_offs.get_mut(id).next_question();
@@ -76,7 +77,7 @@ impl World {
                         continue;
                     };
                     let content = Content::Query { from: me, number, query };
-                    self.write_letter([node, registry], Letter::new(set, client, content));
+                    self.send_envelope([node, registry], Envelope::new(set, client, content));
                 }
                 Output::Serve(state) => {
                     self.serve_client(id, (client_node, node), &state.unwrap_or_default());
@@ -104,12 +105,7 @@ impl World {
                 }
             }
         }
-        self.hand_offs.on_served(
-            client,
-            node,
-            self.transit.now(),
-            (state.connections().len(), state.octets()),
-        );
+        self.roams.on_served(client, node, self.transit.now(), (state.connections().len(), state.octets()));
         for (at, key, from) in self.hand_offs.get_mut(id).serve() {
             match self.network.interface(at).agent {
                 Some(agent) => self.pass_to_agent(agent, at, key, from),
@@ -145,29 +141,29 @@ impl World {
     }
 }
 
-/// Letters.
+/// Envelopes.
 impl World {
-    fn write_letter(&mut self, between: [NodeId; 2], letter: Letter) {
+    fn send_envelope(&mut self, between: [NodeId; 2], envelope: Envelope) {
         if between[0] == between[1] {
-            self.read_letter(letter);
+            self.on_envelope(envelope);
             return;
         }
-        let octets = letter.octets();
+        let octets = envelope.octets();
         let sites = between.map(|node| (node, self.network.address(node)));
-        let end = self.tunnels.send(sites, letter, octets);
+        let end = self.tunnels.send(sites, envelope, octets);
         self.pump_tunnel(end);
     }
 
-    /// A letter has reached its node.
-    fn read_letter(&mut self, letter: Letter) {
-        let (set, client, content) = letter.open();
+    /// An envelope has reached its node.
+    fn on_envelope(&mut self, envelope: Envelope) {
+        let (set, client, content) = envelope.into_parts();
         match content {
             Content::Query { from, number, query } => {
                 let answer = self.hand_offs.answer(set, client, from, query);
                 let Some(registry) = self.hand_offs.config(set).map(|config| config.registry) else { return };
                 let to = self.service_sets.access_point(set, AccessPointId(from.0)).node;
                 let content = Content::Answer { to: from, number, answer };
-                self.write_letter([registry, to], Letter::new(set, client, content));
+                self.send_envelope([registry, to], Envelope::new(set, client, content));
             }
             Content::Answer { to, number, answer } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
@@ -177,9 +173,9 @@ impl World {
             Content::Message { from, to, message } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
                 let (client_node, node) = self.hand_offs.get(id).nodes();
-                let Some(mut handoff) = self.hand_offs.get_mut(id).lend() else { return };
+                let Some(mut handoff) = self.hand_offs.get_mut(id).take() else { return };
                 let outputs = handoff.on_message(from, message, || self.export_client(client_node, node));
-                self.hand_offs.get_mut(id).take_back(handoff);
+                self.hand_offs.get_mut(id).restore(handoff);
                 self.carry_out_hand_off(id, outputs);
             }
         }
@@ -190,10 +186,10 @@ impl World {
         let Some(end) = self.tunnels.of_packet(node, self.transit.packet(key)) else { return false };
         self.transit.accounts_mut().consumed += 1;
         let packet = self.transit.packets_mut().take(key);
-        let letters = self.tunnels.receive(end, &packet, self.transit.now());
+        let envelopes = self.tunnels.receive(end, &packet, self.transit.now());
         self.pump_tunnel(end);
-        for letter in letters {
-            self.read_letter(letter);
+        for envelope in envelopes {
+            self.on_envelope(envelope);
         }
         true
     }

@@ -4,6 +4,7 @@
 //! come to a node, packets for the client go where it was before.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_agent::Agent;
@@ -21,7 +22,7 @@ use crate::packets::PacketKey;
 use crate::service_sets::{
     AccessPointMember, Action, Association, ClientMember, DistributionSystem, Place, ServiceSetConfig,
 };
-use crate::technology::{Addressee, Egress, Output, Technology as _};
+use crate::technology::{Addressee, Egress, StationEvent, Technology as _};
 
 /// The UDP port of announcements. Real ones have no IP header; they are as long.
 const ANNOUNCEMENT_PORT: u16 = 3517;
@@ -36,7 +37,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If there is no access point, and as soon as a client changes its channel if the cell has power save.
+    /// If there is no access point, or one is off the air; and as soon as a client changes its channel if the cell has power save.
     pub fn add_service_set(
         &mut self,
         cell: WlanId,
@@ -62,7 +63,7 @@ impl World {
             let link = self.network.add_roaming_link(&client.link, ends, learners.clone(), senses);
             let interface = self.network.interfaces(node).len();
             let port = self.links.cells_mut().add_port(
-                (link, std::time::Duration::ZERO),
+                (link, Duration::ZERO),
                 cell,
                 (client.station, anchor),
                 interface,
@@ -73,7 +74,12 @@ impl World {
             members.push((client, node, link));
         }
         self.links.cells_mut().cell_mut(cell).wlan_mut().expect_moves();
-        let access_points = access_points.into_iter().zip(nodes).collect();
+        let wlan = self.links.cells().cell(cell).wlan();
+        let placed = access_points.into_iter().zip(nodes).map(|(member, node)| {
+            let channel = wlan.channel(member.station).expect("access points are on the air");
+            (member, channel, node)
+        });
+        let access_points = placed.collect();
         let mut rng = self.stream(&format!("service set {name}"));
         let access_points = (access_points, distribution);
         let set = self.service_sets.add((cell, config), access_points, members, &mut rng, &mut self.transit);
@@ -144,24 +150,23 @@ impl World {
         self.carry_out_actions();
     }
 
-    /// What came of a cell's event concerns its service set.
+    /// Something has happened at a station of a service set.
     #[inline(never)]
-    pub(super) fn on_management(&mut self, output: Output) {
+    pub(super) fn on_station_event(&mut self, cell: WlanId, event: StationEvent) {
         let Self { service_sets, transit, .. } = self;
-        match output {
-            Output::Management { cell, at, from, key, power } => {
+        match event {
+            StationEvent::Frame { at, from, key, power } => {
                 service_sets.on_frame(cell, (at, from), (key, power), transit);
             }
-            Output::ManagementSent { cell, from, key } => service_sets.on_sent(cell, from, key, transit),
-            Output::Tuned { cell, station, channel } => {
+            StationEvent::Sent { from, key } => service_sets.on_sent(cell, from, key, transit),
+            StationEvent::Tuned { station, channel } => {
                 service_sets.on_tuned(cell, station, channel, transit);
             }
-            Output::NotAssociated { cell, at, from, key } => {
+            StationEvent::NotAssociated { at, from, key } => {
                 service_sets.on_data_without_association(cell, (at, from), transit);
                 let node = self.links.cells().cell(cell).node(at);
                 self.drop_packet(node, key, DropCause::NotAssociated);
             }
-            _ => {}
         }
         self.carry_out_actions();
     }
@@ -231,7 +236,7 @@ impl World {
         cells.redirect(port, to.station);
         cells.cell_mut(cell).associate(client.station, to.station, true);
         self.network.set_default_route(client.node, Some(interface));
-        self.hand_offs.on_joined(client.node, to.node, self.transit.now());
+        self.roams.on_joined(client.node, to.node, self.transit.now());
         self.transit.emit(&TraceEvent::Joined { client: client.node, access_point: to.node });
     }
 
@@ -242,7 +247,7 @@ impl World {
         let (client, link) = self.service_sets.client(set, client);
         self.links.cells_mut().cell_mut(cell).associate(client.station, from.station, false);
         self.network.set_default_route(client.node, None);
-        self.hand_offs.on_left(client.node, from.node, self.transit.now());
+        self.roams.on_left(client.node, from.node, self.transit.now());
         self.transit.emit(&TraceEvent::Left { client: client.node, access_point: from.node });
         let frames = self.links.cells_mut().cell_mut(cell).withdraw(client.station, from.station);
         for frame in frames {
@@ -268,7 +273,7 @@ impl World {
         self.network.learn((at.node, interface), place.node, number);
         let association = Association { set, client, access_point };
         self.announce(at.node, None, association, number);
-        self.hand_offs.on_accepted(place.node, at.node, self.transit.now());
+        self.roams.on_accepted(place.node, at.node, self.transit.now());
         self.take_over(association, previous);
     }
 
@@ -280,7 +285,7 @@ impl World {
     ) -> usize {
         let interface = self.network.interfaces(node).len();
         let cells = self.links.cells_mut();
-        let port = cells.add_port((link, std::time::Duration::ZERO), cell, (station, client), interface);
+        let port = cells.add_port((link, Duration::ZERO), cell, (station, client), interface);
         self.network.add_interface(node, link, Egress::Radio(port));
         if let Some(agent) = self.network.radio_agent(node) {
             self.network.set_agent((node, interface), agent);
@@ -290,8 +295,7 @@ impl World {
         interface
     }
 
-    /// An access point no longer serves a client: what waits there for the client is lost, unless it knows where the
-    /// client is now.
+    /// An access point no longer serves a client: what waits there for the client is lost.
     fn on_removed(&mut self, Association { set, client: id, access_point }: Association) {
         let cell = self.service_sets.cell(set);
         let at = self.service_sets.access_point(set, access_point);

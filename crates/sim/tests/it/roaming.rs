@@ -61,7 +61,7 @@ impl Plan {
             let config = StationConfig { position, channel: Some(channel), ..StationConfig::default() };
             let station = world.add_station(wlan, ap, &config);
             let config = AccessPointConfig { security: self.security, ..AccessPointConfig::default() };
-            members.push(AccessPointMember { station, channel, config });
+            members.push(AccessPointMember { station, config });
             access_points.push(ap);
         }
         let channels = (0..self.channels).map(lasthop_sim::ess::Channel).collect();

@@ -258,8 +258,8 @@ fn all_connections_of_a_client_that_walks_arrive_whole_though_messages_are_lost_
     let (mut moves, mut with_state, mut unreachable) = (0, 0, 0);
     for seed in 0..150 {
         let site = walk(seed, Faults { messages: true, ..Faults::default() });
-        // An access point whose answers are lost three times counts as dead, and its state with it. The first time
-        // that the client is served, nobody has a state.
+        // An access point whose answers are lost three times counts as dead, and its state with it. When the
+        // client is served for the first time, there is no state.
         let is_excused = site.counters().without_state > 1;
         let is_safe = |one: &&Connection| !(one.is_split && is_excused);
         assert!(

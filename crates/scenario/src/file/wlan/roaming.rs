@@ -1,18 +1,18 @@
 //! Access points of one network, and clients that roam between them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lasthop_config::FileError;
 use lasthop_sim::ServiceSetConfig;
 use lasthop_sim::ess::client::{Margin, Steering};
 use lasthop_sim::ess::{Channel, ClientConfig, Dbm, FrameSizes, ScanConfig, ScanMethod, Security};
-use lasthop_wifi::Position;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
-use crate::model::{NodeModel, Roaming};
+use crate::model::{NodeModel, Roaming, WlanStation};
 
 /// The channels that an access point may have.
 type ChannelNumber = Whole<0, 255>;
@@ -92,13 +92,18 @@ enum SteeringName {
     Refuse,
 }
 
-/// The roaming of a cell whose `access_points` are the nodes with these indices.
+/// The roaming of a cell whose access points, which come first in `stations`, are to be tuned and placed, and whose
+/// clients are to be taken off the air.
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
     table: &RoamingTable,
-    (access_points, nodes): (&[usize], &[NodeModel]),
+    (stations, nodes): (&mut [WlanStation], &[NodeModel]),
 ) -> Result<Roaming, FileError> {
+    let (access_points, clients) = stations.split_at_mut(table.access_points.len());
+    for client in clients {
+        client.config.channel = None;
+    }
     let key = |key| ["wlans", name, "roaming", key];
     let ms = Duration::from_millis;
     let default = ServiceSetConfig::default();
@@ -113,11 +118,10 @@ pub(super) fn read(
     let switch_time = default.switch_time;
     let switch_time =
         reader.duration_in(&key("switch-time"), table.switch_time, switch_time, Duration::ZERO, ms(100))?;
-    let (channels, positions) = channels(reader, name, table, (access_points, nodes))?;
-    let mut known: Vec<u16> = channels.clone();
-    known.sort_unstable();
-    known.dedup();
-    let mut client = ClientConfig::new(known.into_iter().map(Channel).collect());
+    plan(reader, name, table, (access_points, nodes))?;
+    let channels = access_points.iter().filter_map(|access_point| access_point.config.channel);
+    let channels: BTreeSet<u16> = channels.map(|channel| channel.0).collect();
+    let mut client = ClientConfig::new(channels.into_iter().map(Channel).collect());
     if table.scan == Some(ScanName::Passive) {
         // Linux's mac80211 stays a ninth of a second; a beacon comes in this time.
         let dwell = beacon_interval.max(Duration::from_nanos(1_000_000_000 / 9));
@@ -146,7 +150,7 @@ pub(super) fn read(
     client.beacon_timeout = 7 * beacon_interval + ms(500);
     let registry = match &table.registry {
         Some(registry) => reader.node(&key("registry"), registry)?.0,
-        None => access_points[0],
+        None => access_points[0].node,
     };
     Ok(Roaming {
         config: ServiceSetConfig {
@@ -154,32 +158,29 @@ pub(super) fn read(
             beacon_interval,
             switch_time,
         },
-        security,
-        channels,
-        positions,
+        access_points: access_points.len(),
         client,
         registry: table.hand_off.unwrap_or(true).then_some(registry),
     })
 }
 
-/// The channel of each access point, and its position if a floor plan has it.
-fn channels(
+/// Tunes the access points, and places them if there is a floor plan.
+fn plan(
     reader: &Reader<'_>,
     name: &str,
     table: &RoamingTable,
-    (access_points, nodes): (&[usize], &[NodeModel]),
-) -> Result<(Vec<u16>, Option<Vec<Position>>), FileError> {
+    (access_points, nodes): (&mut [WlanStation], &[NodeModel]),
+) -> Result<(), FileError> {
     let key = |key| ["wlans", name, "roaming", key];
     let Some(file) = &table.floor_plan else {
-        let in_turn: Vec<u16> = match &table.channels {
-            None => vec![0],
-            Some(channels) => channels.iter().map(|Whole(channel)| *channel as u16).collect(),
-        };
+        let in_turn = table.channels.as_deref().unwrap_or(&[Whole(0)]);
         if in_turn.is_empty() {
             return Err(reader.fail(&key("channels"), "expected one channel or more"));
         }
-        let channels = (0..access_points.len()).map(|index| in_turn[index % in_turn.len()]);
-        return Ok((channels.collect(), None));
+        for (access_point, Whole(channel)) in access_points.iter_mut().zip(in_turn.iter().cycle()) {
+            access_point.config.channel = Some(lasthop_wifi::Channel(*channel as u16));
+        }
+        return Ok(());
     };
     if table.channels.is_some() {
         return Err(
@@ -188,14 +189,15 @@ fn channels(
     }
     let plan = reader.named_files.floor_plan(&reader.beside(file));
     let plan = plan.map_err(|problem| reader.fail(&key("floor-plan"), problem))?;
-    let of_node = |node: &usize| {
-        let node = &nodes[*node].name;
-        plan.get(node).ok_or_else(|| {
+    for access_point in access_points {
+        let node = &nodes[access_point.node].name;
+        let Some(planned) = plan.get(node) else {
             let problem =
                 format!("has no row for access point {node:?}; expected a row for each access point");
-            reader.fail(&key("floor-plan"), problem)
-        })
-    };
-    let rows: Vec<_> = access_points.iter().map(of_node).collect::<Result<_, _>>()?;
-    Ok((rows.iter().map(|row| row.channel).collect(), Some(rows.iter().map(|row| row.position).collect())))
+            return Err(reader.fail(&key("floor-plan"), problem));
+        };
+        access_point.config.channel = Some(lasthop_wifi::Channel(planned.channel));
+        access_point.config.position = planned.position;
+    }
+    Ok(())
 }
