@@ -95,7 +95,7 @@ impl Scenario {
         let mut wlans = self.add_wlans(&mut world, &at, &places, without_loss);
         let links = self.add_links(&mut world, &ends, &mut wlans, without_loss);
         self.set_routes(&mut world, &nodes, &links, &wlans);
-        let has_agents = !agents.is_empty();
+        let has_agents = agents.iter().any(SeatedAgent::watches_clients);
         for agent in agents {
             agent.attach(&mut world, |node| nodes[node], (&links, &wlans));
         }

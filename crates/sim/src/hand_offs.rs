@@ -297,14 +297,23 @@ impl ClientAtAccessPoint {
 
     /// The agent has the client's state. Returns the packets that have waited for it.
     pub(crate) fn serve(&mut self) -> VecDeque<(At, PacketKey, Side)> {
-        match std::mem::replace(&mut self.standing, Standing::Served) {
+        self.change(Standing::Served)
+    }
+
+    /// The agent no longer has it. Returns the packets that have waited for it.
+    pub(crate) fn stop(&mut self) -> VecDeque<(At, PacketKey, Side)> {
+        self.change(Standing::Elsewhere)
+    }
+
+    /// Whether packets wait for the client's state.
+    pub(crate) const fn is_awaited(&self) -> bool {
+        matches!(self.standing, Standing::Awaited(_))
+    }
+
+    fn change(&mut self, standing: Standing) -> VecDeque<(At, PacketKey, Side)> {
+        match std::mem::replace(&mut self.standing, standing) {
             Standing::Awaited(waiting) => waiting,
             _ => VecDeque::new(),
         }
-    }
-
-    /// The agent no longer has it.
-    pub(crate) fn stop(&mut self) {
-        self.standing = Standing::Elsewhere;
     }
 }

@@ -242,7 +242,10 @@ impl ServiceSets {
                 }
             }
             (Member::AccessPoint(ap), Member::Client(client)) => {
-                if let Frame::Null { power_save } = frame {
+                let is_associated = set.access_points[ap.0 as usize].entity().is_associated(client);
+                if let Frame::Null { power_save } = frame
+                    && is_associated
+                {
                     let limit = power_save.then_some(MAX_BUFFERED);
                     let from = set.access_points[ap.0 as usize].place().station;
                     let to = set.clients[client.0 as usize].place().station;

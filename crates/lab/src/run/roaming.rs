@@ -28,7 +28,8 @@ pub struct RoamingSummary {
 impl RoamingSummary {
     /// The hand-offs in a world from `start` on.
     pub(super) fn new(world: &World, start: Instant) -> Self {
-        let roams = world.roams().iter().filter(|roam| roam.from.is_some() && roam.accepted >= start);
+        let is_hand_off = |roam: &&Roam| roam.from.is_some_and(|(from, _)| from != roam.to);
+        let roams = world.roams().iter().filter(is_hand_off).filter(|roam| roam.accepted >= start);
         let roams: Vec<&Roam> = roams.collect();
         let radio = roams.iter().filter_map(|roam| {
             let (_, left) = roam.from?;

@@ -117,6 +117,11 @@ impl<N: Copy + Ord> Seats<N> {
 }
 
 impl<N> SeatedAgent<N> {
+    /// Whether it watches the clients of an access point among several.
+    pub(super) const fn watches_clients(&self) -> bool {
+        self.clients_of.is_some()
+    }
+
     /// Attaches the agent to its node in the world. `links` are the ids of the scenario's links
     /// there.
     pub(super) fn attach(

@@ -140,6 +140,7 @@ pub(super) fn read(
     }
     link::refuse_parallel(&reader, &links, &wlans)?;
     routes::refuse_gateways(&reader, &nodes, &links, &wlans)?;
+    wlan::roaming::check_links(&reader, (&nodes, &links), &wlans)?;
     let routes = routes::read(&reader, given_routes, &links, &wlans)?;
     let tables = reader.in_order("flows", file.flows, MAX_FLOWS)?;
     let session_tables = reader.in_order("sessions", file.sessions, sessions::MAX_SESSIONS)?;

@@ -8,7 +8,7 @@ mod paths;
 mod phy;
 mod power_save;
 mod propagation;
-mod roaming;
+pub(super) mod roaming;
 mod routing;
 mod stations;
 mod table;
@@ -57,13 +57,16 @@ pub(super) fn read(
         Some(roaming) => Some(roaming::read(reader, name, roaming, (&mut stations, nodes))?),
         None => None,
     };
-    let paths = paths::read(reader, name, &table.paths, &stations)?;
+    let standing = roaming.as_ref().map_or(0, |roaming| roaming.access_points);
+    let paths = paths::read(reader, name, &table.paths, (&stations, standing))?;
     for (station, path) in &paths {
         stations[*station].config.position = path.position(Instant::ZERO);
     }
-    if let (Some(_), false) = (&table.mobility, paths.is_empty()) {
-        let problem = "stations follow `paths` or walk at random; leave one of the two out";
-        return Err(reader.fail(&["wlans", name, "mobility"], problem));
+    for (key, given) in [("mobility", table.mobility.is_some()), ("placement", table.placement.is_some())] {
+        if given && !paths.is_empty() {
+            let problem = "stations follow `paths` or are moved at random; leave one of the two out";
+            return Err(reader.fail(&["wlans", name, key], problem));
+        }
     }
     let has_access_point = table.access_point.is_some();
     let routing = table.routing.as_ref();

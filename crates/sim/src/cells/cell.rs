@@ -307,7 +307,7 @@ impl Cell {
     /// A packet that was dropped to make room; each is reported once.
     pub(super) fn next_displaced(&mut self) -> Option<(PacketKey, DropCause)> {
         let displaced = self.turns.next_displaced().map(|key| (key, DropCause::QueueFull));
-        displaced.or_else(|| self.held.next_displaced().map(|key| (key, DropCause::PowerSave)))
+        displaced.or_else(|| self.held.next_displaced())
     }
 
     /// Frames of a station for another one wait from now on, those in its queue among them; at most this many.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_wifi::{MacFrame, Receiver, StationId};
 
+use crate::accounts::DropCause;
 use crate::packets::PacketKey;
 use crate::technology::Admission;
 
@@ -12,7 +13,7 @@ use crate::technology::Admission;
 #[derive(Default)]
 pub(super) struct Held {
     frames: BTreeMap<(StationId, StationId), Waiting>,
-    displaced: Vec<PacketKey>,
+    displaced: Vec<(PacketKey, DropCause)>,
 }
 
 struct Waiting {
@@ -25,6 +26,9 @@ impl Held {
     pub(super) fn begin(&mut self, between: (StationId, StationId), queued: Vec<MacFrame>, limit: usize) {
         let waiting = self.frames.entry(between).or_insert(Waiting { frames: VecDeque::new(), limit });
         waiting.frames.extend(queued);
+        let surplus = waiting.frames.len().saturating_sub(waiting.limit);
+        let oldest = waiting.frames.drain(..surplus);
+        self.displaced.extend(oldest.map(|frame| (PacketKey(frame.key), DropCause::PowerSave)));
     }
 
     /// They wait no longer.
@@ -49,7 +53,8 @@ impl Held {
         if frames.len() <= *limit {
             return Some(Admission::Queued);
         }
-        self.displaced.extend(frames.pop_front().map(|oldest| PacketKey(oldest.key)));
+        let oldest = frames.pop_front();
+        self.displaced.extend(oldest.map(|frame| (PacketKey(frame.key), DropCause::PowerSave)));
         Some(Admission::Displaces)
     }
 
@@ -61,13 +66,13 @@ impl Held {
         true
     }
 
-    /// A frame is dropped because there is no room for it.
+    /// A frame that waits no longer is dropped because its station's queue is full.
     pub(super) fn displace(&mut self, frame: MacFrame) {
-        self.displaced.push(PacketKey(frame.key));
+        self.displaced.push((PacketKey(frame.key), DropCause::QueueFull));
     }
 
-    /// A frame that was dropped for lack of room; each is reported once.
-    pub(super) fn next_displaced(&mut self) -> Option<PacketKey> {
+    /// A frame that was dropped for lack of room, and why; each is reported once.
+    pub(super) fn next_displaced(&mut self) -> Option<(PacketKey, DropCause)> {
         self.displaced.pop()
     }
 

@@ -51,6 +51,11 @@ impl AccessPoint {
         self.channel
     }
 
+    pub(super) const fn entity(&self) -> &lasthop_ess::AccessPoint {
+        &self.entity
+    }
+
+    /// As [`Self::entity`].
     pub(super) const fn entity_mut(&mut self) -> &mut lasthop_ess::AccessPoint {
         &mut self.entity
     }

@@ -161,7 +161,7 @@ impl World {
             self.deliver_datagram(node, key);
         } else if let Some(id) = self.connections.deliver(node, key, &mut self.flows, &mut self.transit) {
             self.pump(id);
-        } else if !self.deliver_to_channel(node, key) {
+        } else if !self.deliver_to_channel(node, key) && !self.deliver_to_tunnel(node, key) {
             self.refuse(node, key);
         }
     }

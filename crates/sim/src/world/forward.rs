@@ -289,9 +289,10 @@ impl World {
     pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: PacketKey) {
         if self.ad_hoc.takes(node, self.transit.packet(key)) {
             self.deliver_to_routing(node, key);
-        } else if self.hand_offs.are_any() && self.deliver_to_tunnel(node, key) {
         } else if self.transit.packets().is_message(key) {
             self.deliver_message(node, key);
+        } else if self.deliver_to_tunnel(node, key) {
+            // It was a tunnel's.
         } else if self.translators.has(node) {
             self.arrive_at_translator(node, key);
         } else {

@@ -44,6 +44,17 @@ impl World {
         if self.hand_offs.config(association.set).is_some() {
             let id = self.hand_off_of(association);
             self.hand_offs.get_mut(id).on_leave();
+            if self.hand_offs.get(id).is_awaited() {
+                self.stop_serving(id);
+            }
+        }
+    }
+
+    /// The agent no longer sees a client's packets. Those that have waited for the client's state are lost.
+    fn stop_serving(&mut self, id: HandOffId) {
+        for (at, key, _) in self.hand_offs.get_mut(id).stop() {
+            let link = self.network.interface(at).link;
+            self.drop_on_link((at.0, Some(link)), key, DropCause::NotAssociated);
         }
     }
 
@@ -79,14 +90,12 @@ impl World {
                     let content = Content::Query { from: me, number, query };
                     self.send_envelope([node, registry], Envelope::new(set, client, content));
                 }
-                Output::Serve(state) => {
-                    self.serve_client(id, (client_node, node), &state.unwrap_or_default());
-                }
+                Output::Serve(state) => self.serve_client(id, (client_node, node), state.as_ref()),
                 Output::Stop { is_lost } => {
                     if is_lost {
                         drop(self.export_client(client_node, node));
                     }
-                    self.hand_offs.get_mut(id).stop();
+                    self.stop_serving(id);
                 }
                 // Announcements have told the distribution system.
                 Output::Forward(_) => {}
@@ -96,16 +105,19 @@ impl World {
     }
 
     /// The agent at an access point gets the state of a client, and then the packets that have waited for it.
-    fn serve_client(&mut self, id: HandOffId, (client, node): (NodeId, NodeId), state: &ClientState) {
+    fn serve_client(&mut self, id: HandOffId, (client, node): (NodeId, NodeId), state: Option<&ClientState>) {
         if let Some(agent) = self.network.radio_agent(node) {
-            for connection in state.connections() {
+            for connection in state.map_or(&[][..], ClientState::connections) {
                 let imported = self.call_agent(agent, |agent, cx| agent.import(connection, cx));
                 if imported.is_err() {
                     self.transit.report(node, &Report::new(&NOT_IMPORTED));
                 }
             }
         }
-        self.roams.on_served(client, node, self.transit.now(), (state.connections().len(), state.octets()));
+        if let Some(state) = state {
+            let size = (state.connections().len(), state.octets());
+            self.roams.on_served(client, node, self.transit.now(), size);
+        }
         for (at, key, from) in self.hand_offs.get_mut(id).serve() {
             match self.network.interface(at).agent {
                 Some(agent) => self.pass_to_agent(agent, at, key, from),

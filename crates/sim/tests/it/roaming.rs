@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use lasthop_agent::{Context, Side, Verdict};
 use lasthop_apps::traffic::{Beat, Constant};
-use lasthop_packet::{Bitrate, Instant};
+use lasthop_packet::{Bitrate, Instant, Packet};
 use lasthop_sim::ess::{AccessPointConfig, AccessPointId, ClientConfig, ClientId, FrameSizes, Security};
 use lasthop_sim::mobility::Path;
 use lasthop_sim::{
-    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, NodeId, NodeKind, ServiceSetConfig,
-    ServiceSetId, StationId, WlanId, World,
+    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, HandOffConfig, NodeId, NodeKind,
+    ServiceSetConfig, ServiceSetId, StationId, WlanId, World,
 };
 use lasthop_wifi::{Channel, LogDistance, Position, Propagation, Rate, Standard, StationConfig, WlanConfig};
 
@@ -215,4 +216,25 @@ fn a_run_repeats() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn a_registry_may_be_at_a_host() {
+    let mut site = Plan::new(2, &[20.0]).build(|_| {});
+    site.world.hand_over(site.set, HandOffConfig::new(site.server));
+    for access_point in 0..2 {
+        let agent = |_: &mut Packet, _: Side, _: &mut Context<'_>| Verdict::Forward;
+        let attached = site.world.attach_to_clients(site.set, AccessPointId(access_point), Box::new(agent));
+        attached.expect("it needs nothing");
+    }
+    site.world.advance_to(ms(1_000));
+    site.world.steer(site.set, ClientId(0), &[AccessPointId(1)]);
+    site.world.advance_to(ms(2_000));
+    let [_, roam] = site.world.roams()[..] else { panic!("{:?}", site.world.roams()) };
+    assert!(roam.served.is_some_and(|served| served < ms(1_100)), "{roam:?}");
+    let ends = (site.server, site.clients[0]);
+    let config = FlowConfig { start: ms(2_000), ..flow(&site.world, ends, Some(100_000)) };
+    let flow = site.world.add_flow(config);
+    site.world.run(Instant::from_secs(10), true);
+    assert!(site.world.outcome(flow).completion.is_some() && site.world.accounts().balance());
 }

@@ -31,16 +31,23 @@ pub(super) struct PathTable {
     laps: Option<Whole<1, 10_000>>,
 }
 
-/// The paths of stations, by their indices. The first point of each is where its station stands at first.
+/// The paths of stations, by their indices. The first point of each is where its station stands at first. The first
+/// `standing` stations are access points, which stand still.
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
     tables: &BTreeMap<String, PathTable>,
-    stations: &[WlanStation],
+    (stations, standing): (&[WlanStation], usize),
 ) -> Result<Vec<(usize, Path)>, FileError> {
     let path = |(node, table): (&String, &PathTable)| {
-        let station = reader.station(&["wlans", name, "paths", node], node, stations)?;
-        Ok((station, path(reader, &["wlans", name, "paths", node], table)?))
+        let key = ["wlans", name, "paths", node];
+        let station = reader.station(&key, node, stations)?;
+        if station < standing {
+            return Err(
+                reader.fail(&key, "an access point, which stands still; expected one of the stations")
+            );
+        }
+        Ok((station, path(reader, &key, table)?))
     };
     tables.iter().map(path).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lasthop_config::FileError;
+use lasthop_sim::NodeKind;
 use lasthop_sim::ServiceSetConfig;
 use lasthop_sim::ess::client::{Margin, Steering};
 use lasthop_sim::ess::{Channel, ClientConfig, Dbm, FrameSizes, ScanConfig, ScanMethod, Security};
@@ -12,7 +13,7 @@ use serde::Deserialize;
 
 use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
-use crate::model::{NodeModel, Roaming, WlanStation};
+use crate::model::{Link, LinkModel, NodeModel, Roaming, WlanModel, WlanStation};
 
 /// The channels that an access point may have.
 type ChannelNumber = Whole<0, 255>;
@@ -101,6 +102,12 @@ pub(super) fn read(
     (stations, nodes): (&mut [WlanStation], &[NodeModel]),
 ) -> Result<Roaming, FileError> {
     let (access_points, clients) = stations.split_at_mut(table.access_points.len());
+    for (index, access_point) in access_points.iter().enumerate() {
+        if nodes[access_point.node].kind != NodeKind::Router {
+            let key = ["wlans", name, "roaming", "access-points", &index.to_string()];
+            return Err(reader.fail(&key, "not a router; expected one, which forwards packets to clients"));
+        }
+    }
     for client in clients {
         client.config.channel = None;
     }
@@ -129,7 +136,8 @@ pub(super) fn read(
     }
     if let Some(threshold) = table.scan_threshold {
         if !(-100..=-30).contains(&threshold) {
-            return Err(reader.fail(&key("scan-threshold"), "expected -100 to -30, in dBm"));
+            let problem = format!("{threshold} dBm is out of range; expected -100 to -30");
+            return Err(reader.fail(&key("scan-threshold"), problem));
         }
         client.scan_threshold = Dbm(threshold);
     }
@@ -200,4 +208,61 @@ fn plan(
         access_point.config.position = planned.position;
     }
     Ok(())
+}
+
+/// Refuses clients with other links, and access points and registries that no wires join.
+pub(in crate::file) fn check_links(
+    reader: &Reader<'_>,
+    (nodes, links): (&[NodeModel], &[LinkModel]),
+    wlans: &[WlanModel],
+) -> Result<(), FileError> {
+    for (index, cell) in wlans.iter().enumerate() {
+        let Some(roaming) = &cell.roaming else { continue };
+        for (number, client) in cell.stations[roaming.access_points..].iter().enumerate() {
+            let is_its = |link: &&LinkModel| link.ends.0 == client.node || link.ends.1 == client.node;
+            if let Some(other) = links.iter().filter(is_its).find(|link| !link.link.is_of_cell(index)) {
+                let problem = format!(
+                    "station {:?} also has the link {:?}; expected clients without other links",
+                    nodes[client.node].name,
+                    other.name()
+                );
+                return Err(reader.fail(&["wlans", &cell.name, "stations", &number.to_string()], problem));
+            }
+        }
+        let joined = wired_to(cell.stations[0].node, links);
+        let cut_off = |node: usize| {
+            format!(
+                "no wired links join {:?} and {:?}; expected links between them",
+                nodes[node].name, nodes[cell.stations[0].node].name
+            )
+        };
+        let key = |key| ["wlans", &cell.name, "roaming", key];
+        let apart = cell.access_points().enumerate().find(|(_, node)| !joined.contains(node));
+        if let Some((number, node)) = apart {
+            let number = number.to_string();
+            let [wlans, name, roaming, list] = key("access-points");
+            return Err(reader.fail(&[wlans, name, roaming, list, &number], cut_off(node)));
+        }
+        if let Some(registry) = roaming.registry.filter(|registry| !joined.contains(registry)) {
+            return Err(reader.fail(&key("registry"), cut_off(registry)));
+        }
+    }
+    Ok(())
+}
+
+/// The nodes that wired links join with this one.
+fn wired_to(node: usize, links: &[LinkModel]) -> BTreeSet<usize> {
+    let (mut joined, mut frontier) = (BTreeSet::from([node]), vec![node]);
+    while let Some(node) = frontier.pop() {
+        for LinkModel { ends: (one, other), .. } in
+            links.iter().filter(|it| matches!(it.link, Link::Wired(_)))
+        {
+            for (from, to) in [(*one, *other), (*other, *one)] {
+                if from == node && joined.insert(to) {
+                    frontier.push(to);
+                }
+            }
+        }
+    }
+    joined
 }
