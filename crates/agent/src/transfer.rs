@@ -18,6 +18,9 @@ pub trait Transfer {
     /// Removes the state of these connections from the agent, with the packets that it holds for
     /// them. It sends nothing.
     ///
+    /// A connection may have several states, one after the other, of which those that may follow
+    /// ([`FlowState::may_follow`]) have data that it does not need at once.
+    ///
     /// The law: once another agent of the same scheme and settings has [imported](Transfer::import)
     /// all of it, at any moment, connections end as they would have ended; they may be slower for a
     /// while.
@@ -26,8 +29,9 @@ pub trait Transfer {
         Vec::new()
     }
 
-    /// Continues a connection from the state that another agent of the scheme had. The state may
-    /// come from a file or another machine, and is not trusted.
+    /// Continues a connection from a state that another agent of the scheme had. The states of a
+    /// connection are imported in their order, with any time between them. They may come from a file
+    /// or another machine, and are not trusted.
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let _ = cx;
         Err(ImportError::OtherScheme(state.scheme.to_string()))
@@ -69,6 +73,24 @@ pub struct FlowState {
     pub connection: FlowKey,
     /// The state.
     pub octets: Vec<u8>,
+    /// Octets of simulated payloads in it: a real state would be so much longer.
+    #[serde(skip)]
+    pub simulated: u64,
+    /// Whether the connection continues without it, so that it may come later than the others.
+    #[serde(skip)]
+    pub may_follow: bool,
+}
+
+impl FlowState {
+    /// A state of an agent of its own, without simulated payloads, that a connection needs to continue.
+    pub const fn new(scheme: Cow<'static, str>, connection: FlowKey, octets: Vec<u8>) -> Self {
+        Self { layer: 0, scheme, connection, octets, simulated: 0, may_follow: false }
+    }
+
+    /// Its length, in octets, as if all payloads were real.
+    pub fn len_with_payloads(&self) -> u64 {
+        self.octets.len() as u64 + self.simulated
+    }
 }
 
 /// The connections whose state is requested.

@@ -274,6 +274,15 @@ impl<S: Clone> Handoff<S> {
         }
     }
 
+    /// The access point that is asked for the state: while its answer is on the way, however long that is, nobody needs
+    /// to call [`Self::on_timeout`].
+    pub const fn asks(&self) -> Option<Peer> {
+        match self.state {
+            State::Requesting { of: Asked { holder, .. }, .. } => Some(holder),
+            _ => None,
+        }
+    }
+
     /// Messages and answers that changed nothing because they were old.
     pub const fn stale(&self) -> u64 {
         self.stale

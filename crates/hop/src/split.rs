@@ -28,6 +28,7 @@
 //! | `sleep` | the stored form of an idle pair |
 //! | `transparent` | handshakes that pass, and the pairs that take their place |
 //! | `transfer` | export and import of a pair |
+//! | `rest` | the data of a pair that follows its state |
 //! | `notifier` | an agent between the legs and the hop |
 //! | `settings` | the settings |
 //! | [`legs`] | the configuration of each leg |
@@ -60,6 +61,7 @@ mod packets;
 mod pair;
 mod passed_by;
 mod relay;
+mod rest;
 mod settings;
 mod share;
 mod sleep;

@@ -20,7 +20,13 @@ pub fn export<T: Serialize>(
     // Writing plain structs to memory does not fail. A state that cannot be written is not
     // exported.
     let octets = postcard::to_extend(state, vec![version]).ok()?;
-    Some(FlowState { layer: 0, scheme: Cow::Borrowed(scheme), connection, octets })
+    Some(FlowState::new(Cow::Borrowed(scheme), connection, octets))
+}
+
+/// Octets of simulated payloads among these packets.
+pub fn simulated<'a>(packets: impl Iterator<Item = &'a Packet>) -> u64 {
+    let payloads = packets.map(Packet::payload).filter(|payload| payload.is_simulated());
+    payloads.map(|payload| payload.len() as u64).sum()
 }
 
 /// Octets of a state in addition to the budget: the fixed part of any scheme's state is far
@@ -103,7 +109,7 @@ mod tests {
     fn state(octets: Vec<u8>) -> FlowState {
         let end = (Ipv4Addr::LOCALHOST.into(), 1);
         let connection = FlowKey::tcp(end, end);
-        FlowState { layer: 0, scheme: Cow::Borrowed("a"), connection, octets }
+        FlowState::new(Cow::Borrowed("a"), connection, octets)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_agent::{Counter, FlowState, Side};
 use lasthop_ess::ClientId;
-use lasthop_handoff::{Answer, Config, Entry, Handoff, Message, Output, Peer, Query};
+use lasthop_handoff::{Answer, Attempt, Config, Entry, Handoff, Message, Output, Peer, Query};
 use lasthop_packet::Instant;
 
 use crate::id::{At, HandOffId, NodeId, ServiceSetId};
@@ -13,27 +13,42 @@ use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::service_sets::Association;
 use crate::transit::Transit;
+use crate::tunnels::Priority;
 
 /// The state of a client's connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientState {
-    connections: Vec<FlowState>,
-    /// Its length in a message, with the packets in it.
-    octets: u64,
+    /// What they need to continue.
+    needed: Vec<FlowState>,
+    /// What follows it, the shortest first.
+    rest: Vec<FlowState>,
 }
 
 impl ClientState {
-    pub(crate) const fn new(connections: Vec<FlowState>, octets: u64) -> Self {
-        Self { connections, octets }
+    pub(crate) fn new(states: Vec<FlowState>) -> Self {
+        let (mut rest, needed): (Vec<_>, Vec<_>) = states.into_iter().partition(|state| state.may_follow);
+        rest.sort_by_key(FlowState::len_with_payloads);
+        Self { needed, rest }
     }
 
-    pub(crate) fn connections(&self) -> &[FlowState] {
-        &self.connections
+    /// What the connections need to continue.
+    pub(crate) fn needed(&self) -> &[FlowState] {
+        &self.needed
     }
 
-    /// Its length in a message, with the packets in it.
-    pub(crate) const fn octets(&self) -> u64 {
-        self.octets
+    /// What follows it, to be imported in this order.
+    pub(crate) fn rest(&self) -> &[FlowState] {
+        &self.rest
+    }
+
+    /// The length of what is needed, in octets.
+    fn octets_needed(&self) -> u64 {
+        self.needed.iter().map(FlowState::len_with_payloads).sum()
+    }
+
+    /// Its length, in octets.
+    pub(crate) fn octets(&self) -> u64 {
+        self.octets_needed() + self.rest.iter().map(FlowState::len_with_payloads).sum::<u64>()
     }
 }
 
@@ -76,11 +91,20 @@ impl Envelope {
         (self.set, self.client, self.content)
     }
 
-    /// The length of its content, beside what every envelope has.
-    pub(crate) const fn octets(&self) -> u64 {
+    /// The length of its content, in octets, beside what every envelope has.
+    pub(crate) fn octets(&self) -> u64 {
         match &self.content {
-            Content::Message { message: Message::Transfer { state, .. }, .. } => state.octets,
+            Content::Message { message: Message::Transfer { state, .. }, .. } => state.octets_needed(),
+            Content::Rest { state, .. } => state.len_with_payloads(),
             _ => 0,
+        }
+    }
+
+    /// The tunnel that it takes.
+    pub(crate) const fn priority(&self) -> Priority {
+        match self.content {
+            Content::Rest { .. } => Priority::Low,
+            _ => Priority::High,
         }
     }
 }
@@ -88,6 +112,8 @@ impl Envelope {
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Message { from: Peer, to: Peer, message: Message<ClientState> },
+    /// What follows a transfer.
+    Rest { to: Peer, state: FlowState },
     Query { from: Peer, number: u32, query: Query },
     Answer { to: Peer, number: u32, answer: Answer },
 }
@@ -118,7 +144,15 @@ pub(crate) struct ClientAtAccessPoint {
     due: Option<Instant>,
     /// The number of the last question to the registry.
     question: u32,
+    /// The question, until it is answered.
+    unanswered: Option<Query>,
     standing: Standing,
+    /// What followed a transfer before the client was served.
+    early: Vec<FlowState>,
+    /// The access point that the state went to last, and the attempt that this answered.
+    gave_to: Option<(Peer, Attempt)>,
+    /// Octets that had come from the access point that is waited for, when the wait was last extended.
+    received: u64,
 }
 
 /// What becomes of a client's packets at an access point.
@@ -141,6 +175,18 @@ pub(crate) enum Passage {
     Waits,
     /// There is no room for it.
     NoRoom,
+}
+
+/// What becomes of a state that follows a transfer.
+pub(crate) enum Follower {
+    /// The agent continues a connection with it.
+    Import(FlowState),
+    /// The client has gone on, and so does this.
+    Forward(Peer, FlowState),
+    /// It waits until the client is served.
+    Waits,
+    /// Nobody here has the connection.
+    Lost,
 }
 
 /// Packets of a client that wait for its state at most.
@@ -180,7 +226,11 @@ impl HandOffs {
                 timer: LazyTimer::default(),
                 due: None,
                 question: 0,
+                unanswered: None,
                 standing: Standing::Elsewhere,
+                early: Vec::new(),
+                gave_to: None,
+                received: 0,
             });
             HandOffId::from_index(clients.len() - 1)
         })
@@ -275,23 +325,36 @@ impl ClientAtAccessPoint {
 
     pub(crate) fn on_answer(&mut self, number: u32, answer: Answer) -> Vec<Output<ClientState>> {
         match &mut self.handoff {
-            Some(handoff) if number == self.question => handoff.on_answer(answer),
+            Some(handoff) if number == self.question && self.unanswered.take().is_some() => {
+                handoff.on_answer(answer)
+            }
             _ => Vec::new(),
         }
     }
 
-    /// Its timer has fired.
-    pub(crate) fn on_timeout(&mut self, now: Instant) -> Vec<Output<ClientState>> {
+    /// The access point that is asked for the state.
+    pub(crate) fn asks(&self) -> Option<Peer> {
+        self.handoff.as_ref()?.asks()
+    }
+
+    /// Its timer has fired; so many octets have come from the access point that is asked for the state. As long as
+    /// these become more, the answer is on the way.
+    pub(crate) fn on_timeout(&mut self, received: u64, now: Instant) -> Vec<Output<ClientState>> {
         let is_due = self.timer.fired(now) && self.due.is_some_and(|due| due <= now);
+        let has_come = std::mem::replace(&mut self.received, received) < received;
         match &mut self.handoff {
-            Some(handoff) if is_due => handoff.on_timeout(),
+            Some(handoff) if is_due && !has_come => handoff.on_timeout(),
             _ => Vec::new(),
         }
     }
 
-    /// The number of the next question to the registry.
-    pub(crate) const fn next_question(&mut self) -> u32 {
-        self.question += 1;
+    /// The number of a question to the registry: that of the last one if it is the same and has no answer yet, so that
+    /// the answer to either counts.
+    pub(crate) fn number_of(&mut self, query: Query) -> u32 {
+        if self.unanswered != Some(query) {
+            self.question += 1;
+            self.unanswered = Some(query);
+        }
         self.question
     }
 
@@ -303,6 +366,29 @@ impl ClientAtAccessPoint {
     /// The agent no longer has it. Returns the packets that have waited for it.
     pub(crate) fn stop(&mut self) -> VecDeque<(At, PacketKey, Side)> {
         self.change(Standing::Elsewhere)
+    }
+
+    /// A state goes to another access point. Whether this is the first time: then what follows it goes there, too.
+    pub(crate) fn gives(&mut self, to: Peer, attempt: Attempt) -> bool {
+        self.gave_to.replace((to, attempt)) != Some((to, attempt))
+    }
+
+    /// A state has come that follows a transfer. Returns what is to be done with it.
+    pub(crate) fn on_rest(&mut self, state: FlowState) -> Follower {
+        match (&self.standing, self.gave_to) {
+            (Standing::Served, _) => Follower::Import(state),
+            (Standing::Elsewhere, Some((to, _))) => Follower::Forward(to, state),
+            (Standing::Elsewhere, None) => Follower::Lost,
+            (Standing::Awaited(_), _) => {
+                self.early.push(state);
+                Follower::Waits
+            }
+        }
+    }
+
+    /// What followed the state that is served from now on, before this.
+    pub(crate) fn take_early(&mut self) -> Vec<FlowState> {
+        std::mem::take(&mut self.early)
     }
 
     /// Whether packets wait for the client's state.

@@ -120,11 +120,6 @@ impl Seats {
         self.agents.iter().map(|placed| (placed.node, placed.agent.octets() as u64))
     }
 
-    /// Octets of memory that an agent takes for what it keeps of packets.
-    pub(crate) fn octets_of(&self, id: AgentId) -> u64 {
-        self.agents[id.index()].agent.octets() as u64
-    }
-
     /// Packets that agents hold.
     pub(crate) fn held(&self) -> u64 {
         self.agents.iter().map(|placed| placed.agent.held()).sum()

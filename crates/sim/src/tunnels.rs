@@ -1,10 +1,15 @@
 //! Connections over which access points exchange messages about clients: TCP, up from the first message on, with
 //! the length of real messages. Their contents are values.
+//!
+//! Two nodes have a tunnel for messages that somebody waits for, and one for data that may come later: one behind the other,
+//! the first would wait for the second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Rng, Seq, Transport};
+use lasthop_tcp::connection::Socket;
 use lasthop_tcp::{Config, Connection};
 
 use crate::id::{NodeId, TunnelEndId};
@@ -12,7 +17,7 @@ use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::transit::Transit;
 
-/// The TCP port of tunnels.
+/// The TCP port of the first tunnel between two nodes; the second one has the next.
 const PORT: u16 = 7655;
 /// Octets that each message has beside its content: the header and the authentication tag of a TLS 1.3 record (RFC 8446,
 /// 5.2), and 24 octets for kind, client, attempt and epoch.
@@ -26,9 +31,18 @@ pub(crate) struct Tunnels<M> {
     /// The generator of initial sequence numbers.
     numbers: Rng,
     /// By the nodes of the near and the far end.
-    by_nodes: BTreeMap<(NodeId, NodeId), TunnelEndId>,
-    /// By node, and the address of the far end.
-    by_address: BTreeMap<(NodeId, IpAddr), TunnelEndId>,
+    by_nodes: BTreeMap<(NodeId, NodeId, Priority), TunnelEndId>,
+    /// By node, and the address and port of the far end.
+    by_address: BTreeMap<(NodeId, Socket), TunnelEndId>,
+}
+
+/// Which of two nodes' tunnels a message takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Priority {
+    /// Somebody waits for it.
+    High,
+    /// It may come later.
+    Low,
 }
 
 /// One end of a tunnel. The other one has the number beside it.
@@ -53,8 +67,13 @@ impl<M> Tunnels<M> {
     }
 
     /// A node sends a message of so many octets to another one. Returns the end that has something to send.
-    pub(crate) fn send(&mut self, between: [Site; 2], message: M, octets: u64) -> TunnelEndId {
-        let id = self.end(between);
+    pub(crate) fn send(
+        &mut self,
+        between: [Site; 2],
+        priority: Priority,
+        (message, octets): (M, u64),
+    ) -> TunnelEndId {
+        let id = self.end(between, priority);
         let end = &mut self.ends[id.index()];
         let len = HEADER + octets;
         end.connection.write_stream(FIRST_STREAM + id.0, end.written, len);
@@ -63,14 +82,28 @@ impl<M> Tunnels<M> {
         id
     }
 
+    /// Octets of messages that have come to a node from another one, complete or not.
+    pub(crate) fn received(&self, at: NodeId, from: NodeId) -> u64 {
+        let ends = [Priority::High, Priority::Low].map(|priority| self.by_nodes.get(&(at, from, priority)));
+        ends.into_iter().flatten().map(|id| self.ends[id.index()].read).sum()
+    }
+
+    /// The smoothed round-trip time between a node and another one, if they have exchanged messages.
+    pub(crate) fn round_trip(&self, at: NodeId, to: NodeId) -> Option<Duration> {
+        let end = self.by_nodes.get(&(at, to, Priority::High))?;
+        self.ends[end.index()].connection.rtt().estimate().map(|(smoothed, _)| smoothed)
+    }
+
     /// The near end of the tunnel between two nodes.
-    fn end(&mut self, [near, far]: [Site; 2]) -> TunnelEndId {
-        if let Some(id) = self.by_nodes.get(&(near.0, far.0)) {
+    fn end(&mut self, [near, far]: [Site; 2], priority: Priority) -> TunnelEndId {
+        if let Some(id) = self.by_nodes.get(&(near.0, far.0, priority)) {
             return *id;
         }
-        let sockets = [near, far].map(|(_, address)| (address, PORT));
+        let port = PORT + priority as u16;
+        let sockets = [near, far].map(|(_, address)| (address, port));
         let [iss, irs] = [(); 2].map(|()| Seq(self.numbers.next_u64() as u32));
-        let config = Config::default();
+        // As a daemon would have it: the window stays between hand-offs (Linux's `tcp_slow_start_after_idle = 0`).
+        let config = Config { window_validation: false, ..Config::linux() };
         let connections = [
             Connection::established(config.clone(), &config, sockets[0], sockets[1], iss, irs),
             Connection::established(config.clone(), &config, sockets[1], sockets[0], irs, iss),
@@ -78,8 +111,8 @@ impl<M> Tunnels<M> {
         let first = TunnelEndId::from_index(self.ends.len());
         for (connection, (here, there)) in connections.into_iter().zip([(near, far), (far, near)]) {
             let id = TunnelEndId::from_index(self.ends.len());
-            self.by_nodes.insert((here.0, there.0), id);
-            self.by_address.insert((here.0, there.1), id);
+            self.by_nodes.insert((here.0, there.0, priority), id);
+            self.by_address.insert((here.0, (there.1, port)), id);
             let timer = LazyTimer::default();
             self.ends.push(End {
                 node: here.0,
@@ -96,8 +129,10 @@ impl<M> Tunnels<M> {
     /// The end at a node that a packet is for.
     pub(crate) fn of_packet(&self, node: NodeId, packet: &Packet) -> Option<TunnelEndId> {
         match packet.transport() {
-            Transport::Tcp(tcp) if tcp.destination_port == PORT && tcp.source_port == PORT => {
-                self.by_address.get(&(node, packet.ip().source)).copied()
+            Transport::Tcp(tcp)
+                if tcp.destination_port == tcp.source_port && (PORT..=PORT + 1).contains(&tcp.source_port) =>
+            {
+                self.by_address.get(&(node, (packet.ip().source, tcp.source_port))).copied()
             }
             _ => None,
         }

@@ -96,12 +96,14 @@ impl SendBuffer {
         memory_of(self.pieces.len(), octets).saturating_add(self.pieces.capacity() * size_of::<Piece>())
     }
 
-    /// Whether any octets are of a simulated stream.
-    pub fn is_simulated(&self) -> bool {
-        self.pieces.iter().any(|piece| match piece {
-            Piece::Payload(payload) => payload.is_simulated(),
-            Piece::Stream { len, .. } => *len > 0,
-        })
+    /// Octets of simulated streams.
+    pub fn simulated(&self) -> u64 {
+        let simulated = self.pieces.iter().map(|piece| match piece {
+            Piece::Payload(payload) if payload.is_simulated() => payload.len() as u64,
+            Piece::Payload(_) => 0,
+            Piece::Stream { len, .. } => *len,
+        });
+        simulated.fold(0, u64::saturating_add)
     }
 
     /// Octets held.
@@ -159,6 +161,24 @@ impl SendBuffer {
                 self.pieces.push_back(last);
             }
         }
+    }
+
+    /// Removes everything after the first `octets`, and returns it.
+    pub fn split_off(&mut self, octets: u64) -> Vec<Payload> {
+        let mut rest = Vec::new();
+        let mut start = 0;
+        for piece in &self.pieces {
+            let mut from = octets.saturating_sub(start);
+            // A range of a stream may be longer than a payload.
+            while from < piece.len() {
+                let payload = piece.slice(from, u32::try_from(piece.len() - from).unwrap_or(u32::MAX));
+                from += payload.len() as u64;
+                rest.push(payload);
+            }
+            start += piece.len();
+        }
+        self.truncate(octets);
+        rest
     }
 
     /// Up to `len` octets from `position` on.

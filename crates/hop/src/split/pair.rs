@@ -8,6 +8,7 @@ use super::account::Counted;
 use super::inquiry::Inquiry;
 use super::knowledge::Knowledge;
 use super::liveness::Liveness;
+use super::rest::Awaited;
 use super::share::Share;
 
 /// The two legs of a connection, and the data between them.
@@ -33,6 +34,8 @@ pub struct Pair {
     pub(super) inquiry: Inquiry,
     /// When packets from the ends last came.
     pub(super) liveness: Liveness,
+    /// The data that follows from another agent.
+    pub(super) awaited: Awaited,
 }
 
 impl Pair {
@@ -60,6 +63,7 @@ impl Pair {
             probed_from: None,
             inquiry: Inquiry::default(),
             liveness: Liveness::default(),
+            awaited: Awaited::default(),
         }
     }
 
@@ -127,7 +131,7 @@ impl Pair {
     /// closed leg has to be kept.
     pub(super) fn empty_closed_leg(&mut self) {
         for from in [Side::Core, Side::Radio] {
-            if self.leg(from).state() != State::Closed {
+            if self.leg(from).state() != State::Closed || self.awaited.towards(from.opposite()) > 0 {
                 continue;
             }
             while let Some(payload) = self.leg_mut(from).read() {
@@ -183,11 +187,17 @@ impl Pair {
     /// The next deadline of either leg or of the probes.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let probe = self.inquiry.due().map(|at| Deadline { at, reason: "a question to the ends" });
-        Deadline::earliest(Deadline::earliest(self.core.deadline(), self.radio.deadline()), probe)
+        let rest = self.awaited.deadline().map(|at| Deadline { at, reason: "the rest of the data" });
+        let legs = Deadline::earliest(self.core.deadline(), self.radio.deadline());
+        Deadline::earliest(Deadline::earliest(legs, probe), rest)
     }
 
-    /// Runs the timers of either leg that are due.
+    /// Runs the timers of either leg that are due, and ends the connection if the rest of its data does not come.
     pub(super) fn on_deadline(&mut self, now: Instant) {
+        if self.awaited.deadline().is_some_and(|deadline| deadline <= now) {
+            self.awaited = Awaited::default();
+            self.abort();
+        }
         for leg in [&mut self.core, &mut self.radio] {
             if leg.deadline().is_some_and(|deadline| deadline.at <= now) {
                 leg.on_deadline(now);
@@ -271,8 +281,10 @@ impl Pair {
 
     /// Octets that have been acknowledged to one end, and that the other end has not acknowledged.
     pub fn octets_at_risk(&self) -> u64 {
-        let towards =
-            |side: Side| self.leg(side).unacknowledged() + u64::from(self.leg(side.opposite()).unread());
+        let towards = |side: Side| {
+            let held = self.leg(side).unacknowledged() + u64::from(self.leg(side.opposite()).unread());
+            held + self.awaited.towards(side)
+        };
         towards(Side::Core) + towards(Side::Radio)
     }
 

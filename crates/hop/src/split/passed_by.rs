@@ -102,6 +102,9 @@ impl Pair {
     /// more data will come.
     pub(super) fn hand_over(&mut self) {
         for from in [Side::Core, Side::Radio] {
+            if self.awaited.towards(from.opposite()) > 0 {
+                continue;
+            }
             while let Some(payload) = self.leg_mut(from).read() {
                 self.leg_mut(from.opposite()).write(payload);
             }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::account::Counted;
 use super::knowledge::SavedKnowledge;
 use super::pair::Pair;
+use super::rest::SavedAwaited;
 use crate::last_hop::HopEstimate;
 
 /// A pair without packets for this long goes to sleep.
@@ -36,6 +37,8 @@ pub(super) struct SavedPair {
     pub(super) hop: Option<HopEstimate>,
     /// The missing leg ended with FINs in both directions.
     pub(super) has_ended_well: bool,
+    /// The data that follows.
+    pub(super) awaited: SavedAwaited,
 }
 
 impl Entry {
@@ -81,6 +84,11 @@ impl SavedPair {
         size_of::<Self>() + held
     }
 
+    /// Octets of simulated streams.
+    pub(super) fn simulated(&self) -> u64 {
+        [&self.core, &self.radio].into_iter().flatten().map(Snapshot::simulated).sum()
+    }
+
     /// A pair as a value.
     pub(super) fn new(pair: &mut Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
         pair.empty_closed_leg();
@@ -91,6 +99,7 @@ impl SavedPair {
             keeps_numbers: pair.keeps_numbers(),
             knowledge: pair.knowledge.save(),
             hop,
+            awaited: pair.awaited.save(),
         }
     }
 
@@ -123,6 +132,7 @@ impl SavedPair {
         if self.keeps_numbers {
             pair.knowledge = self.knowledge.restore(now);
         }
+        pair.awaited = self.awaited.restore(now);
         Ok(pair)
     }
 }

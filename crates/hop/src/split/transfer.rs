@@ -1,20 +1,24 @@
 //! Export and import of a pair's state.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope};
+use lasthop_packet::FlowKey;
 use lasthop_tcp::Snapshot;
+use serde::{Deserialize, Serialize};
 
-use super::sleep::SavedPair;
+use super::knowledge::SavedKnowledge;
+use super::rest::Rest;
+use super::sleep::{Entry, SavedPair};
 use super::table::Splits;
 use crate::transfer::{SIMULATED, export, import};
 
-/// The version of [`SavedPair`]. It changes with the fields, their order or their meaning.
-const VERSION: u8 = 7;
+/// The version of [`Saved`]. It changes with the fields, their order or their meaning.
+const VERSION: u8 = 8;
 
 /// Whether a leg may be restored from this snapshot: its memory, in addition to the `taken` octets
 /// of the connection, is within the budget, and its data is not simulated among real hosts. This is
 /// checked before anything is allocated.
 pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
-    if cx.is_real() && leg.is_simulated() {
+    if cx.is_real() && leg.simulated() > 0 {
         return Err(SIMULATED);
     }
     if taken.saturating_add(leg.memory()) > cx.budget().octets_per_flow {
@@ -23,30 +27,58 @@ pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<
     Ok(())
 }
 
+/// A state of a connection.
+#[derive(Serialize, Deserialize)]
+enum Saved {
+    /// All that the connection needs to continue.
+    Pair(Box<SavedPair>),
+    /// The data that follows it.
+    Rest(Rest),
+}
+
 impl Splits {
-    /// Removes and returns the state of these connections.
+    /// Removes and returns the state of these connections: for each of them all that it needs to continue, and then the
+    /// data that can follow later.
     pub fn export(&mut self, scheme: &'static str, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
         for key in self.keys(scope) {
-            let saved = self.save(key, cx);
-            states.extend(saved.and_then(|saved| export(scheme, VERSION, key, &saved)));
+            let Some(mut saved) = self.save(key, cx) else { continue };
+            let rest = saved.take_rest();
+            let simulated = saved.simulated();
+            let state = export(scheme, VERSION, key, &Saved::Pair(Box::new(saved)));
+            states.extend(state.map(|state| FlowState { simulated, ..state }));
+            if !rest.is_empty() {
+                let simulated = rest.simulated();
+                let state = export(scheme, VERSION, key, &Saved::Rest(rest));
+                states.extend(state.map(|state| FlowState { simulated, may_follow: true, ..state }));
+            }
         }
         states
     }
 
-    /// Resumes a connection from the state that another agent had.
+    /// Resumes a connection from the state that another agent had, or continues it with the rest of its data.
     pub fn import(
         &mut self,
         scheme: &'static str,
         state: &FlowState,
         cx: &mut Context<'_>,
     ) -> Result<(), ImportError> {
-        let key = state.connection;
-        let saved: SavedPair = import(state, scheme, VERSION, cx)?;
+        match import(state, scheme, VERSION, cx)? {
+            Saved::Pair(saved) => self.import_pair(state.connection, *saved, cx),
+            Saved::Rest(rest) => self.import_rest(state.connection, rest, cx),
+        }
+    }
+
+    fn import_pair(
+        &mut self,
+        key: FlowKey,
+        saved: SavedPair,
+        cx: &mut Context<'_>,
+    ) -> Result<(), ImportError> {
         if self.has(key) {
             return Err(ImportError::Known);
         }
-        let mut taken = 0;
+        let mut taken = saved.awaited.memory();
         for leg in [&saved.core, &saved.radio].into_iter().flatten() {
             check_snapshot(leg, taken, cx)?;
             taken += leg.memory();
@@ -63,5 +95,25 @@ impl Splits {
         }
         self.resume(key, hop, cx);
         Ok(())
+    }
+
+    fn import_rest(&mut self, key: FlowKey, rest: Rest, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let pair = self.pairs.peek_mut(key).and_then(Entry::awake_mut);
+        pair.ok_or(ImportError::Malformed("no connection waits for it"))?.on_rest(rest, cx)?;
+        self.work(key, cx);
+        Ok(())
+    }
+}
+
+impl SavedPair {
+    /// Takes the data that can follow later. Nothing is taken where some follows already, or where packets may have
+    /// bypassed the legs.
+    fn take_rest(&mut self) -> Rest {
+        if self.knowledge != SavedKnowledge::Complete || !self.awaited.is_nothing() {
+            return Rest::default();
+        }
+        let rest = Rest::take(&mut self.core, &mut self.radio);
+        self.awaited = rest.octets();
+        rest
     }
 }

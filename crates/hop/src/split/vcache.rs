@@ -37,6 +37,8 @@ struct VCache<'a> {
     bounds: Bounds,
     /// The largest window that is offered.
     offered: u64,
+    /// Octets that follow from another agent, before all that is received.
+    awaited: u64,
 }
 
 impl VCache<'_> {
@@ -50,7 +52,8 @@ impl VCache<'_> {
         // to try: packets that do not fit may pass.
         let Room { of_flow, in_all } = self.bounds.memory;
         let in_memory = (of_flow as u64 / 2).min((in_all as u64 / 2).max(MIN_STOCK));
-        self.bounds.octets.saturating_sub(self.to.unacknowledged()).min(in_memory).min(self.offered)
+        let held = self.to.unacknowledged() + self.awaited;
+        self.bounds.octets.saturating_sub(held).min(in_memory).min(self.offered)
     }
 
     /// Moves received data, as long as the other leg has less than `stock` octets to send, and the
@@ -59,6 +62,9 @@ impl VCache<'_> {
         // This comes before reading, which may advertise the window.
         let free = u32::try_from(self.free()).unwrap_or(u32::MAX);
         self.from.limit_window(free);
+        if self.awaited > 0 {
+            return;
+        }
         if let Some(ahead) = self.from.urgent_ahead() {
             self.to.mark_urgent(ahead);
         }
@@ -90,11 +96,24 @@ impl Pair {
     /// Moves the data that has arrived on each leg to the other.
     pub(super) fn pass_on(&mut self, bounds: Bounds, now: Instant) {
         let core_stock = 2 * u64::from(self.core.flight().cwnd);
-        VCache { from: &mut self.radio, to: &mut self.core, bounds, offered: bounds.from_hop }
-            .pass_on(core_stock, now);
-        let towards_hop = Bounds { octets: bounds.towards_hop, ..bounds };
-        VCache { from: &mut self.core, to: &mut self.radio, bounds: towards_hop, offered: u64::MAX }
-            .pass_on(2 * bounds.hop, now);
+        let [to_core, to_radio] = [Side::Core, Side::Radio].map(|side| self.awaited.towards(side));
+        let upward = VCache {
+            from: &mut self.radio,
+            to: &mut self.core,
+            bounds,
+            offered: bounds.from_hop,
+            awaited: to_core,
+        };
+        upward.pass_on(core_stock, now);
+        let bounds_to_hop = Bounds { octets: bounds.towards_hop, ..bounds };
+        let downward = VCache {
+            from: &mut self.core,
+            to: &mut self.radio,
+            bounds: bounds_to_hop,
+            offered: u64::MAX,
+            awaited: to_radio,
+        };
+        downward.pass_on(2 * bounds.hop, now);
         self.end_with_other(Side::Core);
         self.end_with_other(Side::Radio);
     }
@@ -102,7 +121,7 @@ impl Pair {
     /// Ends a leg after the other one has ended early: with a reset, as in a plain connection,
     /// after the data that was acknowledged to the other end.
     fn end_with_other(&mut self, side: Side) {
-        if !self.is_orphaned(side) {
+        if !self.is_orphaned(side) || self.awaited.towards(side) > 0 {
             return;
         }
         let other = self.leg(side.opposite());

@@ -25,8 +25,9 @@ struct Saved {
 
 /// Wraps a layer's state as a state of this scheme.
 pub(super) fn wrap(layer: Layer, state: FlowState) -> Option<FlowState> {
-    let saved = Saved { layer: layer as u8, octets: state.octets };
-    export(NAME, VERSION, state.connection, &saved)
+    let FlowState { simulated, may_follow, connection, octets, .. } = state;
+    let wrapped = export(NAME, VERSION, connection, &Saved { layer: layer as u8, octets })?;
+    Some(FlowState { simulated, may_follow, ..wrapped })
 }
 
 /// The layer of a state of this scheme, and that layer's state.
@@ -37,5 +38,5 @@ pub(super) fn unwrap(state: &FlowState, cx: &Context<'_>) -> Result<(Layer, Flow
         1 => (Layer::Acks, crate::lle::SCHEME.name),
         _ => return Err(ImportError::Malformed("unknown layer")),
     };
-    Ok((layer, FlowState { layer: 0, scheme: scheme.into(), connection: state.connection, octets }))
+    Ok((layer, FlowState::new(scheme.into(), state.connection, octets)))
 }

@@ -6,7 +6,7 @@
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope, Side, Slot};
 use lasthop_hop::last_hop::{HopEstimate, LastHop};
-use lasthop_hop::transfer::{Away, export, import, segment};
+use lasthop_hop::transfer::{Away, export, import, segment, simulated};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,10 @@ impl<R: Recovery> Snoop<R> {
     fn save_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
         let slot = self.flows.find(key)?;
         let hop = self.hop(slot).map(LastHop::estimate);
-        let state = export(NAME, VERSION, key, &self.flows.get(slot)?.save(hop, cx))?;
+        let flow = self.flows.get(slot)?;
+        let cached = flow.cache.iter().map(|cached| &cached.packet);
+        let simulated = simulated(cached.chain(flow.waiting.packets().iter()));
+        let state = FlowState { simulated, ..export(NAME, VERSION, key, &flow.save(hop, cx))? };
         let held = self.flows.get_mut(slot).map_or(0, |flow| flow.waiting.clear());
         self.held -= held as u64;
         Some(state)

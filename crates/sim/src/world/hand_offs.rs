@@ -1,12 +1,12 @@
 //! Clients' states, from agent to agent: between service sets, seats and tunnels.
 
-use lasthop_agent::{Report, Scope, Side};
+use lasthop_agent::{FlowState, Report, Scope, Side};
 use lasthop_ess::AccessPointId;
-use lasthop_handoff::{Output, Peer};
+use lasthop_handoff::{Message, Output, Peer};
 
 use super::World;
 use crate::accounts::DropCause;
-use crate::hand_offs::{ClientState, Content, Envelope, HandOffConfig, NOT_IMPORTED, Passage};
+use crate::hand_offs::{ClientState, Content, Envelope, Follower, HandOffConfig, NOT_IMPORTED, Passage};
 use crate::id::{At, HandOffId, NodeId, ServiceSetId, TunnelEndId};
 use crate::packets::PacketKey;
 use crate::roams::Roam;
@@ -67,7 +67,11 @@ impl World {
     #[inline(never)]
     pub(super) fn on_hand_off_due(&mut self, id: HandOffId) {
         let now = self.transit.now();
-        let outputs = self.hand_offs.get_mut(id).on_timeout(now);
+        let at = self.hand_offs.get(id);
+        let (node, set) = (at.nodes().1, at.of().set);
+        let asked = at.asks().map(|peer| self.service_sets.access_point(set, AccessPointId(peer.0)).node);
+        let received = asked.map_or(0, |asked| self.tunnels.received(node, asked));
+        let outputs = self.hand_offs.get_mut(id).on_timeout(received, now);
         self.carry_out_hand_off(id, outputs);
     }
 
@@ -79,11 +83,16 @@ impl World {
             match output {
                 Output::Send(to, message) => {
                     let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
+                    let rest = self.rest_to_send(id, to, &message);
                     let content = Content::Message { from: me, to, message };
                     self.send_envelope([node, to_node], Envelope::new(set, client, content));
+                    for state in rest {
+                        let content = Content::Rest { to, state };
+                        self.send_envelope([node, to_node], Envelope::new(set, client, content));
+                    }
                 }
                 Output::Ask(query) => {
-                    let number = self.hand_offs.get_mut(id).next_question();
+                    let number = self.hand_offs.get_mut(id).number_of(query);
                     let Some(registry) = self.hand_offs.config(set).map(|config| config.registry) else {
                         continue;
                     };
@@ -104,18 +113,26 @@ impl World {
         self.hand_offs.follow(id, &mut self.transit);
     }
 
+    /// What follows a message to another access point.
+    fn rest_to_send(&mut self, id: HandOffId, to: Peer, message: &Message<ClientState>) -> Vec<FlowState> {
+        match message {
+            Message::Transfer { attempt, state, .. } if self.hand_offs.get_mut(id).gives(to, *attempt) => {
+                state.rest().to_vec()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The agent at an access point gets the state of a client, and then the packets that have waited for it.
     fn serve_client(&mut self, id: HandOffId, (client, node): (NodeId, NodeId), state: Option<&ClientState>) {
-        if let Some(agent) = self.network.radio_agent(node) {
-            for connection in state.map_or(&[][..], ClientState::connections) {
-                let imported = self.call_agent(agent, |agent, cx| agent.import(connection, cx));
-                if imported.is_err() {
-                    self.transit.report(node, &Report::new(&NOT_IMPORTED));
-                }
-            }
+        for connection in state.map_or(&[][..], ClientState::needed) {
+            self.import_state(node, connection);
+        }
+        for connection in self.hand_offs.get_mut(id).take_early() {
+            self.import_state(node, &connection);
         }
         if let Some(state) = state {
-            let size = (state.connections().len(), state.octets());
+            let size = (state.needed().len(), state.octets());
             self.roams.on_served(client, node, self.transit.now(), size);
         }
         for (at, key, from) in self.hand_offs.get_mut(id).serve() {
@@ -126,16 +143,20 @@ impl World {
         }
     }
 
+    /// The agent at an access point continues a connection.
+    fn import_state(&mut self, node: NodeId, state: &FlowState) {
+        let Some(agent) = self.network.radio_agent(node) else { return };
+        let imported = self.call_agent(agent, |agent, cx| agent.import(state, cx));
+        if imported.is_err() {
+            self.transit.report(node, &Report::new(&NOT_IMPORTED));
+        }
+    }
+
     /// Takes the state of a client from the agent at an access point.
     fn export_client(&mut self, client: NodeId, node: NodeId) -> ClientState {
         let Some(agent) = self.network.radio_agent(node) else { return ClientState::default() };
         let address = self.network.address(client);
-        let before = self.seats.octets_of(agent);
-        let connections = self.call_agent(agent, |agent, cx| agent.export(Scope::Host(address), cx));
-        // Packets of simulated streams are encoded by their names: what they take of the agent's memory is in it, too.
-        let packets = before.saturating_sub(self.seats.octets_of(agent));
-        let encoded: usize = connections.iter().map(|state| state.octets.len()).sum();
-        ClientState::new(connections, packets.max(encoded as u64))
+        ClientState::new(self.call_agent(agent, |agent, cx| agent.export(Scope::Host(address), cx)))
     }
 
     /// Whether a packet between an access point and a client is none of the agent's, which sees the client's packets
@@ -160,9 +181,9 @@ impl World {
             self.on_envelope(envelope);
             return;
         }
-        let octets = envelope.octets();
+        let (octets, priority) = (envelope.octets(), envelope.priority());
         let sites = between.map(|node| (node, self.network.address(node)));
-        let end = self.tunnels.send(sites, envelope, octets);
+        let end = self.tunnels.send(sites, priority, (envelope, octets));
         self.pump_tunnel(end);
     }
 
@@ -182,6 +203,10 @@ impl World {
                 let outputs = self.hand_offs.get_mut(id).on_answer(number, answer);
                 self.carry_out_hand_off(id, outputs);
             }
+            Content::Rest { to, state } => {
+                let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
+                self.on_rest(id, state);
+            }
             Content::Message { from, to, message } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
                 let (client_node, node) = self.hand_offs.get(id).nodes();
@@ -190,6 +215,22 @@ impl World {
                 self.hand_offs.get_mut(id).restore(handoff);
                 self.carry_out_hand_off(id, outputs);
             }
+        }
+    }
+
+    /// A state has come to an access point that follows a transfer.
+    fn on_rest(&mut self, id: HandOffId, state: FlowState) {
+        let at = self.hand_offs.get_mut(id);
+        let (node, Association { set, client, .. }) = (at.nodes().1, at.of());
+        match at.on_rest(state) {
+            Follower::Import(state) => self.import_state(node, &state),
+            Follower::Forward(to, state) => {
+                let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
+                let content = Content::Rest { to, state };
+                self.send_envelope([node, to_node], Envelope::new(set, client, content));
+            }
+            Follower::Lost => self.transit.report(node, &Report::new(&NOT_IMPORTED)),
+            Follower::Waits => {}
         }
     }
 

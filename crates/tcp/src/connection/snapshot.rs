@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, Payload};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -117,9 +117,30 @@ impl Snapshot {
         self.send.memory().saturating_add(self.receive.memory())
     }
 
-    /// Whether it contains octets of simulated streams.
-    pub fn is_simulated(&self) -> bool {
-        self.send.is_simulated() || self.receive.is_simulated()
+    /// Octets of simulated streams in it.
+    pub fn simulated(&self) -> u64 {
+        self.send.simulated().saturating_add(self.receive.simulated())
+    }
+
+    /// Octets that were written and never sent.
+    pub fn unsent(&self) -> u64 {
+        self.send.unsent()
+    }
+
+    /// Octets that were received in order and not read.
+    pub fn unread(&self) -> u64 {
+        self.receive.unread()
+    }
+
+    /// Removes the data that was never sent, and returns it: a connection restored without it continues, and this data
+    /// may be written later. Returns nothing if it has an end, or a mark of urgent data, that belongs behind it.
+    pub fn take_unsent(&mut self) -> Vec<Payload> {
+        if self.close_requested { Vec::new() } else { self.send.take_unsent() }
+    }
+
+    /// Removes the received data in order that was not read, and returns it. Returns nothing if urgent data is expected.
+    pub fn take_unread(&mut self) -> Vec<Payload> {
+        self.receive.take_unread()
     }
 
     /// Whether a connection can be in this state.
@@ -135,7 +156,7 @@ impl Snapshot {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use lasthop_packet::{Payload, Seq};
+    use lasthop_packet::Seq;
 
     use super::*;
     use crate::retransmission_queue::RetransmissionQueue;
@@ -160,17 +181,17 @@ mod tests {
         connection.state = State::Established;
         connection.begin_transfer(1460);
         let empty = connection.snapshot(Instant::ZERO).expect("it is open");
-        assert_eq!((empty.memory(), empty.is_simulated()), (0, false));
+        assert_eq!((empty.memory(), empty.simulated()), (0, 0));
 
         // A short stream piece with the maximum of outstanding octets, in segments of one octet.
         let mut hostile = empty.clone();
         hostile.send.set_outstanding(1, |buffer| buffer.push_stream(1, 0, 1 << 30));
         assert!(hostile.is_sound());
-        assert!(hostile.memory() >= (1 << 30) * RetransmissionQueue::MEMORY_OF_ONE && hostile.is_simulated());
+        assert!(hostile.memory() >= (1 << 30) * RetransmissionQueue::MEMORY_OF_ONE && hostile.simulated() == 1 << 30);
 
         let mut real = empty;
         real.send.set_outstanding(1460, |buffer| buffer.push(Payload::Bytes(vec![7; 3000].into())));
-        assert!(real.memory() >= 3000 && !real.is_simulated());
+        assert!(real.memory() >= 3000 && real.simulated() == 0);
         let said = real.memory();
         let restored = Connection::restore(Config::default(), real, Instant::ZERO).expect("it is sound");
         let entries = 3 * RetransmissionQueue::MEMORY_OF_ONE;

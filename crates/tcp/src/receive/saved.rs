@@ -32,15 +32,26 @@ impl Saved {
         self.unread.iter().chain(self.beyond.iter().map(|(_, payload)| payload))
     }
 
+    /// Octets in order.
+    pub(crate) fn unread(&self) -> u64 {
+        self.unread.iter().map(|payload| payload.len() as u64).fold(0, u64::saturating_add)
+    }
+
+    /// Removes the data in order, and returns it; nothing if it is before the end of urgent data.
+    pub(crate) fn take_unread(&mut self) -> Vec<Payload> {
+        if self.urgent.is_some() { Vec::new() } else { std::mem::take(&mut self.unread) }
+    }
+
     /// Octets of memory for the data held.
     pub(crate) fn memory(&self) -> usize {
         let octets = self.payloads().map(Payload::len).fold(0, usize::saturating_add);
         memory_of(self.payloads().count(), octets)
     }
 
-    /// Whether it contains octets of simulated streams.
-    pub(crate) fn is_simulated(&self) -> bool {
-        self.payloads().any(Payload::is_simulated)
+    /// Octets of simulated streams.
+    pub(crate) fn simulated(&self) -> u64 {
+        let simulated = self.payloads().filter(|payload| payload.is_simulated());
+        simulated.map(|payload| payload.len() as u64).fold(0, u64::saturating_add)
     }
 }
 
@@ -73,7 +84,7 @@ impl ReceiveSide {
         let is_in_window = |(seq, payload): &(Seq, Payload)| {
             seq.after(saved.next) && u64::from(*seq - saved.next) + payload.len() as u64 <= u64::from(window)
         };
-        let unread: u64 = saved.unread.iter().map(|payload| payload.len() as u64).sum();
+        let unread = saved.unread();
         let is_sound = is_fin_sound
             && window <= LARGEST_WINDOW
             && unread <= u64::from(2 * LARGEST_WINDOW)

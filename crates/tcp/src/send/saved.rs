@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Seq};
+use lasthop_packet::{Instant, Payload, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::peer_window::PeerWindow;
@@ -59,9 +59,20 @@ impl Saved {
         self.buffer.memory().saturating_add(segments.saturating_mul(RetransmissionQueue::MEMORY_OF_ONE))
     }
 
-    /// Whether it contains octets of simulated streams.
-    pub(crate) fn is_simulated(&self) -> bool {
-        self.buffer.is_simulated()
+    /// Octets that are not outstanding.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.buffer.len().saturating_sub(u64::from(self.max - self.una))
+    }
+
+    /// Removes what is not outstanding, and returns it; nothing if it has marks of urgent data.
+    pub(crate) fn take_unsent(&mut self) -> Vec<Payload> {
+        let outstanding = u64::from(self.max - self.una);
+        if self.urgent.is_empty() { self.buffer.split_off(outstanding) } else { Vec::new() }
+    }
+
+    /// Octets of simulated streams.
+    pub(crate) fn simulated(&self) -> u64 {
+        self.buffer.simulated()
     }
 
     /// Whether a connection in this state can have this sender.

@@ -421,7 +421,7 @@ impl Accounts for Proxy {
 impl lasthop_agent::Transfer for Proxy {
     fn export(&mut self, scope: Scope, _: &mut Context<'_>) -> Vec<FlowState> {
         let Scope::Connection(connection) = scope else { return Vec::new() };
-        let state = || FlowState { layer: 0, scheme: "proxy".into(), connection, octets: Vec::new() };
+        let state = || FlowState::new("proxy".into(), connection, Vec::new());
         self.0.remove(&connection).then(state).into_iter().collect()
     }
 

@@ -180,7 +180,7 @@ impl Transfer for Splitter {
         }
         let state = |(connection, leg): (FlowKey, Leg)| {
             let octets = serde_json::to_vec(&leg).expect("plain values");
-            FlowState { layer: 0, scheme: Cow::Borrowed("splitter"), connection, octets }
+            FlowState::new(Cow::Borrowed("splitter"), connection, octets)
         };
         exported.into_iter().map(state).collect()
     }

@@ -19,8 +19,8 @@ pub enum Deed {
     Kill,
     /// Its process is absent for this number of milliseconds.
     Leave(u64),
-    /// Another agent continues from its state.
-    Move,
+    /// Another agent continues from its state, and gets the rest of it this number of milliseconds later.
+    Move(u64),
     MayOwe(bool),
     /// Its memory budget is reduced to this number of octets per connection.
     Budget(usize),
@@ -57,7 +57,7 @@ impl Deed {
     pub fn on(self, seat: &mut Seat, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
         match self {
             Self::Kill => seat.agent = None,
-            Self::Move => return seat.move_on(now),
+            Self::Move(millis) => return seat.move_on(now, Duration::from_millis(millis)),
             // The watch does not see packets that bypass the agent.
             Self::Leave(millis) => {
                 (seat.away_until, seat.is_watched) = (Some(now + Duration::from_millis(millis)), false);
@@ -136,9 +136,10 @@ proptest! {
     #[test]
     fn a_connection_that_moves_to_other_agents_ends_normally(
         scene in drawn::scene(1),
-        after in prop::collection::vec(drawn::moment(), 1..9),
+        after in prop::collection::vec((drawn::moment(), drawn::rest_after()), 1..9),
     ) {
-        let moves = after.into_iter().map(|after| Doing { seat: 0, after, waits: false, deed: Deed::Move });
+        let doing = |(after, millis)| Doing { seat: 0, after, waits: false, deed: Deed::Move(millis) };
+        let moves = after.into_iter().map(doing);
         let mut world = World::new(&drawn::with(scene, moves));
         let outcome = world.run()?;
         world.check_all_is_well(outcome)?;

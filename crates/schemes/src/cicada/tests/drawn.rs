@@ -204,11 +204,16 @@ pub fn moment() -> impl Strategy<Value = u32> {
     prop_oneof![0u32..12, 0u32..150, 0u32..600]
 }
 
+/// Milliseconds after which the rest of a state follows.
+pub fn rest_after() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0_u64), 1..20_u64, 1..1000_u64]
+}
+
 /// An event at one of this number of agents.
 pub fn doing(agents: usize) -> impl Strategy<Value = Doing> {
     let deed = prop_oneof![
         1 => Just(Deed::Kill),
-        4 => Just(Deed::Move),
+        4 => rest_after().prop_map(Deed::Move),
         2 => any::<bool>().prop_map(Deed::MayOwe),
         1 => (8_000usize..200_000).prop_map(Deed::Budget),
         1 => Just(Deed::Drain),

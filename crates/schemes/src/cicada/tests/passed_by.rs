@@ -1,5 +1,7 @@
 //! Packets that bypassed the agent: the ends have continued without it.
 
+use std::time::Duration;
+
 use lasthop_agent::Side;
 use lasthop_packet::TcpFlags;
 use proptest::prelude::*;
@@ -43,7 +45,7 @@ fn another_agent_delivers_owed_data_while_the_ends_continue() {
     bench.return_to();
     // The fixed host has sent 1000 octets past the agent, and receives their ACK.
     assert!(bench.radio(&mobile(5501, 0, 2001)).is_forwarded());
-    bench.seat.move_on(bench.now).expect("no law is broken");
+    bench.seat.move_on(bench.now, Duration::ZERO).expect("no law is broken");
     assert!(
         bench.core(&fixed(2001, 500, 5001)).is_forwarded(),
         "the agent does not speak for the ends again"
@@ -60,7 +62,7 @@ fn a_pair_whose_fin_was_acknowledged_past_the_agent_moves() {
     // The fixed host is ahead, and has acknowledged the FIN, which waits here.
     assert!(bench.core(&fixed(2001, 0, 5002)).is_forwarded());
     assert_eq!(bench.obligation().octets(), 500);
-    bench.seat.move_on(bench.now).expect("it is in a state that a connection can be in");
+    bench.seat.move_on(bench.now, Duration::ZERO).expect("it is in a state that a connection can be in");
     assert_eq!(bench.obligation().octets(), 500);
 }
 

@@ -1,7 +1,10 @@
 //! An agent, and the actions of a world on it.
 
+use std::time::Duration;
+
 use lasthop_agent::{
-    Accounts, Agent, Budget, Context, Deadline, Obligation, Outbox, Owed, Scope, Side, Transfer, Verdict,
+    Accounts, Agent, Budget, Context, Deadline, FlowState, Obligation, Outbox, Owed, Scope, Side, Transfer,
+    Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
 use proptest::prelude::*;
@@ -28,6 +31,8 @@ pub struct Seat {
     pub packets: u32,
     /// Until then all packets bypass the agent.
     pub away_until: Option<Instant>,
+    /// States that follow, and when.
+    pub late: Vec<(Instant, FlowState)>,
     pub rng: Rng,
 }
 
@@ -45,6 +50,7 @@ impl Seat {
             watch: Watch::default(),
             packets: 0,
             away_until: None,
+            late: Vec::new(),
             rng: Rng::named(1, "agent"),
         }
     }
@@ -93,14 +99,39 @@ impl Seat {
         if self.is_away(now) {
             return Ok(Vec::new());
         }
-        let sent = self.call(now, Cicada::on_deadline).map_or(Vec::new(), |((), sent)| sent);
+        let mut sent = self.import_late(now)?;
+        sent.extend(self.call(now, Cicada::on_deadline).map_or(Vec::new(), |((), sent)| sent));
         self.check(&sent)?;
+        Ok(sent)
+    }
+
+    /// Imports the states that have followed by now.
+    fn import_late(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+        let mut sent = Vec::new();
+        while let Some(at) = self.late.iter().position(|(at, _)| *at <= now) {
+            let (_, state) = self.late.remove(at);
+            // The connection may have been reset.
+            let is_there = self.agent.as_ref().is_some_and(|agent| agent.obligation(state.connection).octets() > 0);
+            if is_there {
+                sent.extend(self.import(&state, now)?);
+            }
+        }
+        Ok(sent)
+    }
+
+    fn import(&mut self, state: &FlowState, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+        let called = self.call(now, |agent, cx| agent.import(state, cx));
+        let Some((result, sent)) = called else { return Ok(Vec::new()) };
+        prop_assert!(result.is_ok() || !self.is_within_budget, "{result:?}");
         Ok(sent)
     }
 
     pub fn deadline(&self) -> Option<Deadline> {
         let agent = self.agent.as_ref()?;
-        self.away_until.map(|at| Deadline { at, reason: "its return" }).or_else(|| agent.deadline())
+        let late = self.late.iter().map(|(at, _)| Deadline { at: *at, reason: "the rest of a state" });
+        let late = late.min_by_key(|deadline| deadline.at);
+        let of_agent = Deadline::earliest(agent.deadline(), late);
+        self.away_until.map(|at| Deadline { at, reason: "its return" }).or(of_agent)
     }
 
     /// Whether its process is absent; informs the agent on return.
@@ -116,18 +147,28 @@ impl Seat {
         self.agent.as_ref().map_or_else(Owed::default, Accounts::owed)
     }
 
-    /// Replaces the agent by another one with its state.
-    pub fn move_on(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
+    /// Replaces the agent by another one with its state, of which what a connection does not need at once follows after
+    /// this time.
+    pub fn move_on(
+        &mut self,
+        now: Instant,
+        rest_after: Duration,
+    ) -> Result<Vec<(Side, Packet)>, TestCaseError> {
         let Some((states, mut sent)) = self.call(now, |agent, cx| agent.export(Scope::All, cx)) else {
             return Ok(Vec::new());
         };
         prop_assert_eq!(self.owed(), Owed::default(), "it has given all away");
         self.agent = Some(Cicada::new(&self.settings));
+        let mut known = Vec::new();
         for state in states {
-            let Some((result, more)) = self.call(now, |agent, cx| agent.import(&state, cx)) else { continue };
-            prop_assert!(result.is_ok() || !self.is_within_budget, "{result:?}");
-            sent.extend(more);
+            if known.contains(&state.connection) {
+                self.late.push((now + rest_after, state));
+            } else {
+                known.push(state.connection);
+                sent.extend(self.import(&state, now)?);
+            }
         }
+        sent.extend(self.import_late(now)?);
         self.check(&sent)?;
         Ok(sent)
     }

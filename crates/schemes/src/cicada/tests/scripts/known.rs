@@ -1,5 +1,7 @@
 //! Faults that were found by properties, in minimal form.
 
+use std::time::Duration;
+
 use lasthop_agent::{Budget, Side, Verdict};
 use lasthop_packet::{Seq, TcpFlags};
 
@@ -82,7 +84,7 @@ fn a_syn_ack_repeated_after_a_move_is_the_ends_own() {
     bench.radio(&small(answer()));
     // The ACK arrives above a hole, with a number that does not establish the leg.
     bench.core(&fixed(1001 + 70_000, 0, 5001));
-    bench.seat.move_on(bench.now).expect("it moves");
+    bench.seat.move_on(bench.now, Duration::ZERO).expect("it moves");
     let sent = bench.wait(5_000).sent;
     let sizes: Vec<_> = sent
         .iter()
