@@ -1,6 +1,7 @@
 //! Agents on top of each other are an agent.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use lasthop_packet::{FlowKey, Packet};
@@ -263,6 +264,21 @@ impl Transfer for Stack {
             states.extend(of_agent.into_iter().map(|state| FlowState { layer, ..state }));
         }
         states
+    }
+
+    fn prepare_export(&mut self, scope: Scope, cx: &mut Context<'_>) {
+        for index in 0..self.agents.len() {
+            self.call(index, cx, |agent, cx| agent.prepare_export(scope, cx));
+        }
+    }
+
+    /// If one of the agents would send it.
+    fn sends_after(&mut self, packet: &Packet, round_trip: Duration, cx: &mut Context<'_>) -> bool {
+        let mut sends = false;
+        for index in 0..self.agents.len() {
+            sends |= self.call(index, cx, |agent, cx| agent.sends_after(packet, round_trip, cx));
+        }
+        sends
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::time::Duration;
 
-use lasthop_packet::FlowKey;
+use lasthop_packet::{FlowKey, Packet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -15,6 +16,20 @@ use crate::flow_table::FlowTable;
 ///
 /// The default methods do nothing.
 pub trait Transfer {
+    /// The state of these connections is about to be exported, because their host has gone to another
+    /// access point.
+    fn prepare_export(&mut self, scope: Scope, cx: &mut Context<'_>) {
+        let _ = (scope, cx);
+    }
+
+    /// Whether a packet that waits for a host that has gone to another access point is sent after it,
+    /// over a way whose round trip takes `round_trip`. Otherwise it is dropped, as it should be if
+    /// the agent's state has its data.
+    fn sends_after(&mut self, packet: &Packet, round_trip: Duration, cx: &mut Context<'_>) -> bool {
+        let _ = (packet, round_trip, cx);
+        false
+    }
+
     /// Removes the state of these connections from the agent, with the packets that it holds for
     /// them. It sends nothing.
     ///

@@ -118,6 +118,11 @@ impl Connection {
         self.send.mark_urgent(if self.state.is_handshaking() { una + 1 } else { una }, ahead);
     }
 
+    /// An ACK is sent now, although one with the same numbers was sent before: it may not have arrived.
+    pub const fn acknowledge_again(&mut self) {
+        self.receive.owe_ack_now();
+    }
+
     /// Octets from the first unread one to the end of urgent data, which may not have arrived yet; `None`
     /// without unread urgent data.
     pub fn urgent_ahead(&mut self) -> Option<u32> {

@@ -1,6 +1,6 @@
 //! Export and import of a pair's state.
 
-use lasthop_agent::{Context, FlowState, ImportError, Scope};
+use lasthop_agent::{Context, FlowState, ImportError, Scope, Side};
 use lasthop_packet::FlowKey;
 use lasthop_tcp::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,17 @@ enum Saved {
 }
 
 impl Splits {
+    /// Tells the fixed hosts of these connections a window of zero, until another agent continues them.
+    pub fn pause_fixed_hosts(&mut self, scope: Scope, cx: &mut Context<'_>) {
+        for key in self.keys(scope) {
+            let pair = self.pairs.peek_mut(key).and_then(Entry::awake_mut);
+            let pair = pair.filter(|pair| !pair.is_passed_by());
+            if let Some(packet) = pair.and_then(|pair| pair.core.pause_peer(cx.now())) {
+                cx.send(Side::Core, packet);
+            }
+        }
+    }
+
     /// Removes and returns the state of these connections: for each of them all that it needs to continue, and then the
     /// data that can follow later.
     pub fn export(&mut self, scheme: &'static str, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
@@ -84,11 +95,17 @@ impl Splits {
             taken += leg.memory();
         }
         let hop = saved.hop;
-        let pair = saved
+        let mut pair = saved
             .wake(key, self.legs(), cx.now())
             .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
         if pair.octets() > cx.budget().octets_per_flow {
             return Err(ImportError::NoRoom("memory of a connection"));
+        }
+        if !pair.is_free() {
+            // The last ACKs may have been lost with the old access point's queue, and an end that waits for one would
+            // time out.
+            pair.core.acknowledge_again();
+            pair.radio.acknowledge_again();
         }
         if !self.admit(key, pair, cx) {
             return Err(ImportError::NoRoom("connections"));

@@ -10,13 +10,13 @@ use crate::stats::Estimate;
 use super::published::{Figures, Setting};
 
 /// CICADA over I-TCP: as published, and in today's form.
-const PAIRS: [Pair; 2] = [
+pub(super) const PAIRS: [Pair; 2] = [
     Pair { schemes: ("cicada as published", "i-tcp as published"), is_alternative: false },
     Pair { schemes: ("cicada", "i-tcp"), is_alternative: true },
 ];
 /// The scheme without an agent, for the values without effect.
 const NO_AGENT: &str = "none";
-const ITEMS: [&str; 3] = ["table 1", "table 2", "table 3"];
+pub(super) const ITEMS: [&str; 3] = ["table 1", "table 2", "table 3"];
 
 /// The tolerances around the numbers of the tables, as factors. The tables' network is only partly
 /// known: a delay within a half, and a variance between a third and three times the published one,
@@ -34,19 +34,19 @@ const STEADIER: f64 = 80.0;
 
 /// One form of both schemes, as published or today's.
 #[derive(Clone, Copy)]
-struct Pair {
-    schemes: (&'static str, &'static str),
-    is_alternative: bool,
+pub(super) struct Pair {
+    pub(super) schemes: (&'static str, &'static str),
+    pub(super) is_alternative: bool,
 }
 
 /// A column of the tables.
-struct Column {
-    metric: &'static str,
-    unit: &'static str,
-    of: fn(&RunSummary) -> f64,
-    published: fn(&Figures) -> Option<f64>,
+pub(super) struct Column {
+    pub(super) metric: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) of: fn(&RunSummary) -> f64,
+    pub(super) published: fn(&Figures) -> Option<f64>,
     /// The tolerance around the published value.
-    factors: (f64, f64),
+    pub(super) factors: (f64, f64),
 }
 
 const COLUMNS: [Column; 3] = [
@@ -109,7 +109,8 @@ fn claims(item: &'static str, schemes: (&'static str, &'static str)) -> [Claim; 
     ]
 }
 
-fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs) -> Row {
+/// A number of a table beside the runs' value.
+pub(super) fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs) -> Row {
     let samples = runs.samples(scheme, column.of);
     let measured = Estimate::from_samples(&samples);
     let tolerance = Reference::Range(published * column.factors.0, published * column.factors.1);
@@ -213,6 +214,7 @@ mod tests {
             throughput_mbps,
             delay_ms,
             variance_ms2: Some(variance_ms2),
+            hand_off_ms: 1.0,
         };
         Setting {
             table: 1,

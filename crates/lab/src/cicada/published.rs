@@ -24,6 +24,8 @@ pub struct Figures {
     pub delay_ms: f64,
     /// Its variance, in milliseconds squared (10^-6 s²); `None` where it is lost.
     pub variance_ms2: Option<f64>,
+    /// Hand-off time, in milliseconds.
+    pub hand_off_ms: f64,
 }
 
 /// The 12 settings, which make 24 rows with the two schemes.
@@ -46,12 +48,13 @@ pub fn settings() -> Vec<Setting> {
 
 fn row(line: &str) -> Option<(usize, u32, &str, Figures)> {
     let fields: Vec<&str> = line.split(',').collect();
-    let [calls, load, scheme, throughput, delay, variance, _] = fields[..] else { return None };
+    let [calls, load, scheme, throughput, delay, variance, hand_off] = fields[..] else { return None };
     let in_units = |text: &str, units: f64| text.parse().ok().map(|number: f64| rounded(number * units));
     let figures = Figures {
         throughput_mbps: throughput.parse().ok()?,
         delay_ms: in_units(delay, 1e3)?,
         variance_ms2: in_units(variance, 1e6),
+        hand_off_ms: hand_off.parse().ok()?,
     };
     Some((calls.parse().ok()?, load.parse().ok()?, scheme, figures))
 }
@@ -76,11 +79,15 @@ mod tests {
             assert_eq!(setting.load_kbps, [50, 100, 150, 200][at % 4], "{setting:?}");
         }
         let last = settings.last().expect("12 of them");
-        assert_eq!(
-            last.itcp,
-            Figures { throughput_mbps: 9.43, delay_ms: 16.7239, variance_ms2: Some(58_140.0) }
-        );
-        assert_eq!(last.cicada, Figures { throughput_mbps: 9.77, delay_ms: 5.7988, variance_ms2: None });
+        let itcp = Figures {
+            throughput_mbps: 9.43,
+            delay_ms: 16.7239,
+            variance_ms2: Some(58_140.0),
+            hand_off_ms: 325.0,
+        };
+        let cicada =
+            Figures { throughput_mbps: 9.77, delay_ms: 5.7988, variance_ms2: None, hand_off_ms: 265.0 };
+        assert_eq!((last.itcp, last.cicada), (itcp, cicada));
     }
 
     #[test]
@@ -91,6 +98,7 @@ mod tests {
             assert!(cicada.delay_ms <= 0.65 * itcp.delay_ms, "{cicada:?}");
             let variances = itcp.variance_ms2.zip(cicada.variance_ms2);
             assert!(variances.is_none_or(|(itcp, cicada)| cicada <= 0.2 * itcp), "{cicada:?}");
+            assert!(cicada.hand_off_ms < itcp.hand_off_ms, "{cicada:?}");
         }
     }
 

@@ -4,7 +4,7 @@ use lasthop_packet::Instant;
 use lasthop_sim::{Roam, World};
 use serde::{Deserialize, Serialize};
 
-use crate::stats::median;
+use crate::stats::{Estimate, median};
 
 /// The hand-offs of all clients from one access point to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct RoamingSummary {
     /// Median of the time from a client's association to the moment at which the agent of the new access point had the state
     /// of its connections, in seconds; null without agents that hand over.
     pub agent_gap_s: Option<f64>,
+    /// Mean time from the moment at which a client leaves an access point until the next one serves it, with the state of its
+    /// connections if agents hand over, in seconds; null without a hand-off.
+    pub hand_off_s: Option<f64>,
     /// Hand-offs of which the new agent did not get the state, or not before the end of the run; null without agents that
     /// hand over.
     pub unserved: Option<u64>,
@@ -37,11 +40,18 @@ impl RoamingSummary {
         });
         let served: Vec<&Roam> = roams.iter().copied().filter(|roam| roam.served.is_some()).collect();
         let agent = served.iter().filter_map(|roam| Some(roam.served?.since(roam.accepted).as_secs_f64()));
+        let hand_off = roams.iter().filter_map(|roam| {
+            let ((_, left), joined) = (roam.from?, roam.joined?);
+            let served = if world.hands_over() { roam.served? } else { joined };
+            Some(served.max(joined).since(left).as_secs_f64())
+        });
+        let hand_off: Vec<f64> = hand_off.collect();
         let octets = served.iter().map(|roam| roam.octets).sum::<u64>() as f64;
         Self {
             hand_offs: roams.len() as u64,
             radio_gap_s: median(&radio.collect::<Vec<_>>()),
             agent_gap_s: median(&agent.collect::<Vec<_>>()),
+            hand_off_s: Estimate::from_samples(&hand_off).map(|estimate| estimate.mean),
             unserved: world.hands_over().then(|| (roams.len() - served.len()) as u64),
             connections: served.iter().map(|roam| roam.connections as u64).sum(),
             state_octets: (!served.is_empty()).then(|| octets / served.len() as f64),

@@ -21,6 +21,8 @@ pub struct Cicada {
     streams: Streams,
     /// The targets of connections during calls, if they leave room for calls.
     beside_calls: Option<Targets>,
+    /// Whether fixed hosts pause during a hand-off.
+    pauses_senders: bool,
 }
 
 impl Cicada {
@@ -35,6 +37,7 @@ impl Cicada {
             connections,
             streams: Streams::new(settings.quality(), settings.sampling_interval),
             beside_calls: settings.calls_first.then(|| settings.targets_beside_calls()),
+            pauses_senders: settings.pause_senders,
         }
     }
 }
@@ -88,6 +91,19 @@ impl Accounts for Cicada {
 }
 
 impl Transfer for Cicada {
+    fn prepare_export(&mut self, scope: Scope, cx: &mut Context<'_>) {
+        if self.pauses_senders {
+            self.connections.splits.pause_fixed_hosts(scope, cx);
+        }
+    }
+
+    /// Datagrams, unless the end-to-end delay of a call would become longer than agreed. What the connections have
+    /// under way is in their state.
+    fn sends_after(&mut self, packet: &Packet, round_trip: Duration, cx: &mut Context<'_>) -> bool {
+        let key = packet.flow_key().filter(|key| key.protocol == Protocol::Udp);
+        key.is_some_and(|key| self.streams.is_in_time(key, packet, round_trip, cx))
+    }
+
     fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.streams.leave(scope);
         self.connections.export(scope, cx)

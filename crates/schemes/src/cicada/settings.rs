@@ -23,7 +23,7 @@ pub(super) const NAME: &str = "cicada";
 pub struct Settings {
     /// Where the other settings take their defaults from; default "today". "published" sets
     /// vcache = "64 KiB", windows = "4.3bsd", route-duplicates = true, minimum-timeout = "1 s",
-    /// notification = false, calls-first = false.
+    /// notification = false, calls-first = false, pause-senders = true.
     pub preset: Preset,
     /// Capacity of a `VCache` for one direction of a connection, in octets: the most octets that
     /// may be at risk in it, and the largest window that it offers. Default 3840 KiB, the largest
@@ -72,6 +72,10 @@ pub struct Settings {
     /// are offered as much as the hop can take. Mobile hosts that send are offered a window of the
     /// same size, at least four segments.
     pub calls_first: bool,
+    /// Whether fixed hosts are told a window of zero when a mobile host has gone to another access
+    /// point, until that has the connection's state; default false, because data that arrives
+    /// meanwhile waits there; published true.
+    pub pause_senders: bool,
     /// A connection that has had no packets for this long, and to which the agent owes nothing,
     /// passes untouched from then on; resolution 1 s, default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
@@ -155,6 +159,7 @@ impl Presets for Settings {
             minimum_timeout: Duration::from_secs(1),
             notification: false,
             calls_first: false,
+            pause_senders: true,
             ..Self::default()
         }
     }
@@ -180,6 +185,7 @@ impl Default for Settings {
             call_delay: Duration::from_millis(150),
             call_variation: Duration::from_millis(60),
             calls_first: true,
+            pause_senders: false,
             idle_timeout: Duration::from_secs(3600),
             eviction_grace: Duration::from_secs(10),
         }

@@ -165,6 +165,18 @@ impl Streams {
         if arrival.is_late { Verdict::Drop(&LATE) } else { Verdict::Forward }
     }
 
+    /// Whether a datagram towards the radio side arrives in time if it takes `detour` longer than usual. One that is of
+    /// no stream whose clock is known does.
+    pub fn is_in_time(&self, key: FlowKey, packet: &Packet, detour: Duration, cx: &Context<'_>) -> bool {
+        let (Some(entry), Payload::Bytes(octets)) = (self.entries.peek(key), packet.payload()) else {
+            return true;
+        };
+        let Some(packet) = RtpPacket::parse(octets) else { return true };
+        let (path, ahead) = (entry.legs.one_way(), entry.legs.longer_to(Side::Radio, cx.now()));
+        let terms = Terms { quality: self.quality, interval: self.interval, path, ahead, queue: detour };
+        entry.from_core.is_in_time(&packet.header, &terms, cx.now())
+    }
+
     /// Processes RTCP on the stream's own ports (RFC 5761), or on the next ones (RFC 3550, section
     /// 11).
     fn on_control(&mut self, key: FlowKey, compound: Compound<'_>, from: Side, now: Instant) {

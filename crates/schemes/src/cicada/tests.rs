@@ -11,6 +11,7 @@
 //! | `drawn` | random values of all of these, for proptest |
 //! | `transfers`, `deeds`, `forgeries` | the properties |
 //! | `scripts`, `bench` | single rules |
+//! | `rest` | states of which a part follows |
 //! | `urgent` | urgent data |
 //! | `presence` | hosts that are gone |
 //! | `published` | the windows and duplicate ACKs of the paper |
@@ -36,6 +37,7 @@ mod presence;
 mod published;
 mod ranges;
 mod real_cost;
+mod rest;
 mod scripts;
 mod seat;
 mod shared;

@@ -5,6 +5,7 @@ use lasthop_ess::AccessPointId;
 use lasthop_handoff::{Message, Output, Peer};
 
 use super::World;
+use super::flows::RETRY;
 use crate::accounts::DropCause;
 use crate::hand_offs::{ClientState, Content, Envelope, Follower, HandOffConfig, NOT_IMPORTED, Passage};
 use crate::id::{At, HandOffId, NodeId, ServiceSetId, TunnelEndId};
@@ -155,13 +156,43 @@ impl World {
     /// Takes the state of a client from the agent at an access point.
     fn export_client(&mut self, client: NodeId, node: NodeId) -> ClientState {
         let Some(agent) = self.network.radio_agent(node) else { return ClientState::default() };
-        let address = self.network.address(client);
-        ClientState::new(self.call_agent(agent, |agent, cx| agent.export(Scope::Host(address), cx)))
+        let scope = Scope::Host(self.network.address(client));
+        self.call_agent(agent, |agent, cx| agent.prepare_export(scope, cx));
+        ClientState::new(self.call_agent(agent, |agent, cx| agent.export(scope, cx)))
+    }
+
+    /// A client has gone from one access point to another: what waits for it at the first one is sent after it if the
+    /// agent there says so.
+    pub(super) fn send_after(&mut self, gone: Association, to: AccessPointId) {
+        let Association { set, client, access_point } = gone;
+        if self.hand_offs.config(set).is_none() {
+            return;
+        }
+        let [at, to] = [access_point, to].map(|place| self.service_sets.access_point(set, place));
+        let (client, link) = self.service_sets.client(set, client);
+        let Some(agent) = self.network.radio_agent(at.node) else { return };
+        let round_trip = self.tunnels.round_trip(at.node, to.node).unwrap_or_default();
+        let cell = self.service_sets.cell(set);
+        for frame in self.links.cells_mut().cell_mut(cell).withdraw(at.station, client.station) {
+            let key = PacketKey(frame.key);
+            let Self { transit, seats, .. } = self;
+            let (packet, now) = (transit.packet(key), transit.now());
+            if seats.call(agent, now, |agent, cx| agent.sends_after(packet, round_trip, cx)) {
+                self.flows.left_queue(at.node, key, RETRY, &mut self.transit);
+                self.process(at.node, key);
+            } else {
+                self.drop_from_queue((at.node, link), key, DropCause::NotAssociated);
+            }
+        }
     }
 
     /// Whether a packet between an access point and a client is none of the agent's, which sees the client's packets
     /// only while it serves the client. If so, the packet has been taken care of.
     pub(super) fn is_handed_over(&mut self, at: At, key: PacketKey, from: Side) -> bool {
+        if self.transit.packet(key).tcp().is_none() {
+            // Nobody has state of datagrams that they could not do without.
+            return false;
+        }
         let link = self.network.interface(at).link;
         let client = self.network.link_ends(link).1;
         match self.hand_offs.passage((at.0, client), (at, key, from)) {

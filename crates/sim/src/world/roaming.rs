@@ -343,7 +343,9 @@ impl World {
         }
         self.announce(node, Some(via), of, number);
         if let Some(access_point) = self.service_sets.distribution(of.set).access_point(node) {
-            self.service_sets.remove(Association { access_point, ..of }, &mut self.transit);
+            let gone = Association { access_point, ..of };
+            self.send_after(gone, of.access_point);
+            self.service_sets.remove(gone, &mut self.transit);
             self.carry_out_actions();
         }
         true

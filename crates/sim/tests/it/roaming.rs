@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Context, Side, Verdict};
+use lasthop_agent::{
+    Accounts, Agent, Context, FlowState, ImportError, Scope, Side, Transfer, Verdict,
+};
 use lasthop_apps::traffic::{Beat, Constant};
-use lasthop_packet::{Bitrate, Instant, Packet};
+use lasthop_packet::{Bitrate, FlowKey, Instant, Packet};
 use lasthop_sim::ess::{AccessPointConfig, AccessPointId, ClientConfig, ClientId, FrameSizes, Security};
 use lasthop_sim::mobility::Path;
 use lasthop_sim::{
@@ -36,18 +38,30 @@ struct Plan {
     clients: Vec<f64>,
     security: Security,
     seed: u64,
+    /// The rate of the wires to the access points, in kbit/s.
+    wire_kbps: u64,
+    /// The delay of the wire to the server, in milliseconds.
+    registry_delay: u64,
 }
 
 impl Plan {
     fn new(access_points: usize, clients: &[f64]) -> Self {
-        Self { access_points, channels: 3, clients: clients.to_vec(), security: Security::Open, seed: 1 }
+        Self {
+            access_points,
+            channels: 3,
+            clients: clients.to_vec(),
+            security: Security::Open,
+            seed: 1,
+            wire_kbps: 100_000,
+            registry_delay: 5,
+        }
     }
 
     fn build(self, configure: impl Fn(&mut ClientConfig)) -> Site {
         let mut world = World::new(self.seed);
         let server = node(&mut world, "server", NodeKind::Host);
         let switch = node(&mut world, "switch", NodeKind::Router);
-        world.add_wired_link(server, switch, &wired("server-switch", &direction(100_000), 5));
+        world.add_wired_link(server, switch, &wired("server-switch", &direction(100_000), self.registry_delay));
         let propagation = Propagation::LogDistance(LogDistance::OFDM);
         let mut config = WlanConfig { propagation, ..WlanConfig::new(Standard::Ofdm) };
         config.phy.rate = Rate::OFDM_6;
@@ -55,7 +69,7 @@ impl Plan {
         let (mut access_points, mut members) = (Vec::new(), Vec::new());
         for number in 0..self.access_points {
             let ap = node(&mut world, &format!("ap {number}"), NodeKind::Router);
-            let link = wired(&format!("switch-ap {number}"), &direction(100_000), 1);
+            let link = wired(&format!("switch-ap {number}"), &direction(self.wire_kbps), 1);
             world.add_wired_link(switch, ap, &link);
             let channel = Channel(number as u16 % self.channels);
             let position = Position::new(SPACING * number as f64, 0.0);
@@ -237,4 +251,63 @@ fn a_registry_may_be_at_a_host() {
     let flow = site.world.add_flow(config);
     site.world.run(Instant::from_secs(10), true);
     assert!(site.world.outcome(flow).completion.is_some() && site.world.accounts().balance());
+}
+
+/// The time after which the agent of the new access point has a client's state of so many octets, with wires of `kbps`
+/// to the access points and a registry that is `registry_delay` ms away. `None`: it does not get it.
+fn time_to_serve(octets: usize, kbps: u64, registry_delay: u64) -> Option<Duration> {
+    let plan = Plan { wire_kbps: kbps, registry_delay, ..Plan::new(2, &[20.0]) };
+    let mut site = plan.build(|_| {});
+    site.world.hand_over(site.set, HandOffConfig::new(site.server));
+    for access_point in 0..2 {
+        let agent = Box::new(Notebook { octets: if access_point == 0 { octets } else { 0 } });
+        site.world.attach_to_clients(site.set, AccessPointId(access_point), agent).expect("it needs nothing");
+    }
+    site.world.advance_to(ms(10_000));
+    site.world.steer(site.set, ClientId(0), &[AccessPointId(1)]);
+    site.world.advance_to(ms(60_000));
+    let roam = *site.world.roams().last().expect("it has gone");
+    (roam.connections == 1).then_some(())?;
+    Some(roam.served?.since(roam.accepted))
+}
+
+/// An agent whose state is a number of octets.
+struct Notebook {
+    octets: usize,
+}
+
+impl Agent for Notebook {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, _: &mut Context<'_>) -> Verdict {
+        Verdict::Forward
+    }
+}
+
+impl Accounts for Notebook {}
+
+impl Transfer for Notebook {
+    fn export(&mut self, _: Scope, _: &mut Context<'_>) -> Vec<FlowState> {
+        let octets = vec![0; std::mem::take(&mut self.octets)];
+        let end = (std::net::Ipv4Addr::LOCALHOST.into(), 1);
+        let state = FlowState::new("notebook".into(), FlowKey::tcp(end, end), octets);
+        if state.octets.is_empty() { Vec::new() } else { vec![state] }
+    }
+
+    fn import(&mut self, state: &FlowState, _: &mut Context<'_>) -> Result<(), ImportError> {
+        self.octets += state.octets.len();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_state_that_is_long_on_the_way_arrives() {
+    // 250 kB take 2 s, which is eight times as long as an access point waits for an answer.
+    let time = time_to_serve(250_000, 1_000, 1).expect("it arrives");
+    assert!((Duration::from_secs(2)..Duration::from_secs(4)).contains(&time), "{time:?}");
+}
+
+#[test]
+fn a_registry_far_away_is_heard() {
+    // Its answers take longer than an access point waits for them.
+    let time = time_to_serve(1_000, 100_000, 800).expect("it arrives");
+    assert!((Duration::from_millis(1_600)..Duration::from_secs(4)).contains(&time), "{time:?}");
 }

@@ -177,6 +177,21 @@ impl Connection {
         Some(self.ip.packet(self.ip.remote(), Codepoint::NotEct, tcp, Payload::EMPTY))
     }
 
+    /// An ACK with a window of zero, so that the peer pauses until the next ACK, which is owed from now on. `None` without
+    /// an established connection.
+    ///
+    /// What the peer has sent already is still accepted: for this connection the window does not shrink. RFC 9293,
+    /// section 3.8.6, discourages to shrink it, and requires each peer to be prepared for that.
+    pub fn pause_peer(&mut self, now: Instant) -> Option<Packet> {
+        if self.state != State::Established {
+            return None;
+        }
+        let number = self.send.bare_number(self.state);
+        let tcp = Tcp { window: 0, ..self.whole_header(number, TcpFlags::ACK, now) };
+        self.receive.owe_ack_now();
+        Some(self.ip.packet(self.ip.remote(), Codepoint::NotEct, tcp, Payload::EMPTY))
+    }
+
     /// Writes the packet of a segment to `place`.
     #[inline]
     fn write_segment(

@@ -56,6 +56,12 @@ impl Lateness {
         (self.is_given_up(variation, packet, terms, now), variation)
     }
 
+    /// The excess of the delay of a packet with this timestamp over the recent minimum, if it arrives at that time. It is
+    /// not recorded.
+    pub(super) fn of_another(&self, ticks: u64, rate: u32, arrives: Instant) -> Duration {
+        self.transit.of_overtaken(ticks, rate, arrives)
+    }
+
     fn is_given_up(&mut self, variation: Duration, packet: &Sampled, terms: &Terms, now: Instant) -> bool {
         if matches!(self.standing, Standing::SparedUntil(end) if now < end) {
             return false;

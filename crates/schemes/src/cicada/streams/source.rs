@@ -89,6 +89,16 @@ impl Direction {
         self.sources.capacity() * size_of::<Source>()
     }
 
+    /// Whether a packet that has been processed before arrives in time by these terms.
+    pub(super) fn is_in_time(&self, header: &Rtp, terms: &Terms, now: Instant) -> bool {
+        let source = self.sources.iter().find(|source| source.continues_with(header));
+        let known = source.and_then(|source| Some((source, source.lateness?, source.clock.rate()?)));
+        known.is_none_or(|(source, lateness, rate)| {
+            let variation = lateness.of_another(source.ticks_of(header.timestamp), rate, now + terms.queue);
+            !terms.is_late(variation)
+        })
+    }
+
     /// Processes a packet by these terms; `None` if it belongs to no source yet. A new source is
     /// added if the `room` octets of memory suffice.
     pub(super) fn on_packet(

@@ -1,0 +1,111 @@
+//! States that follow: the data that a connection does not need at once.
+
+use std::time::Duration;
+
+use lasthop_agent::{Accounts as _, Agent as _, FlowState, Scope, Side, Transfer as _};
+use lasthop_packet::TcpFlags;
+
+use super::bench::{Bench, fixed};
+use crate::cicada::{Cicada, Settings};
+
+/// Octets that the fixed host has sent, and the mobile host has not acknowledged.
+const OCTETS: u32 = 60_000;
+
+/// An agent that holds much for a mobile host.
+fn full() -> Bench {
+    let mut bench = Bench::split();
+    for start in (0..OCTETS).step_by(1000) {
+        bench.core(&fixed(1001 + start, 1000, 5001));
+    }
+    assert_eq!(bench.obligation().octets(), u64::from(OCTETS));
+    bench
+}
+
+fn export(bench: &mut Bench) -> Vec<FlowState> {
+    let exported = bench.seat.call(bench.now, |agent, cx| agent.export(Scope::All, cx));
+    bench.seat.agent = Some(Cicada::new(&Settings::default()));
+    exported.expect("there is an agent").0
+}
+
+/// Imports a state. Whether it was taken.
+fn import(bench: &mut Bench, state: &FlowState) -> bool {
+    let called = bench.seat.call(bench.now, |agent, cx| agent.import(state, cx));
+    called.expect("there is an agent").0.is_ok()
+}
+
+#[test]
+fn a_connection_continues_with_what_is_outstanding_and_owes_the_rest() {
+    let mut bench = full();
+    let states = export(&mut bench);
+    let follow: Vec<bool> = states.iter().map(|state| state.may_follow).collect();
+    assert_eq!(follow, [false, true]);
+    assert!(states[0].len_with_payloads() < states[1].len_with_payloads());
+    assert!(import(&mut bench, &states[0]));
+    assert_eq!(bench.obligation().octets(), u64::from(OCTETS), "owed, although it is not here");
+    // What comes next belongs behind it.
+    let next = bench.core(&fixed(1001 + OCTETS, 1000, 5001));
+    assert!(next.to(Side::Radio).is_empty(), "{next:?}");
+    assert!(import(&mut bench, &states[1]));
+    assert_eq!(bench.obligation().octets(), u64::from(OCTETS) + 1000);
+    assert!(!import(&mut bench, &states[1]), "it comes once");
+}
+
+#[test]
+fn a_connection_whose_rest_does_not_come_is_reset_at_both_ends() {
+    let mut bench = full();
+    let states = export(&mut bench);
+    assert!(import(&mut bench, &states[0]));
+    let sent = bench.wait(11_000).sent;
+    for side in [Side::Core, Side::Radio] {
+        let is_reset = |packet: &lasthop_packet::Packet| {
+            packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST))
+        };
+        assert!(sent.iter().any(|(to, packet)| *to == side && is_reset(packet)), "{side:?}");
+    }
+    assert!(bench.obligation().is_free());
+    assert!(!import(&mut bench, &states[1]), "nobody waits for it");
+}
+
+#[test]
+fn another_rest_is_refused() {
+    let (mut one, mut other) = (full(), full());
+    other.core(&fixed(1001 + OCTETS, 1000, 5001));
+    let (states, others) = (export(&mut one), export(&mut other));
+    assert!(!import(&mut one, &states[1]), "there is no connection");
+    assert!(import(&mut one, &states[0]));
+    assert!(!import(&mut one, &others[1]), "it is longer");
+    assert!(import(&mut one, &states[1]));
+}
+
+#[test]
+fn a_connection_moves_on_before_its_rest_has_come() {
+    let mut bench = full();
+    let first = export(&mut bench);
+    assert!(import(&mut bench, &first[0]));
+    let second = export(&mut bench);
+    assert_eq!(second.len(), 1, "it has nothing that could follow");
+    assert!(import(&mut bench, &second[0]) && import(&mut bench, &first[1]));
+    assert_eq!(bench.obligation().octets(), u64::from(OCTETS));
+}
+
+#[test]
+fn fixed_hosts_pause_at_a_hand_off_if_they_are_to() {
+    for pause_senders in [false, true] {
+        let mut bench = Bench::split_with(Settings { pause_senders, ..Settings::default() });
+        bench.core(&fixed(1001, 1000, 5001));
+        let called = bench.seat.call(bench.now, |agent, cx| agent.prepare_export(Scope::All, cx));
+        let ((), sent) = called.expect("there is an agent");
+        let windows = sent.iter().map(|(side, packet)| (*side, packet.tcp().map(|tcp| tcp.window)));
+        let expected = if pause_senders { vec![(Side::Core, Some(0))] } else { Vec::new() };
+        assert_eq!(windows.collect::<Vec<_>>(), expected);
+        let states = export(&mut bench);
+        let called = bench.seat.call(bench.now, |agent, cx| agent.import(&states[0], cx));
+        let (_, sent) = called.expect("there is an agent");
+        let opens = sent.iter().any(|(side, packet)| {
+            *side == Side::Core && packet.tcp().is_some_and(|tcp| tcp.window > 0)
+        });
+        assert!(opens, "the window opens with the state");
+        assert!(bench.seat.deadline().is_some_and(|due| due.at < bench.now + Duration::from_secs(1)));
+        assert!(bench.seat.agent.as_ref().is_some_and(|agent| agent.octets() > 0));
+    }
+}
