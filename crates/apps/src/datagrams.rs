@@ -5,6 +5,8 @@ mod outcome;
 mod reception;
 mod sending;
 
+use std::net::IpAddr;
+
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp};
 
 pub use delay::DelayOutcome;
@@ -56,6 +58,12 @@ impl Datagrams {
             last_arrived: Instant::ZERO,
             is_due: false,
         }
+    }
+
+    /// The datagrams go to this address and port from now on.
+    pub const fn send_to(&mut self, (address, port): (IpAddr, u16)) {
+        self.ip.destination = address;
+        self.udp.destination_port = port;
     }
 
     /// Returns the next datagram.

@@ -95,6 +95,18 @@ impl Connections {
         sender
     }
 
+    /// The sender of a flow over TCP that has sent nothing yet calls its peer at this address and port.
+    pub(crate) fn call_at(&mut self, id: ConnectionId, known_as: Socket, transit: &mut Transit) {
+        let HostedConnection { endpoint: AnyEndpoint::Tcp(tcp), node, .. } = &mut self.list[id.index()]
+        else {
+            return;
+        };
+        let (local, remote) = (tcp.local(), tcp.remote());
+        tcp.set_remote(known_as);
+        self.over_tcp.rename(*node, (local, remote), known_as);
+        transit.add_stream(local, known_as, tcp.iss() + 1);
+    }
+
     pub(crate) fn endpoint(&self, id: ConnectionId) -> &AnyEndpoint {
         &self.list[id.index()].endpoint
     }

@@ -163,6 +163,13 @@ impl Flows {
         Some((from, datagrams.send(now)))
     }
 
+    /// A flow's datagrams go to this address and port.
+    pub(crate) fn send_to(&mut self, id: FlowId, to: Socket) {
+        if let Some(datagrams) = self.list[id.index()].datagrams_mut() {
+            datagrams.send_to(to);
+        }
+    }
+
     /// Datagrams of a flow that left the network before their destination.
     pub(crate) fn gone(&self, id: FlowId) -> u64 {
         self.get(id).datagrams().map_or(0, Datagrams::gone)

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use lasthop_agent::{Counter, FlowState, Side};
 use lasthop_ess::ClientId;
 use lasthop_handoff::{Answer, Attempt, Config, Entry, Handoff, Message, Output, Peer, Query};
+use lasthop_nat::{Mapping, Redirect, transfer};
 use lasthop_packet::Instant;
 
 use crate::id::{At, HandOffId, NodeId, ServiceSetId};
@@ -22,13 +23,25 @@ pub(crate) struct ClientState {
     needed: Vec<FlowState>,
     /// What follows it, the shortest first.
     rest: Vec<FlowState>,
+    /// Its entries in the translation table of the access point.
+    mappings: Vec<Mapping>,
 }
 
 impl ClientState {
     pub(crate) fn new(states: Vec<FlowState>) -> Self {
         let (mut rest, needed): (Vec<_>, Vec<_>) = states.into_iter().partition(|state| state.may_follow);
         rest.sort_by_key(FlowState::len_with_payloads);
-        Self { needed, rest }
+        Self { needed, rest, mappings: Vec::new() }
+    }
+
+    /// With the client's entries in the access point's translation table.
+    pub(crate) fn with_mappings(self, mappings: Vec<Mapping>) -> Self {
+        Self { mappings, ..self }
+    }
+
+    /// The client's entries in the translation table of the access point that it comes from.
+    pub(crate) fn mappings(&self) -> &[Mapping] {
+        &self.mappings
     }
 
     /// What the connections need to continue.
@@ -43,7 +56,9 @@ impl ClientState {
 
     /// The length of what is needed, in octets.
     fn octets_needed(&self) -> u64 {
-        self.needed.iter().map(FlowState::len_with_payloads).sum()
+        let connections: u64 = self.needed.iter().map(FlowState::len_with_payloads).sum();
+        let mappings = if self.mappings.is_empty() { 0 } else { transfer::write(&self.mappings).len() };
+        connections + mappings as u64
     }
 
     /// Its length, in octets.
@@ -63,12 +78,15 @@ pub struct HandOffConfig {
     pub registry: NodeId,
     /// How long access points wait for each other.
     pub times: Config,
+    /// The node of the central translator, if the access points translate addresses and the entries of a client in
+    /// their tables follow it ([`lasthop_nat::transfer`]).
+    pub central: Option<NodeId>,
 }
 
 impl HandOffConfig {
-    /// The defaults, with the registry at this node.
+    /// The defaults, with the registry at this node, and no central translator.
     pub fn new(registry: NodeId) -> Self {
-        Self { registry, times: Config::default() }
+        Self { registry, times: Config::default(), central: None }
     }
 }
 
@@ -96,6 +114,7 @@ impl Envelope {
         match &self.content {
             Content::Message { message: Message::Transfer { state, .. }, .. } => state.octets_needed(),
             Content::Rest { state, .. } => state.len_with_payloads(),
+            Content::Redirect { redirects, .. } => redirects.len() as u64 * REDIRECT,
             _ => 0,
         }
     }
@@ -111,12 +130,39 @@ impl Envelope {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    Message { from: Peer, to: Peer, message: Message<ClientState> },
+    Message {
+        from: Peer,
+        to: Peer,
+        message: Message<ClientState>,
+    },
     /// What follows a transfer.
-    Rest { to: Peer, state: FlowState },
-    Query { from: Peer, number: u32, query: Query },
-    Answer { to: Peer, number: u32, answer: Answer },
+    Rest {
+        to: Peer,
+        state: FlowState,
+    },
+    Query {
+        from: Peer,
+        number: u32,
+        query: Query,
+    },
+    Answer {
+        to: Peer,
+        number: u32,
+        answer: Answer,
+    },
+    /// An access point asks the central translator to send what is for the client to it.
+    Redirect {
+        from: Peer,
+        redirects: Vec<Redirect>,
+    },
+    /// The central translator has answered.
+    Redirected {
+        to: Peer,
+    },
 }
+
+/// The length of a redirection of one endpoint: two addresses, protocols and ports.
+const REDIRECT: u64 = 2 * 7;
 
 #[derive(Default)]
 pub(crate) struct HandOffs {

@@ -64,6 +64,7 @@ mod nodes;
 pub mod observe;
 mod packets;
 pub mod queue;
+mod redirections;
 mod resets;
 mod roams;
 pub mod routing;
@@ -109,6 +110,7 @@ pub use lasthop_apps::session::{
 pub use lasthop_apps::traffic::Application;
 pub use lasthop_ess as ess;
 pub use lasthop_link::QueueLimit;
+pub use lasthop_nat as nat;
 pub use lasthop_nat::{Nat, NatConfig};
 pub use lasthop_wifi::StationId;
 pub use loss::Loss;

@@ -148,6 +148,11 @@ impl Network {
         (interface.agent, interface.gate) = (Some(agent), gate);
     }
 
+    /// The number of nodes.
+    pub(crate) const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(crate) fn name(&self, node: NodeId) -> &str {
         &self.node(node).name
     }
@@ -323,6 +328,12 @@ impl Network {
 
     pub(crate) fn is_roaming_client(&self, node: NodeId) -> bool {
         self.learned.is_client(node)
+    }
+
+    /// The interface of a node to a client whose access point it is or has been.
+    pub(crate) fn interface_of_client(&self, node: NodeId, client: NodeId) -> Option<usize> {
+        let link = self.learned.is_client(client).then(|| self.interfaces(client).first())??.link;
+        self.interface_to(node, link)
     }
 
     /// A node learns that a client is to be reached through an interface. `false`: it has learned that, or of a

@@ -6,9 +6,10 @@
 //! its BPF programs are at the radio ports only, and Linux translates between those and the wired ports. An
 //! agent that watches an outside link sees outside addresses in both directions.
 //!
-//! A node has two kinds of links, as a home router or an access point has. A packet is from inside if its
+//! A node has two kinds of links, as a home router or an access point has. The clients of an access point are
+//! inside. A packet is from inside if its
 //! source has mappings, or if the way to its source leads through an inside link, whatever link it came by
-//! (the strict reverse path of RFC 3704). Packets between two outside links pass unchanged. One from outside for an inside address that was
+//! (the strict reverse path of RFC 3704), or if its source has been a client of the node. Packets between two outside links pass unchanged. One from outside for an inside address that was
 //! not translated is dropped: it could not have been routed to the node.
 //!
 //! Addresses are those of the whole world: two cells cannot use the same ones.
@@ -63,7 +64,7 @@ pub(crate) struct Translators(Vec<Option<Box<Translator>>>);
 
 struct Translator {
     nat: Nat,
-    /// Whether the interface of each number is inside; those that were added later are outside.
+    /// Whether the interface of each number is inside; those without an entry are outside.
     is_inside: Vec<bool>,
 }
 
@@ -84,11 +85,22 @@ impl Translators {
         if self.0.len() <= node.index() {
             self.0.resize_with(node.index() + 1, || None);
         }
-        let mut is_inside = vec![false; inside.iter().max().map_or(0, |last| last + 1)];
+        self.0[node.index()] = Some(Box::new(Translator { nat, is_inside: Vec::new() }));
         for interface in inside {
-            is_inside[*interface] = true;
+            self.add_inside(node, *interface);
         }
-        self.0[node.index()] = Some(Box::new(Translator { nat, is_inside }));
+    }
+
+    /// An interface of a node is inside, if the node translates.
+    pub(crate) fn add_inside(&mut self, node: NodeId, interface: usize) {
+        let Some(Some(Translator { is_inside, .. })) = self.0.get_mut(node.index()).map(Option::as_deref_mut)
+        else {
+            return;
+        };
+        if is_inside.len() <= interface {
+            is_inside.resize(interface + 1, false);
+        }
+        is_inside[interface] = true;
     }
 
     fn get(&self, node: NodeId) -> Option<&Translator> {

@@ -18,6 +18,7 @@
 //! | `service_sets` | access points and clients that roam between them |
 //! | `roams` | where clients have gone, and how long it took |
 //! | `hand_offs`, `tunnels` | agents' state on its way to another access point; the connections that carry it |
+//! | `redirections` | clients that wait for the central translator |
 //! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //! | `translators` | nodes that translate addresses |
@@ -35,8 +36,8 @@
 //! | `flows`, `sessions` | what applications and endpoints send and receive |
 //! | `ad_hoc` | what waits for a route, and messages about routes |
 //! | `roaming` | associations, to routes and links; announcements of clients |
-//! | `hand_offs` | clients' states, from agent to agent |
-//! | `translation` | packets that a node translates; connections whose ends know each other by other addresses |
+//! | `hand_offs` | clients' states, from agent to agent; their mappings, from translator to translator |
+//! | `translation`, `reach` | packets that a node translates; connections whose ends know each other by other addresses |
 //! | `impairments`, `changes` | packets to what links do to them; changes to the links |
 //! | `build`, `build_links`, `holdings` | making a world; what takes its memory |
 
@@ -52,6 +53,7 @@ mod holdings;
 mod impairments;
 mod links;
 mod options;
+mod reach;
 mod roaming;
 mod run;
 mod sessions;
@@ -76,6 +78,7 @@ use crate::mobility::Movements;
 use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::observe::Observer;
+use crate::redirections::Redirections;
 use crate::roams::Roams;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
@@ -121,6 +124,7 @@ pub struct World {
     hand_offs: HandOffs,
     roams: Roams,
     tunnels: Tunnels<Envelope>,
+    redirections: Redirections,
     seats: Seats,
     ad_hoc: AdHoc,
     translators: Translators,

@@ -406,6 +406,11 @@ impl Connection {
         self.ip.remote()
     }
 
+    /// The peer has another address and port than when the connection was made. Only before the SYN is sent.
+    pub const fn set_remote(&mut self, remote: Socket) {
+        self.ip.set_remote(remote);
+    }
+
     /// The initial send sequence number; data begins one after it.
     pub const fn iss(&self) -> Seq {
         self.send.iss()

@@ -41,6 +41,8 @@ struct PlacedCall {
     port: u16,
     /// By party.
     reached: [Reached; 2],
+    /// Whether the parties find out where to reach each other when they begin.
+    signals: bool,
     call: Call,
     is_stopped: bool,
     /// A packet arrived that was not one sent: a broken simulation.
@@ -66,11 +68,12 @@ impl Calls {
         START_PORT + 2 * (self.list.len() % MAX_CALLS) as u16
     }
 
-    /// Adds the call of a session, whose streams start at `start`. Returns its number.
+    /// Adds the call of a session, whose streams start at `start`. `signals`: whether the parties find out only then
+    /// where to reach each other. Returns its number.
     pub(crate) fn add(
         &mut self,
         session: SessionId,
-        (hosts, reached): (Hosts, [Reached; 2]),
+        (hosts, reached, signals): (Hosts, [Reached; 2], bool),
         mut call: Call,
         start: Instant,
         transit: &mut Transit,
@@ -89,11 +92,24 @@ impl Calls {
             hosts,
             port,
             reached,
+            signals,
             call,
             is_stopped: false,
             corrupted: false,
         });
         index
+    }
+
+    /// The hosts and the RTP port of a party's call, if the parties have not found out yet where to reach each other.
+    pub(crate) fn to_be_signaled(&self, party: PartyId) -> Option<(Hosts, u16)> {
+        let call = &self.list[party.index() / 2];
+        call.signals.then_some((call.hosts, call.port))
+    }
+
+    /// The parties have found out where to reach each other.
+    pub(crate) fn on_signaled(&mut self, party: PartyId, reached: [Reached; 2]) {
+        let call = &mut self.list[party.index() / 2];
+        (call.reached, call.signals) = (reached, false);
     }
 
     /// A call stops: it sends nothing more.

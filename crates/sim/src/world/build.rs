@@ -19,6 +19,7 @@ use crate::links::Links;
 use crate::mobility::Movements;
 use crate::network::Network;
 use crate::nodes::Nodes;
+use crate::redirections::Redirections;
 use crate::roams::Roams;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
@@ -86,6 +87,7 @@ impl World {
             hand_offs: HandOffs::default(),
             roams: Roams::default(),
             tunnels: Tunnels::new(Rng::named(seed, "tunnels")),
+            redirections: Redirections::default(),
             seats: Seats::default(),
             ad_hoc: AdHoc::default(),
             translators: Translators::default(),

@@ -8,7 +8,7 @@ use lasthop_nat::Protocol;
 use lasthop_packet::{Instant, Ip, Packet, Transport, Udp};
 
 use super::World;
-use super::translation::reach;
+use super::reach::reach;
 use crate::config::{FlowConfig, Opening, TransportConfig};
 use crate::connections::Ends;
 use crate::endpoint::AnyEndpoint;
@@ -98,6 +98,9 @@ impl World {
     }
 
     pub(super) fn on_flow_start(&mut self, id: FlowId) {
+        if self.translators.are_any() && !self.finds_receiver(id) {
+            return;
+        }
         let written = self.flows.start(id, &mut self.transit);
         self.send_written(id, written);
     }

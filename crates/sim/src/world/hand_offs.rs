@@ -1,5 +1,7 @@
 //! Clients' states, from agent to agent: between service sets, seats and tunnels.
 
+mod translation;
+
 use lasthop_agent::{FlowState, Report, Scope, Side};
 use lasthop_ess::AccessPointId;
 use lasthop_handoff::{Message, Output, Peer};
@@ -86,10 +88,13 @@ impl World {
                     let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
                     let rest = self.rest_to_send(id, to, &message);
                     let content = Content::Message { from: me, to, message };
-                    self.send_envelope([node, to_node], Envelope::new(set, client, content));
-                    for state in rest {
-                        let content = Content::Rest { to, state };
-                        self.send_envelope([node, to_node], Envelope::new(set, client, content));
+                    let messages = [content].into_iter().chain(rest.into_iter().map(|state| Content::Rest { to, state }));
+                    for content in messages {
+                        let envelope = Envelope::new(set, client, content);
+                        match self.redirections.get_mut(id) {
+                            Some(waiting) => waiting.send_later(to_node, envelope),
+                            None => self.send_envelope([node, to_node], envelope),
+                        }
                     }
                 }
                 Output::Ask(query) => {
@@ -100,15 +105,16 @@ impl World {
                     let content = Content::Query { from: me, number, query };
                     self.send_envelope([node, registry], Envelope::new(set, client, content));
                 }
-                Output::Serve(state) => self.serve_client(id, (client_node, node), state.as_ref()),
+                Output::Serve(state) => self.take_up(id, (client_node, node), state),
                 Output::Stop { is_lost } => {
                     if is_lost {
                         drop(self.export_client(client_node, node));
+                        self.release_mappings(id);
                     }
                     self.stop_serving(id);
                 }
                 // Announcements have told the distribution system.
-                Output::Forward(_) => {}
+                Output::Forward(_) => self.release_mappings(id),
             }
         }
         self.hand_offs.follow(id, &mut self.transit);
@@ -238,11 +244,25 @@ impl World {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
                 self.on_rest(id, state);
             }
+            Content::Redirect { from, redirects } => self.on_redirect((set, client), from, &redirects),
+            Content::Redirected { to } => {
+                let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
+                self.on_redirected(id);
+            }
             Content::Message { from, to, message } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
+                if let Some(waiting) = self.redirections.get_mut(id) {
+                    let content = Content::Message { from, to, message };
+                    waiting.read_later(Envelope::new(set, client, content));
+                    return;
+                }
                 let (client_node, node) = self.hand_offs.get(id).nodes();
                 let Some(mut handoff) = self.hand_offs.get_mut(id).take() else { return };
-                let outputs = handoff.on_message(from, message, || self.export_client(client_node, node));
+                let freeze = || {
+                    let mappings = self.export_mappings(id);
+                    self.export_client(client_node, node).with_mappings(mappings)
+                };
+                let outputs = handoff.on_message(from, message, freeze);
                 self.hand_offs.get_mut(id).restore(handoff);
                 self.carry_out_hand_off(id, outputs);
             }

@@ -287,6 +287,7 @@ impl World {
         let cells = self.links.cells_mut();
         let port = cells.add_port((link, Duration::ZERO), cell, (station, client), interface);
         self.network.add_interface(node, link, Egress::Radio(port));
+        self.translators.add_inside(node, interface);
         if let Some(agent) = self.network.radio_agent(node) {
             self.network.set_agent((node, interface), agent);
             let needs = self.seats.needs(agent);

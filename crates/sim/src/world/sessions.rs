@@ -5,12 +5,11 @@ use lasthop_apps::session::{Activity, Dialogue, DialogueEvent, Draws, SessionOut
 use lasthop_nat::Protocol;
 
 use super::World;
-use super::translation::reach;
+use super::reach::reach;
 use crate::id::{ChannelEndId, DialogueId, NodeId, PartyId, SessionId};
 use crate::packets::PacketKey;
 use crate::resets;
 use crate::schedule::Event;
-use crate::sessions::calls::Reached;
 use crate::sessions::dialogues::ChannelEnd;
 use crate::sessions::{Hosts, SessionConfig, Work};
 
@@ -26,8 +25,10 @@ impl World {
             Activity::Call(media) => {
                 let names = hosts.addresses.map(|address| format!("lasthop@{address}"));
                 let call = Call::new(media, names, start, &draws);
-                let reached = self.reach_parties(hosts);
-                Work::Call(self.calls.add(id, (hosts, reached), call, start, &mut self.transit))
+                let reached = self.reach_parties(hosts, self.calls.next_port());
+                let roams = nodes.iter().any(|node| self.network.is_roaming_client(*node));
+                let signals = roams && self.translators.are_any();
+                Work::Call(self.calls.add(id, (hosts, reached, signals), call, start, &mut self.transit))
             }
             Activity::Dialogue { dialogue, pace, tcp } => {
                 let dialogue = Dialogue::new(dialogue, pace, start, draws.script());
@@ -38,17 +39,6 @@ impl World {
         };
         self.sessions.add(name, (start, stop), work, &mut self.transit);
         id
-    }
-
-    /// By what the parties of the next call reach each other.
-    fn reach_parties(&mut self, Hosts { nodes, addresses }: Hosts) -> [Reached; 2] {
-        let (port, now) = (self.calls.next_port(), self.now());
-        let Self { network, translators, .. } = self;
-        [0, 1].map(|party| {
-            let between = [nodes[1 - party], nodes[party]];
-            let own = [port, port + 1].map(|port| (addresses[party], port));
-            own.map(|socket| reach(network, translators, between, (Protocol::Udp, socket), now))
-        })
     }
 
     /// All sessions in the order of addition.
@@ -150,13 +140,13 @@ impl World {
         }
     }
 
-    /// A packet for no endpoint of a host ends here. Where connections come and go, a segment of one
-    /// that is gone is answered with a reset, as a host does (RFC 9293, section 3.10.7.1).
+    /// A packet for no endpoint of a host ends here. Where connections come and go, or get other addresses, a segment
+    /// of one that the host does not know is answered with a reset, as a host does (RFC 9293, section 3.10.7.1).
     pub(super) fn refuse(&mut self, node: NodeId, key: PacketKey) {
         if self.translators.are_any() && self.accept_translated(node, key) {
             return;
         }
-        let had_any = self.dialogues.had_connections();
+        let had_any = self.dialogues.had_connections() || self.translators.are_any();
         let reset =
             had_any.then(|| resets::in_answer_to(self.transit.packet(key), self.transit.now())).flatten();
         self.drop_unclaimed(node, key);
@@ -167,6 +157,9 @@ impl World {
 
     /// A party's next packet is due.
     pub(super) fn on_media_due(&mut self, party: PartyId) {
+        if self.translators.are_any() {
+            self.signal(party);
+        }
         if let Some((node, packet)) = self.calls.send(party, self.transit.now()) {
             self.send(node, packet);
             self.calls.schedule_media(party, &mut self.transit);
@@ -175,6 +168,9 @@ impl World {
 
     /// A party is to report.
     pub(super) fn on_report_due(&mut self, party: PartyId) {
+        if self.translators.are_any() {
+            self.signal(party);
+        }
         if let Some((node, packet)) = self.calls.report(party, &mut self.transit) {
             self.send(node, packet);
         }

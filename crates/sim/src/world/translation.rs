@@ -1,18 +1,15 @@
-//! Packets that a node translates, and connections whose ends know each other by other addresses.
+//! Packets that a node translates.
 
-use std::net::{IpAddr, SocketAddrV4};
+use std::net::IpAddr;
 
-use lasthop_nat::{Endpoint, Nat, NatConfig, Protocol, Refusal};
-use lasthop_packet::{Instant, TcpFlags};
-use lasthop_tcp::connection::Socket;
+use lasthop_nat::{Nat, NatConfig, Refusal};
 
 use super::World;
 use crate::accounts::DropCause;
 use crate::config::NodeKind;
 use crate::id::{AgentId, At, LinkId, NodeId};
-use crate::network::Network;
 use crate::packets::PacketKey;
-use crate::translation::{TranslateError, Translators};
+use crate::translation::TranslateError;
 
 /// Where a node that translates has an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,9 +21,9 @@ enum Where {
 }
 
 impl World {
-    /// A router translates addresses: `inside` are its links to the inside, all others lead outside
-    /// ([`crate::translation`]). Its outside addresses must be its own or no node's. Call it before flows and
-    /// sessions are added.
+    /// A router translates addresses: `inside` are its links to the inside, and those to clients that associate with it;
+    /// all others lead outside ([`crate::translation`]). Its outside addresses must be its own or no node's. Call it
+    /// before flows and sessions are added.
     pub fn translate(
         &mut self,
         node: NodeId,
@@ -75,14 +72,17 @@ impl World {
     }
 
     /// A packet is about to leave by an interface, in a world with translators. It is translated if it leaves
-    /// to the outside. Whether it may leave; otherwise it is dropped.
+    /// to the outside. Whether it may leave; otherwise it is dropped, or waits.
     #[cold]
     pub(super) fn may_leave(&mut self, (node, interface): At, key: PacketKey, sender: AgentId) -> bool {
         if !self.translators.has(node) {
             return true;
         }
-        let source = self.transit.packet(key).ip().source;
         let is_inside = self.translators.is_inside(node, interface);
+        if !is_inside && self.waits_for_mappings(node, key, sender) {
+            return false;
+        }
+        let source = self.transit.packet(key).ip().source;
         match self.locate(node, source) {
             // An agent sends in the name of an outside host. No other packet comes here untranslated.
             Where::Outside if is_inside && sender == AgentId::NONE => {
@@ -146,6 +146,10 @@ impl World {
         let owner = self.network.resolve(&address);
         match owner.and_then(|owner| self.network.interface_towards(node, owner)) {
             Some(interface) if self.translators.is_inside(node, interface) => Where::Inside,
+            // A client that has gone, of which packets come late.
+            _ if owner.is_some_and(|owner| self.network.interface_of_client(node, owner).is_some()) => {
+                Where::Inside
+            }
             Some(_) => Where::Outside,
             None => Where::Unknown,
         }
@@ -157,74 +161,4 @@ impl World {
         let is_outside = || self.translators.nat(node).is_some_and(|nat| nat.has_address(v4));
         self.network.address(node) == address || is_outside()
     }
-
-    /// A packet is for no endpoint of a host by its addresses. If it is the SYN of a connection whose
-    /// caller is behind translators, the endpoint that waits for it takes it, and knows the caller by its
-    /// outside end from now on. Whether there is one.
-    #[cold]
-    pub(super) fn accept_translated(&mut self, node: NodeId, key: PacketKey) -> bool {
-        let packet = self.transit.packet(key);
-        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::SYN)) else { return false };
-        let local = (packet.ip().destination, tcp.destination_port);
-        let known_as = (packet.ip().source, tcp.source_port);
-        let Some(caller) = self.caller(known_as) else { return false };
-        let is_expected = self.connections.expect_as(node, local, caller, known_as)
-            || self.dialogues.expect_as(node, local, caller, known_as);
-        if is_expected {
-            self.deliver(node, key);
-        }
-        is_expected
-    }
-
-    /// The host's own end of a TCP connection whose outside end this is; `None` if no node translates it.
-    fn caller(&self, known_as: Socket) -> Option<Socket> {
-        let mut endpoint = tcp_endpoint(known_as)?;
-        let mut levels = 0;
-        while let Some(node) = self.network.resolve(&endpoint.address.into())
-            && let Some(inside) = self.translators.inside_of(node, endpoint)
-        {
-            endpoint = inside;
-            levels += 1;
-        }
-        (levels > 0).then(|| (endpoint.address.into(), endpoint.port))
-    }
-}
-
-fn tcp_endpoint((address, port): Socket) -> Option<Endpoint> {
-    let IpAddr::V4(address) = address else { return None };
-    Some(Endpoint::new(Protocol::Tcp, SocketAddrV4::new(address, port)))
-}
-
-/// The address and port by which a client reaches this address and port of a server: where the server is
-/// behind translators, those of a static forwarding, which is made on each level from the inside out. Where
-/// one has no room for it, that level's inside address is returned, which the translator does not let
-/// through.
-pub(super) fn reach(
-    network: &mut Network,
-    translators: &mut Translators,
-    [client, server]: [NodeId; 2],
-    (protocol, socket): (Protocol, Socket),
-    now: Instant,
-) -> Socket {
-    let IpAddr::V4(address) = socket.0 else { return socket };
-    if !translators.are_any() {
-        return socket;
-    }
-    let mut endpoint = Endpoint::new(protocol, SocketAddrV4::new(address, socket.1));
-    let (mut node, mut came_by) = (server, None);
-    while let Some(leaves_by) = network.interface_towards(node, client) {
-        let is_from_inside = came_by.is_some_and(|came_by| translators.is_inside(node, came_by));
-        if is_from_inside
-            && !translators.is_inside(node, leaves_by)
-            && let Some(nat) = translators.nat_mut(node)
-        {
-            // Where there is no room, the packets find no mapping.
-            endpoint = nat.forward(endpoint, None, now).unwrap_or(endpoint);
-        }
-        let link = network.interface((node, leaves_by)).link;
-        let (first, second) = network.link_ends(link);
-        node = if first == node { second } else { first };
-        came_by = network.interface_to(node, link);
-    }
-    (endpoint.address.into(), endpoint.port)
 }

@@ -24,6 +24,7 @@ mod radio;
 mod random;
 mod reconfigure;
 mod roaming;
+mod roaming_translation;
 mod scheduler;
 mod seats;
 mod selections;

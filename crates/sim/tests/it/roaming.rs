@@ -10,34 +10,39 @@ use lasthop_packet::{Bitrate, FlowKey, Instant, Packet};
 use lasthop_sim::ess::{AccessPointConfig, AccessPointId, ClientConfig, ClientId, FrameSizes, Security};
 use lasthop_sim::mobility::Path;
 use lasthop_sim::{
-    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, HandOffConfig, NodeId, NodeKind,
-    ServiceSetConfig, ServiceSetId, StationId, WlanId, World,
+    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, HandOffConfig, LinkId, NodeId,
+    NodeKind, ServiceSetConfig, ServiceSetId, StationId, WlanId, World,
 };
 use lasthop_wifi::{Channel, LogDistance, Position, Propagation, Rate, Standard, StationConfig, WlanConfig};
 
 use crate::support::{direction, flow, hash, ms, node, udp_flow, wired};
 
 /// A server, a switch, and access points on a line, each 50 m from the next, on three channels in turn.
-struct Site {
-    world: World,
+pub struct Site {
+    pub world: World,
     wlan: WlanId,
-    set: ServiceSetId,
-    server: NodeId,
-    access_points: Vec<NodeId>,
-    clients: Vec<NodeId>,
+    pub set: ServiceSetId,
+    pub server: NodeId,
+    pub switch: NodeId,
+    /// Between server and switch.
+    pub uplink: LinkId,
+    /// Between the switch and each access point.
+    pub cables: Vec<LinkId>,
+    pub access_points: Vec<NodeId>,
+    pub clients: Vec<NodeId>,
     stations: Vec<StationId>,
 }
 
 const SPACING: f64 = 50.0;
 
 /// How a site is built.
-struct Plan {
+pub struct Plan {
     access_points: usize,
     channels: u16,
     /// The metres along the line at which each client is.
     clients: Vec<f64>,
-    security: Security,
-    seed: u64,
+    pub security: Security,
+    pub seed: u64,
     /// The rate of the wires to the access points, in kbit/s.
     wire_kbps: u64,
     /// The delay of the wire to the server, in milliseconds.
@@ -45,7 +50,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(access_points: usize, clients: &[f64]) -> Self {
+    pub fn new(access_points: usize, clients: &[f64]) -> Self {
         Self {
             access_points,
             channels: 3,
@@ -57,20 +62,21 @@ impl Plan {
         }
     }
 
-    fn build(self, configure: impl Fn(&mut ClientConfig)) -> Site {
+    pub fn build(self, configure: impl Fn(&mut ClientConfig)) -> Site {
         let mut world = World::new(self.seed);
         let server = node(&mut world, "server", NodeKind::Host);
         let switch = node(&mut world, "switch", NodeKind::Router);
-        world.add_wired_link(server, switch, &wired("server-switch", &direction(100_000), self.registry_delay));
+        let uplink = wired("server-switch", &direction(100_000), self.registry_delay);
+        let uplink = world.add_wired_link(server, switch, &uplink);
         let propagation = Propagation::LogDistance(LogDistance::OFDM);
         let mut config = WlanConfig { propagation, ..WlanConfig::new(Standard::Ofdm) };
         config.phy.rate = Rate::OFDM_6;
         let wlan = world.add_wlan("floor", config);
-        let (mut access_points, mut members) = (Vec::new(), Vec::new());
+        let (mut access_points, mut members, mut cables) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.access_points {
             let ap = node(&mut world, &format!("ap {number}"), NodeKind::Router);
             let link = wired(&format!("switch-ap {number}"), &direction(self.wire_kbps), 1);
-            world.add_wired_link(switch, ap, &link);
+            cables.push(world.add_wired_link(switch, ap, &link));
             let channel = Channel(number as u16 % self.channels);
             let position = Position::new(SPACING * number as f64, 0.0);
             let config = StationConfig { position, channel: Some(channel), ..StationConfig::default() };
@@ -97,13 +103,13 @@ impl Plan {
         let sizes = FrameSizes { security: self.security, ..FrameSizes::default() };
         let config = ServiceSetConfig { sizes, ..ServiceSetConfig::default() };
         let (set, _) = world.add_service_set(wlan, "site", config, members, of_clients);
-        Site { world, wlan, set, server, access_points, clients, stations }
+        Site { world, wlan, set, server, switch, uplink, cables, access_points, clients, stations }
     }
 }
 
 impl Site {
     /// A client walks along the line at a metre a second from a time on.
-    fn walk(&mut self, client: usize, start: u64, to: f64) {
+    pub fn walk(&mut self, client: usize, start: u64, to: f64) {
         let from = self.world.wlan(self.wlan).position(self.stations[client]);
         let seconds = (to - from.x).abs();
         let end = Instant::from_secs(start) + Duration::from_secs_f64(seconds);
