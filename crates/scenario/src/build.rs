@@ -9,6 +9,7 @@ mod places;
 mod roaming;
 mod seats;
 mod sessions;
+mod translation;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -95,13 +96,12 @@ impl Scenario {
         let mut wlans = self.add_wlans(&mut world, &at, &places, without_loss);
         let links = self.add_links(&mut world, &ends, &mut wlans, without_loss);
         self.set_routes(&mut world, &nodes, &links, &wlans);
+        self.translate(&mut world, &nodes, &links);
         let has_agents = agents.iter().any(SeatedAgent::watches_clients);
         for agent in agents {
             agent.attach(&mut world, |node| nodes[node], (&links, &wlans));
         }
-        if has_agents {
-            self.hand_over(&mut world, &nodes, &wlans);
-        }
+        self.hand_over(&mut world, &nodes, &wlans, has_agents);
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             self.add_flow(&mut world, (index, flow), (nodes[flow.from], nodes[flow.to]), scheme)

@@ -34,6 +34,7 @@ mod lineup;
 mod link;
 mod named;
 mod named_files;
+mod nat;
 mod node;
 mod overrides;
 mod pair;

@@ -4,6 +4,7 @@
 mod change;
 mod flow;
 mod link;
+mod nat;
 mod row;
 mod session;
 mod wlan;
@@ -20,6 +21,7 @@ use lasthop_wifi::Position;
 pub use change::{LinkChange, LinkInterval, Property};
 pub use flow::{FlowModel, TcpModel, TransportModel};
 pub use link::{Link, LinkModel};
+pub use nat::{NatModel, RoamingNat};
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
 pub use wlan::{MTU, Mobility, Placement, PowerSave, Roaming, WlanModel, WlanStation};
@@ -82,6 +84,8 @@ pub struct NodeModel {
     pub buffer: Option<u64>,
     /// The position of its radio.
     pub position: Position,
+    /// How it translates addresses; `None` if it does not.
+    pub nat: Option<NatModel>,
 }
 
 /// A time series.

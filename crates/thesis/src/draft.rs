@@ -127,6 +127,7 @@ impl Draft {
             processing_delay,
             buffer,
             position: lasthop_wifi::Position::default(),
+            nat: None,
         });
         Ok(())
     }

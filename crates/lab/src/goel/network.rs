@@ -36,6 +36,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         processing_delay: Duration::ZERO,
         buffer: None,
         position: lasthop_wifi::Position::default(),
+        nat: None,
     };
     let direction = |bps, delay: Duration| Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(bps)),

@@ -14,17 +14,17 @@ pub struct RoamingSummary {
     /// Median of the time for which a client had no access point, in seconds; null without a hand-off.
     pub radio_gap_s: Option<f64>,
     /// Median of the time from a client's association to the moment at which the agent of the new access point had the state
-    /// of its connections, in seconds; null without agents that hand over.
+    /// of its connections, and translators its translations, in seconds; null where nothing is handed over.
     pub agent_gap_s: Option<f64>,
     /// Mean time from the moment at which a client leaves an access point until the next one serves it, with the state of its
     /// connections if agents hand over, in seconds; null without a hand-off.
     pub hand_off_s: Option<f64>,
-    /// Hand-offs of which the new agent did not get the state, or not before the end of the run; null without agents that
-    /// hand over.
+    /// Hand-offs of which the new agent did not get the state, or not before the end of the run; null where nothing
+    /// is handed over.
     pub unserved: Option<u64>,
     /// Connections whose state was handed over.
     pub connections: u64,
-    /// Mean length of the state of a client, with the packets in it, in octets; null without agents that hand over.
+    /// Mean length of the state of a client, with the packets in it, in octets; null where nothing is handed over.
     pub state_octets: Option<f64>,
 }
 

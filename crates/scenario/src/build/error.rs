@@ -45,6 +45,46 @@ pub enum BuildError {
         /// The cell.
         wlan: String,
     },
+    /// Translation between real hosts, which are elsewhere in the network.
+    #[error("node {node:?} translates addresses, which works with simulated nodes only")]
+    Translation {
+        /// The node.
+        node: String,
+    },
+    /// A flow without a handshake across translation.
+    #[error(
+        "flow {flow:?} begins as an established connection, of which {node:?} on its way has no translation; expected \"handshake\""
+    )]
+    Established {
+        /// The flow.
+        flow: String,
+        /// The node that translates.
+        node: String,
+    },
+    /// Messages between an access point and the registry would be translated.
+    #[error(
+        "addresses are translated between {access_point:?} and {registry:?}; expected a node of the same site"
+    )]
+    RegistryOutside {
+        /// The cell.
+        wlan: String,
+        /// The access point.
+        access_point: String,
+        /// The node of the registry.
+        registry: String,
+    },
+    /// The central translator does not translate what an access point sends.
+    #[error(
+        "{access_point:?} is not inside of {central:?}; expected access points that the central translator has inside"
+    )]
+    NotInside {
+        /// The cell.
+        wlan: String,
+        /// The access point.
+        access_point: String,
+        /// The node of the central translator.
+        central: String,
+    },
     /// Static routes form a loop.
     #[error(
         "packets at {node:?} for {destination:?} would loop; expected a route that reaches the destination"

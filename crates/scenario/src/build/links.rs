@@ -10,7 +10,7 @@ use lasthop_sim::{Direction, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig, 
 
 use super::built::BuiltWlan;
 use super::{BuildError, Seats, of_stations};
-use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
+use crate::model::{Link, LinkModel, NodeModel, Scenario, SchemeChoice};
 
 /// A world of links between external nodes.
 pub struct BuiltLinks {
@@ -60,6 +60,10 @@ impl Scenario {
         }
         if let Some(cell) = self.wlans.iter().find(|cell| cell.roaming.is_some()) {
             return Err(BuildError::Roaming { wlan: cell.name.clone() });
+        }
+        let translates = |node: &&NodeModel| node.nat.is_some();
+        if let Some(node) = self.nodes.iter().find(translates) {
+            return Err(BuildError::Translation { node: node.name.clone() });
         }
         let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new() };
         let stations = self

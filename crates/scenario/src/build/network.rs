@@ -2,13 +2,13 @@
 //! under each scheme and seed.
 
 use lasthop_schemes::{Placement, Seat};
-use lasthop_sim::NodeConfig;
 use lasthop_sim::routing::{Routes, Topology};
 use lasthop_sim::world::aodv_address;
+use lasthop_sim::{NodeConfig, Opening};
 
 use super::error::BuildError;
 use super::seats::{SeatedAgent, Seats};
-use crate::model::{Link, Scenario, SchemeChoice};
+use crate::model::{FlowModel, Link, Scenario, SchemeChoice, TransportModel};
 
 /// A scenario's network, with a route for each flow and session.
 pub struct Network<'a> {
@@ -26,6 +26,7 @@ impl<'a> Network<'a> {
         let network = Self { scenario, routes, seats };
         network.check_on_demand()?;
         network.check_circles()?;
+        network.check_sites()?;
         if let Some(flow) = scenario.flows.iter().find(|flow| !network.routes.lead(flow.from, flow.to)) {
             return Err(BuildError::no_route(scenario, flow));
         }
@@ -33,7 +34,10 @@ impl<'a> Network<'a> {
             |one: usize, other: usize| network.routes.lead(one, other) && network.routes.lead(other, one);
         let cut_off = scenario.sessions.iter().find(|it| !leads_both_ways(it.client, it.server));
         match cut_off {
-            None => Ok(network),
+            None => {
+                network.check_established()?;
+                Ok(network)
+            }
             Some(session) => Err(BuildError::no_route_for_session(scenario, session)),
         }
     }
@@ -66,6 +70,51 @@ impl<'a> Network<'a> {
                     aodv_address(is_of_cell, NodeConfig::default_address(node)).map_err(|problem| {
                         BuildError::OnDemand { node: scenario.nodes[station.node].name.clone(), problem }
                     })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses flows without a handshake that translators do not let through.
+    fn check_established(&self) -> Result<(), BuildError> {
+        let Self { scenario, routes, .. } = self;
+        let is_established = |flow: &&FlowModel| matches!(&flow.transport, TransportModel::Tcp(tcp) if tcp.opening == Opening::Established);
+        for flow in scenario.flows.iter().filter(is_established) {
+            if let Some(node) = scenario.translator_between(routes, flow.from, flow.to) {
+                return Err(BuildError::Established {
+                    flow: flow.name.clone(),
+                    node: scenario.nodes[node].name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses registries and central translators that the messages of access points do not reach untranslated.
+    fn check_sites(&self) -> Result<(), BuildError> {
+        let Self { scenario, routes, .. } = self;
+        for cell in &scenario.wlans {
+            let Some(roaming) = &cell.roaming else { continue };
+            let central = roaming.nat.as_ref().and_then(|nat| nat.central);
+            for node in cell.access_points() {
+                if let Some(registry) = roaming.registry
+                    && scenario.translator_between(routes, node, registry).is_some()
+                {
+                    return Err(BuildError::RegistryOutside {
+                        wlan: cell.name.clone(),
+                        access_point: scenario.nodes[node].name.clone(),
+                        registry: scenario.nodes[registry].name.clone(),
+                    });
+                }
+                if let Some(central) = central
+                    && !scenario.is_inside_of(routes, node, central)
+                {
+                    return Err(BuildError::NotInside {
+                        wlan: cell.name.clone(),
+                        access_point: scenario.nodes[node].name.clone(),
+                        central: scenario.nodes[central].name.clone(),
+                    });
                 }
             }
         }

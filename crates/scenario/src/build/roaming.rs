@@ -65,12 +65,20 @@ impl Scenario {
         self.wlans.iter().enumerate().find_map(number_in)
     }
 
-    /// Agents of access points hand over what they know of clients, where the scenario says so.
-    pub(super) fn hand_over(&self, world: &mut World, nodes: &[NodeId], wlans: &[BuiltWlan]) {
+    /// Access points hand over what they know of clients, where the scenario says so: agents' state, if there are agents,
+    /// and translations.
+    pub(super) fn hand_over(
+        &self,
+        world: &mut World,
+        nodes: &[NodeId],
+        wlans: &[BuiltWlan],
+        has_agents: bool,
+    ) {
         for (model, built) in self.wlans.iter().zip(wlans) {
-            let registry = model.roaming.as_ref().and_then(|roaming| roaming.registry);
-            if let (Some(set), Some(registry)) = (built.service_set, registry) {
-                world.hand_over(set, HandOffConfig::new(nodes[registry]));
+            let (Some(set), Some(roaming)) = (built.service_set, &model.roaming) else { continue };
+            let central = roaming.nat.as_ref().and_then(|nat| nat.central).map(|central| nodes[central]);
+            if let Some(registry) = roaming.registry.filter(|_| has_agents || central.is_some()) {
+                world.hand_over(set, HandOffConfig { central, ..HandOffConfig::new(nodes[registry]) });
             }
         }
     }

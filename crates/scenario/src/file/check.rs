@@ -36,6 +36,12 @@ fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> FileError {
         BuildError::OnDemand { node, .. } => reader.fail(&["nodes", node], problem),
         BuildError::RealHosts { wlan } => reader.fail(&["wlans", wlan, "routing"], problem),
         BuildError::Roaming { wlan } => reader.fail(&["wlans", wlan, "roaming"], problem),
+        BuildError::Translation { node } => reader.fail(&["nodes", node, "nat"], problem),
+        BuildError::Established { flow, .. } => reader.fail(&["flows", flow, "opening"], problem),
+        BuildError::RegistryOutside { wlan, .. } => {
+            reader.fail(&["wlans", wlan, "roaming", "registry"], problem)
+        }
+        BuildError::NotInside { wlan, .. } => reader.fail(&["wlans", wlan, "roaming", "nat"], problem),
         BuildError::Agent { .. } => reader.fail(&["schemes"], problem),
     }
 }

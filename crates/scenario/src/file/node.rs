@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::nat::{self, NatTable};
 use super::pair;
 use super::quantity::{Metres, Octets, Text, Whole};
 use super::reader::Reader;
-use crate::model::NodeModel;
+use crate::model::{NatModel, NodeModel};
 use lasthop_config::FileError;
 use lasthop_config::words::counted;
 use lasthop_schemes::Role;
@@ -42,6 +43,8 @@ pub(super) struct NodeTable {
     /// over the shortest path.
     #[serde(default)]
     pub(super) routes: BTreeMap<String, String>,
+    /// Translation of addresses, by a router; default none.
+    pub(super) nat: Option<NatTable>,
     /// The number of nodes like this one, 1 to 2,000, with the names "NAME-1", "NAME-2", and so on.
     /// A flow, a link or a cell that names "NAME" means each of them.
     #[serde(rename = "count")]
@@ -83,7 +86,11 @@ pub(super) fn read(
         let position = table
             .position
             .map_or_else(Position::default, |[Text(east), Text(north)]| Position::new(east.0, north.0));
-        nodes.push(NodeModel { name, kind, role: table.role, processing_delay, buffer, position });
+        let key = ["nodes", &name, "nat"];
+        let nat = table.nat.as_ref().map(|table| nat::settings(reader, &key, table)).transpose()?;
+        // The neighbors outside are found when there are links.
+        let nat = nat.map(|config| NatModel { config, outside: Vec::new() });
+        nodes.push(NodeModel { name, kind, role: table.role, processing_delay, buffer, position, nat });
     }
     Ok(nodes)
 }

@@ -24,7 +24,9 @@ use super::tcp::TcpTable;
 use super::traffic::FlowTable;
 use super::trial::TryTable;
 use super::wlan::WlanTable;
-use super::{changes, check, lineup, link, node, overrides, routes, seeds, sessions, traffic, trial, wlan};
+use super::{
+    changes, check, lineup, link, nat, node, overrides, routes, seeds, sessions, traffic, trial, wlan,
+};
 use crate::model::{Measure, Scenario};
 
 const MAX_FLOWS: usize = 5_000;
@@ -119,7 +121,8 @@ pub(super) fn read(
         link::check_trace_given(&reader, &file.links)?;
     }
     let given_routes: Vec<_> = routes::written(&file.nodes);
-    let nodes = node::read(&reader, file.nodes)?;
+    let translators = nat::written(&file.nodes);
+    let mut nodes = node::read(&reader, file.nodes)?;
     let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), (index, node.kind)));
     reader.nodes = Arc::new(by_name.collect());
     let is_emulated = nodes.iter().any(|node| node.kind == NodeKind::External);
@@ -141,6 +144,7 @@ pub(super) fn read(
     link::refuse_parallel(&reader, &links, &wlans)?;
     routes::refuse_gateways(&reader, &nodes, &links, &wlans)?;
     wlan::roaming::check_links(&reader, (&nodes, &links), &wlans)?;
+    nat::read(&reader, translators, &mut nodes, (&links, &wlans))?;
     let routes = routes::read(&reader, given_routes, &links, &wlans)?;
     let tables = reader.in_order("flows", file.flows, MAX_FLOWS)?;
     let session_tables = reader.in_order("sessions", file.sessions, sessions::MAX_SESSIONS)?;

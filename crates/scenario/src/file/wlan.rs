@@ -4,6 +4,7 @@ mod errors;
 mod links;
 mod mac;
 mod mobility;
+mod nat;
 mod paths;
 mod phy;
 mod power_save;

@@ -1,5 +1,6 @@
 //! An IEEE 802.11 cell: its stations, their positions and their movement.
 
+use super::nat::RoamingNat;
 use lasthop_aodv::AodvConfig;
 use lasthop_sim::config::RadioErrors;
 use lasthop_sim::ess::ClientConfig;
@@ -69,6 +70,8 @@ pub struct Roaming {
     pub client: ClientConfig,
     /// The node of the registry, if agents hand over what they know of clients.
     pub registry: Option<usize>,
+    /// How the access points translate addresses; `None` if they are bridges.
+    pub nat: Option<RoamingNat>,
 }
 
 /// Power save around an access point.

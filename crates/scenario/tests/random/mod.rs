@@ -24,6 +24,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         processing_delay: Duration::ZERO,
         buffer: None,
         position: lasthop_wifi::Position::default(),
+        nat: None,
     };
     let mobiles = 1 + rng.below(2) as usize;
     let mut nodes =

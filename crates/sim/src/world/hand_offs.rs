@@ -195,8 +195,8 @@ impl World {
     /// Whether a packet between an access point and a client is none of the agent's, which sees the client's packets
     /// only while it serves the client. If so, the packet has been taken care of.
     pub(super) fn is_handed_over(&mut self, at: At, key: PacketKey, from: Side) -> bool {
-        if self.transit.packet(key).tcp().is_none() {
-            // Nobody has state of datagrams that they could not do without.
+        // Agents have no state of datagrams that they could not do without; but a translator has their mappings.
+        if self.transit.packet(key).tcp().is_none() && !self.translators.has(at.0) {
             return false;
         }
         let link = self.network.interface(at).link;

@@ -11,6 +11,8 @@ use lasthop_sim::ess::{Channel, ClientConfig, Dbm, FrameSizes, ScanConfig, ScanM
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::nat::{self, RoamingNatTable};
+use crate::file::named::NameOrTable;
 use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
 use crate::model::{Link, LinkModel, NodeModel, Roaming, WlanModel, WlanStation};
@@ -57,6 +59,9 @@ pub(super) struct RoamingTable {
     hand_off: Option<bool>,
     /// The node that knows at which access point each client is, for `hand-off`; default the first access point.
     registry: Option<String>,
+    /// Whether access points translate the addresses of their clients, and what becomes of a client's translations when it
+    /// roams; default "none". A table sets more.
+    nat: Option<NameOrTable<RoamingNatTable>>,
 }
 
 /// The handshakes after an association.
@@ -156,6 +161,7 @@ pub(super) fn read(
         Some(SteeringName::Refuse) => Steering::Refuse,
     };
     client.beacon_timeout = 7 * beacon_interval + ms(500);
+    let hands_over = table.hand_off.unwrap_or(true);
     let registry = match &table.registry {
         Some(registry) => reader.node(&key("registry"), registry)?.0,
         None => access_points[0].node,
@@ -168,7 +174,8 @@ pub(super) fn read(
         },
         access_points: access_points.len(),
         client,
-        registry: table.hand_off.unwrap_or(true).then_some(registry),
+        registry: hands_over.then_some(registry),
+        nat: nat::read(reader, name, (table.nat.as_ref().map(|entry| &entry.0), hands_over), nodes)?,
     })
 }
 
