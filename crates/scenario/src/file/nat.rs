@@ -138,6 +138,7 @@ pub(super) fn read(
     nodes: &mut [NodeModel],
     (links, wlans): (&[LinkModel], &[WlanModel]),
 ) -> Result<(), FileError> {
+    refuse_shared(reader, nodes, wlans)?;
     for (name, table) in written {
         let key = ["nodes", &name, "nat"];
         let (node, kind) = reader.node(&key, &name)?;
@@ -176,6 +177,24 @@ pub(super) fn read(
         }
         if let Some(nat) = &mut nodes[node].nat {
             nat.outside = outside;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses access points that translate and belong to several cells: for which of these would be a matter of order.
+fn refuse_shared(reader: &Reader<'_>, nodes: &[NodeModel], wlans: &[WlanModel]) -> Result<(), FileError> {
+    for cell in wlans.iter().filter(|cell| cell.roaming.as_ref().is_some_and(|it| it.nat.is_some())) {
+        for other in wlans.iter().filter(|other| other.name != cell.name) {
+            let Some(shared) = cell.access_points().find(|node| other.access_points().any(|it| it == *node))
+            else {
+                continue;
+            };
+            let problem = format!(
+                "{:?} is an access point of {:?}, too; expected access points of one cell, or \"none\"",
+                nodes[shared].name, other.name
+            );
+            return Err(reader.fail(&["wlans", &cell.name, "roaming", "nat"], problem));
         }
     }
     Ok(())

@@ -55,7 +55,7 @@ pub(super) struct RoamingTable {
     /// What a client does when its access point asks it to go to another one; default "follow".
     steering: Option<SteeringName>,
     /// Whether agents of access points hand the state of a client's connections over to the agent where the client is;
-    /// default true. Otherwise each agent keeps what it has.
+    /// default true. Otherwise each agent keeps what it has. `nat = "two-level"` needs it.
     hand_off: Option<bool>,
     /// The node that knows at which access point each client is, for `hand-off`; default the first access point.
     registry: Option<String>,
