@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
 /// The maximum number of members of a group.
-const MAX_MEMBERS: i128 = 2_000;
+const MAX_MEMBERS: i128 = 5_000;
 /// The maximum number of tables that expansion makes.
 const MAX_TABLES: usize = 10_000;
 

@@ -16,8 +16,8 @@ use lasthop_wifi::Position;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
-const MAX_NODES: usize = 2_000;
+/// Routes take memory by the square of the number of nodes: 5,000 nodes take 50 MB.
+const MAX_NODES: usize = 5_000;
 
 /// A node.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,11 +45,11 @@ pub(super) struct NodeTable {
     pub(super) routes: BTreeMap<String, String>,
     /// Translation of addresses, by a router; default none.
     pub(super) nat: Option<NatTable>,
-    /// The number of nodes like this one, 1 to 2,000, with the names "NAME-1", "NAME-2", and so on.
+    /// The number of nodes like this one, 1 to 5,000, with the names "NAME-1", "NAME-2", and so on.
     /// A flow, a link or a cell that names "NAME" means each of them.
     #[serde(rename = "count")]
     #[expect(dead_code, reason = "groups are recognized before tables are read")]
-    count: Option<Whole<1, 2_000>>,
+    count: Option<Whole<1, 5_000>>,
 }
 
 /// What a node does with packets.

@@ -62,7 +62,7 @@ pub(super) struct ScenarioFile {
     /// The time series that `--out DIR` writes; default none.
     #[serde(default)]
     measure: Vec<Measure>,
-    /// Nodes by name; 2 to 2,000.
+    /// Nodes by name; 2 to 5,000.
     nodes: BTreeMap<String, NodeTable>,
     /// Links by name; at most 5,000, including those of cells.
     #[serde(default)]
@@ -76,7 +76,7 @@ pub(super) struct ScenarioFile {
     /// Flows by name; at most 5,000.
     #[serde(default)]
     flows: BTreeMap<String, FlowTable>,
-    /// Sessions by name; at most 2,000. A scenario has at least one flow or session, unless it has
+    /// Sessions by name; at most 5,000. A scenario has at least one flow or session, unless it has
     /// external nodes.
     #[serde(default)]
     sessions: BTreeMap<String, sessions::Table>,

@@ -20,7 +20,7 @@ use table::{KEYS, Kind, SessionTable};
 pub(super) use table::SessionTable as Table;
 
 /// The maximum number of sessions.
-pub(super) const MAX_SESSIONS: usize = 2_000;
+pub(super) const MAX_SESSIONS: usize = 5_000;
 
 /// Refuses a key that no session has, before serde does: serde's message lists the keys of all
 /// kinds.

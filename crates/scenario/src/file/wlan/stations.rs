@@ -11,8 +11,8 @@ use crate::file::quantity::{StationQueue, Text};
 use crate::file::reader::Reader;
 use crate::model::{NodeModel, WlanStation};
 
-/// The maximum number of stations: the pairs of more would exceed the maximum number of links.
-const MAX_STATIONS: usize = 2_000;
+/// The maximum number of stations: that of nodes.
+const MAX_STATIONS: usize = 5_000;
 
 pub(super) fn read(
     reader: &Reader<'_>,
