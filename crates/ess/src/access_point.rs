@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use crate::frame::{Frame, MAX_CANDIDATES, Security};
-use crate::{AccessPointId, ClientId};
+use crate::frame::{Frame, Heard, MAX_CANDIDATES, Security};
+use crate::{AccessPointId, Channel, ClientId};
 
 /// What an access point does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,20 @@ pub enum Output {
     Disassociated {
         /// The client.
         client: ClientId,
+    },
+    /// A client has answered a beacon request.
+    Reported {
+        /// The client.
+        client: ClientId,
+        /// The access points that it receives.
+        heard: Vec<Heard>,
+    },
+    /// A client has answered a transition request.
+    Answered {
+        /// The client.
+        client: ClientId,
+        /// The access point that it goes to; `None` if it stays.
+        target: Option<AccessPointId>,
     },
 }
 
@@ -126,6 +140,12 @@ impl AccessPoint {
             Frame::Handshake(message) => self.on_handshake(from, *message, now),
             Frame::Disassociation => self.remove(from),
             Frame::Null { .. } => self.on_data(from),
+            Frame::BeaconReport { heard } if self.is_associated(from) => {
+                self.outputs.push_back(Output::Reported { client: from, heard: heard.clone() });
+            }
+            Frame::TransitionResponse { target } if self.is_associated(from) => {
+                self.outputs.push_back(Output::Answered { client: from, target: *target });
+            }
             _ => {}
         }
     }
@@ -175,6 +195,13 @@ impl AccessPoint {
         if self.is_associated(client) {
             let candidates = candidates.iter().take(MAX_CANDIDATES).copied().collect();
             self.send(client, Frame::TransitionRequest { candidates });
+        }
+    }
+
+    /// Asks a client which access points it receives on these channels. Does nothing for a client that is not associated.
+    pub fn measure(&mut self, client: ClientId, channels: Vec<Channel>) {
+        if self.is_associated(client) {
+            self.send(client, Frame::BeaconRequest { channels });
         }
     }
 

@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use crate::frame::Frame;
+use crate::frame::{Frame, MAX_CANDIDATES};
 use crate::neighbors::{Candidate, Neighbors};
-use crate::scan::{Scan, ScanConfig, Step};
+use crate::scan::{Purpose, Scan, ScanConfig, Step};
 use crate::signal::Dbm;
 use crate::{AccessPointId, Channel};
 
@@ -324,7 +324,25 @@ impl Client {
             _ => None,
         };
         self.last_scan = now;
-        self.scan = Some(Scan::new(self.config.scan, &self.config.channels, home, now));
+        self.scan = Some(Scan::new(self.config.scan, Purpose::Choice, &self.config.channels, home, now));
+    }
+
+    /// Its access point asks which others it receives. It listens on those of these channels that it knows. It refuses,
+    /// without an answer, while it scans for itself.
+    fn on_beacon_request(&mut self, home: Channel, channels: &[Channel], now: Instant) {
+        if self.scan.is_some() {
+            return;
+        }
+        let known = self.config.channels.iter().filter(|channel| channels.contains(channel));
+        let known: Vec<Channel> = known.copied().collect();
+        self.scan = Some(Scan::new(self.config.scan, Purpose::Report, &known, Some(home), now));
+    }
+
+    fn report(&mut self, since: Instant) {
+        let mut heard = self.neighbors.heard_since(since);
+        heard.truncate(MAX_CANDIDATES);
+        let access_point = self.access_point();
+        self.send(access_point, Frame::BeaconReport { heard });
     }
 
     fn continue_scan(&mut self, now: Instant) {
@@ -337,9 +355,15 @@ impl Client {
             Step::Probe => self.send(None, Frame::ProbeRequest),
             Step::Return(home) => self.tune(home, now),
             Step::Done => {
+                let (purpose, began) = (scan.purpose(), scan.began());
                 self.scan = None;
-                self.neighbors.expire(self.config.neighbor_lifetime, now);
-                self.choose(now);
+                match purpose {
+                    Purpose::Choice => {
+                        self.neighbors.expire(self.config.neighbor_lifetime, now);
+                        self.choose(now);
+                    }
+                    Purpose::Report => self.report(began),
+                }
             }
         }
     }
@@ -473,6 +497,7 @@ impl Client {
                 self.scan = None;
                 self.next_scan = now;
             }
+            Frame::BeaconRequest { channels } => self.on_beacon_request(association.channel, channels, now),
             Frame::TransitionRequest { candidates } => {
                 self.on_transition_request(association.with, candidates, now);
             }

@@ -1,6 +1,6 @@
 //! Management frames of an ESS, and their lengths (IEEE 802.11-2020, 9.3.3).
 
-use crate::AccessPointId;
+use crate::{AccessPointId, Channel, Dbm};
 
 /// A frame between a client and an access point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,17 @@ pub enum Frame {
         /// The Power Management bit.
         power_save: bool,
     },
+    /// Asks a client which access points it receives on these channels, besides its own channel (9.6.6.2, with an AP
+    /// channel report).
+    BeaconRequest {
+        /// The channels.
+        channels: Vec<Channel>,
+    },
+    /// Its answer (9.6.6.3).
+    BeaconReport {
+        /// The access points, the strongest first; at most [`MAX_CANDIDATES`].
+        heard: Vec<Heard>,
+    },
     /// Asks a client to go to another access point (9.6.13.9), in the order of preference.
     TransitionRequest {
         /// The candidates, the preferred one first; at most [`MAX_CANDIDATES`].
@@ -49,6 +60,15 @@ pub enum Frame {
         /// The access point that the client goes to; `None` if it stays.
         target: Option<AccessPointId>,
     },
+}
+
+/// An access point that a client receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The access point.
+    pub access_point: AccessPointId,
+    /// Its signal at the client.
+    pub signal: Dbm,
 }
 
 /// The number of candidates in a BSS transition management request that fit into a frame of 255 octets of
@@ -119,6 +139,13 @@ impl FrameSizes {
             }
             Frame::AssociationResponse { .. } => 2 + 2 + 2 + self.rate_elements() + others + transition,
             Frame::Disassociation => 2,
+            // Category, action, token, repetitions; a measurement request with the name of the network and the channels
+            // (9.4.2.20.7).
+            Frame::BeaconRequest { channels } => {
+                5 + 5 + 13 + 2 + u32::from(self.ssid) + 3 + channels.len() as u32
+            }
+            // Category, action, token; a measurement report for each access point (9.4.2.21.7).
+            Frame::BeaconReport { heard } => 3 + 31 * heard.len() as u32,
             // Category, action, token, mode, timers; a neighbor report for each candidate.
             Frame::TransitionRequest { candidates } => 7 + 15 * candidates.len() as u32,
             Frame::TransitionResponse { target } => 5 + if target.is_some() { 6 } else { 0 },
@@ -163,6 +190,13 @@ mod tests {
             (Frame::Null { power_save: true }, 28),
             (Frame::Handshake(1), 36 + 99),
             (Frame::TransitionResponse { target: None }, 33),
+            (Frame::BeaconRequest { channels: vec![Channel(36), Channel(40)] }, 28 + 23 + 2 + 3 + 2),
+            (
+                Frame::BeaconReport {
+                    heard: vec![Heard { access_point: AccessPointId(1), signal: Dbm(-60) }; 2],
+                },
+                31 + 62,
+            ),
         ];
         for (frame, octets) in cases {
             assert_eq!(bare.octets(&frame), octets, "{frame:?}");

@@ -10,6 +10,8 @@
 //! | authentication, association, reassociation: the station | 11.3 | [`client`] |
 //! | the same: the access point | 11.3 | [`access_point`] |
 //! | BSS transition management | 11.21.7 | both |
+//! | beacon requests and reports | 11.10.9.1 | both |
+//! | a controller that spreads clients over access points | | [`controller`] |
 //! | signal, and which access points a station has heard | | [`signal`], `neighbors` |
 //!
 //! The standard leaves the choice of an access point, and when to look for another one, to the station.
@@ -17,10 +19,11 @@
 //! `wpa_supplicant` for the choice. Each is a field of [`ClientConfig`].
 //!
 //! Not modelled: the octets of frames (only their lengths), the cryptography of the handshakes (only
-//! their frames), pre-authentication, radio measurements of 802.11k.
+//! their frames), pre-authentication, radio measurements of 802.11k other than beacon reports.
 
 pub mod access_point;
 pub mod client;
+pub mod controller;
 pub mod frame;
 mod neighbors;
 mod scan;
@@ -30,7 +33,8 @@ mod tests;
 
 pub use access_point::{AccessPoint, AccessPointConfig};
 pub use client::{Client, ClientConfig};
-pub use frame::{Frame, FrameSizes, Security};
+pub use controller::{Controller, ControllerConfig, SteeringCounters};
+pub use frame::{Frame, FrameSizes, Heard, Security};
 pub use scan::{ScanConfig, ScanMethod};
 pub use signal::Dbm;
 

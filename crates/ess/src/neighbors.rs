@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
+use crate::frame::Heard;
 use crate::signal::{Average, Dbm};
 use crate::{AccessPointId, Channel};
 
@@ -79,6 +80,15 @@ impl Neighbors {
     pub(crate) fn best(&self, now: Instant) -> Option<Candidate> {
         let candidates = self.heard.iter().filter_map(|known| known.candidate(now));
         candidates.max_by_key(|candidate| (candidate.signal, std::cmp::Reverse(candidate.id)))
+    }
+
+    /// The access points that were heard since then, the strongest first; of equal ones the first by number.
+    pub(crate) fn heard_since(&self, start: Instant) -> Vec<Heard> {
+        let recent = self.heard.iter().filter(|known| known.at >= start);
+        let heard = recent.map(|known| Heard { access_point: known.id, signal: known.signal.value() });
+        let mut heard: Vec<Heard> = heard.collect();
+        heard.sort_by_key(|heard| (std::cmp::Reverse(heard.signal), heard.access_point));
+        heard
     }
 
     fn find(&self, id: AccessPointId) -> Option<&Neighbor> {

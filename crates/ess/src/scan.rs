@@ -44,10 +44,21 @@ impl Default for ScanConfig {
     }
 }
 
+/// What a scan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The client looks for an access point.
+    Choice,
+    /// Its access point has asked for a beacon report.
+    Report,
+}
+
 /// A scan under way.
 #[derive(Debug)]
 pub(crate) struct Scan {
     config: ScanConfig,
+    purpose: Purpose,
+    began: Instant,
     /// The client's own channel, to which it returns between others.
     home: Option<Channel>,
     /// Channels still to be visited, the next one last.
@@ -83,9 +94,25 @@ pub(crate) enum Step {
 impl Scan {
     /// A scan of these channels. `home`: the channel of the client's access point. The client returns there
     /// between the others, and hears its access points without a visit.
-    pub(crate) fn new(config: ScanConfig, channels: &[Channel], home: Option<Channel>, now: Instant) -> Self {
+    pub(crate) fn new(
+        config: ScanConfig,
+        purpose: Purpose,
+        channels: &[Channel],
+        home: Option<Channel>,
+        now: Instant,
+    ) -> Self {
         let rest = channels.iter().rev().copied().filter(|channel| Some(*channel) != home).collect();
-        Self { config, home, rest, stage: Stage::Leave, at: now }
+        Self { config, purpose, began: now, home, rest, stage: Stage::Leave, at: now }
+    }
+
+    /// What it is for.
+    pub(crate) const fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
+    /// When it began.
+    pub(crate) const fn began(&self) -> Instant {
+        self.began
     }
 
     /// When [`Self::step`] is due.
@@ -146,7 +173,8 @@ mod tests {
     use super::*;
 
     fn steps(config: ScanConfig, home: Option<Channel>) -> Vec<(u64, Step)> {
-        let mut scan = Scan::new(config, &[Channel(0), Channel(1), Channel(2)], home, Instant::ZERO);
+        let channels = [Channel(0), Channel(1), Channel(2)];
+        let mut scan = Scan::new(config, Purpose::Choice, &channels, home, Instant::ZERO);
         let mut steps = Vec::new();
         loop {
             let at = scan.at();

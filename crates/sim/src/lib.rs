@@ -118,7 +118,7 @@ pub use observe::{Interest, Observer, TraceEvent};
 pub use queue::{Discipline, QueueConfig};
 pub use roams::Roam;
 pub use selection::Selection;
-pub use service_sets::{AccessPointMember, ClientMember, ServiceSetConfig};
+pub use service_sets::{AccessPointMember, ClientMember, Load, ServiceSetConfig, SteeringConfig};
 pub use sessions::SessionConfig;
 pub use translation::TranslateError;
 pub use wireless::{Arq, Feedback, LinkLayer};

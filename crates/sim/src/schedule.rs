@@ -5,7 +5,7 @@ use lasthop_packet::Instant;
 
 use crate::id::{
     AgentId, ChannelEndId, ConnectionId, DialogueId, FlowId, HandOffId, HopId, LinkId, ManagedPipeId,
-    MediumId, MemberId, NodeId, PartyId, PipeId, PortId, SessionId, TunnelEndId, WlanId,
+    MediumId, MemberId, NodeId, PartyId, PipeId, PortId, ServiceSetId, SessionId, TunnelEndId, WlanId,
 };
 
 /// What can happen.
@@ -37,6 +37,8 @@ pub(crate) enum Event {
     Routing(NodeId),
     /// Something is due at a member of an extended service set.
     ManagementDue(MemberId),
+    /// The controller of an extended service set is to look at its access points.
+    SteeringDue(ServiceSetId),
     /// An access point has waited for another one, or for the registry.
     HandOffDue(HandOffId),
     /// The deadline of one end of a connection between access points.

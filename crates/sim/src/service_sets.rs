@@ -10,6 +10,7 @@
 //! | `member` | which members there are, and where |
 //! | `frames` | management frames on the air |
 //! | `distribution` | the distribution system: which nodes learn where clients are |
+//! | `steering` | the controller, and loads of access points |
 
 mod access_point;
 mod client;
@@ -17,11 +18,14 @@ mod config;
 mod distribution;
 mod frames;
 mod member;
+mod steering;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use lasthop_ess::{AccessPointId, ClientId, Dbm, Frame, FrameSizes};
+use lasthop_ess::access_point::Output as EntityOutput;
+use lasthop_ess::controller::Order;
+use lasthop_ess::{AccessPointId, ClientId, Dbm, Frame, FrameSizes, SteeringCounters};
 use lasthop_packet::{Instant, Rng};
 use lasthop_wifi::{Channel, ManagementFrame, Receiver, StationId};
 
@@ -36,6 +40,8 @@ pub(crate) use distribution::DistributionSystem;
 use frames::Frames;
 use member::Member;
 pub(crate) use member::{Association, Place};
+use steering::Steering;
+pub use steering::{Load, SteeringConfig};
 
 /// All extended service sets.
 #[derive(Default)]
@@ -55,6 +61,8 @@ struct ServiceSet {
     stations: Vec<Option<Member>>,
     frames: Frames,
     distribution: DistributionSystem,
+    /// Its controller, if it has one.
+    steering: Option<Steering>,
     /// The number of associations so far.
     associations: u64,
 }
@@ -80,9 +88,6 @@ pub(crate) enum Action {
     /// An access point no longer serves a client.
     Removed(Association),
 }
-
-/// Clients begin their first scans within this time.
-const FIRST_SCAN: Duration = Duration::from_millis(100);
 
 /// The signal of all frames where the propagation has no powers.
 const EQUAL_SIGNAL: Dbm = Dbm(-50);
@@ -111,6 +116,7 @@ impl ServiceSets {
             stations: Vec::new(),
             frames: Frames::default(),
             distribution,
+            steering: None,
             associations: 0,
         };
         let first_member = self.members.len();
@@ -125,7 +131,7 @@ impl ServiceSets {
             let client = ClientId(index as u32);
             set.seat(member.station, Member::Client(client));
             self.members.push((id, Member::Client(client)));
-            let start = member.start + FIRST_SCAN.mul_f64(rng.uniform());
+            let start = member.start + config.first_scan.mul_f64(rng.uniform());
             let member = ClientMember { start, ..member };
             set.clients.push(Client::new(member, node, link, config.switch_time));
         }
@@ -335,20 +341,57 @@ impl ServiceSets {
     }
 }
 
+/// Its controller.
+impl ServiceSets {
+    pub(crate) fn control(&mut self, set: ServiceSetId, config: SteeringConfig) {
+        let set = &mut self.all[set.index()];
+        set.steering = Some(Steering::new(config, set.access_points.len()));
+    }
+
+    pub(crate) fn steering_counters(&self, set: ServiceSetId) -> Option<SteeringCounters> {
+        Some(self.all.get(set.index())?.steering.as_ref()?.controller().counters())
+    }
+
+    /// The controller looks at the loads of access points, given the time that each station of the cell has transmitted.
+    /// Returns the time until it looks again; `None` without a controller.
+    pub(crate) fn look_at_loads(
+        &mut self,
+        id: ServiceSetId,
+        used: Vec<Duration>,
+        transit: &mut Transit,
+    ) -> Option<Duration> {
+        let set = self.all.get_mut(id.index())?;
+        let clients = |ap: &AccessPoint| -> Vec<usize> {
+            let clients = ap.entity().clients().map(|client| set.clients[client.0 as usize].place());
+            clients.chain([ap.place()]).map(|place| place.station.index()).collect()
+        };
+        let stations: Vec<Vec<usize>> = set.access_points.iter().map(clients).collect();
+        let steering = set.steering.as_mut()?;
+        let loads = steering.loads(&stations, used);
+        let interval = steering.controller().interval();
+        for order in steering.controller_mut().on_loads(&loads, transit.now()) {
+            let ap = self.all[id.index()].carry_out(order);
+            self.carry_on(id, Member::AccessPoint(ap), transit);
+        }
+        Some(interval)
+    }
+}
+
 /// What a member asks for.
 impl ServiceSets {
     /// Carries out what a member asks for as far as this part can, and follows what is due there next.
     fn carry_on(&mut self, id: ServiceSetId, member: Member, transit: &mut Transit) {
         match member {
-            Member::AccessPoint(ap) => self.carry_on_access_point(id, ap),
+            Member::AccessPoint(ap) => self.carry_on_access_point(id, ap, transit.now()),
             Member::Client(client) => self.carry_on_client(id, client, transit.now()),
         }
         self.follow(self.member_id(id, member), transit);
     }
 
-    fn carry_on_access_point(&mut self, id: ServiceSetId, ap: AccessPointId) {
+    fn carry_on_access_point(&mut self, id: ServiceSetId, ap: AccessPointId, now: Instant) {
         use lasthop_ess::access_point::Output;
         while let Some(output) = self.all[id.index()].access_point_mut(ap).entity_mut().poll() {
+            self.all[id.index()].tell_controller(ap, &output, now);
             let with = |client| Association { set: id, client, access_point: ap };
             match output {
                 Output::Send { to, frame } => {
@@ -361,6 +404,7 @@ impl ServiceSets {
                     self.actions.push_back(Action::Accepted { association, previous, number });
                 }
                 Output::Disassociated { client } => self.actions.push_back(Action::Removed(with(client))),
+                Output::Reported { .. } | Output::Answered { .. } => {}
             }
         }
     }
@@ -445,6 +489,47 @@ impl ServiceSet {
         match member {
             Member::AccessPoint(ap) => self.access_points[ap.0 as usize].place(),
             Member::Client(client) => self.clients[client.0 as usize].place(),
+        }
+    }
+
+    /// An access point tells the controller what has happened to its clients.
+    fn tell_controller(&mut self, ap: AccessPointId, output: &EntityOutput, now: Instant) {
+        let Some(controller) = self.steering.as_mut().map(Steering::controller_mut) else { return };
+        let order = match output {
+            EntityOutput::Send { .. } => None,
+            EntityOutput::Associated { client, .. } => {
+                controller.on_associated(*client, ap, now);
+                None
+            }
+            EntityOutput::Disassociated { client } => {
+                controller.on_disassociated(*client, ap);
+                None
+            }
+            EntityOutput::Reported { client, heard } => controller.on_report(*client, heard),
+            EntityOutput::Answered { client, target } => {
+                controller.on_response(*client, *target, now);
+                None
+            }
+        };
+        if let Some(order) = order {
+            self.carry_out(order);
+        }
+    }
+
+    /// Carries out what the controller orders. Returns the access point that has something to do.
+    fn carry_out(&mut self, order: Order) -> AccessPointId {
+        match order {
+            Order::Measure { access_point, client, others } => {
+                let channels = others.iter().map(|other| self.access_points[other.0 as usize].channel());
+                let channels: BTreeSet<_> = channels.collect();
+                let entity = self.access_point_mut(access_point).entity_mut();
+                entity.measure(client, channels.into_iter().collect());
+                access_point
+            }
+            Order::Steer { access_point, client, candidates } => {
+                self.access_point_mut(access_point).entity_mut().steer(client, &candidates);
+                access_point
+            }
         }
     }
 

@@ -57,6 +57,7 @@ mod reach;
 mod roaming;
 mod run;
 mod sessions;
+mod steering;
 mod translation;
 
 use std::net::IpAddr;

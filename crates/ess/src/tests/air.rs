@@ -8,7 +8,7 @@ use lasthop_packet::{Instant, Rng};
 use crate::client::Output as ClientOutput;
 use crate::{
     AccessPoint, AccessPointConfig, AccessPointId, Channel, Client, ClientConfig, ClientId, Dbm, Frame,
-    access_point,
+    Heard, access_point,
 };
 
 pub(super) struct Air {
@@ -20,6 +20,8 @@ pub(super) struct Air {
     /// Access points that send and receive nothing.
     pub(super) dead: Vec<AccessPointId>,
     pub(super) log: Vec<(u64, ClientId, ClientOutput)>,
+    /// The beacon reports that access points have received.
+    pub(super) reports: Vec<(u64, ClientId, Vec<Heard>)>,
     /// Whether [`ClientOutput::Tune`] and frames are in the log.
     pub(super) logs_all: bool,
     flights: VecDeque<Flight>,
@@ -77,6 +79,7 @@ impl Air {
             loss: 0.0,
             dead: Vec::new(),
             log: Vec::new(),
+            reports: Vec::new(),
             logs_all: false,
             flights: VecDeque::new(),
             next_beacon: Instant::ZERO,
@@ -214,7 +217,10 @@ impl Air {
                             }
                         }
                     }
-                    access_point::Output::Disassociated { .. } => {}
+                    access_point::Output::Reported { client, heard } => {
+                        self.reports.push((self.now.as_millis(), client, heard));
+                    }
+                    access_point::Output::Disassociated { .. } | access_point::Output::Answered { .. } => {}
                 }
             }
         }

@@ -17,8 +17,8 @@ struct Case {
     loss: f64,
     security: Security,
     steering: Steering,
-    /// What happens each second: a client goes to a place, or is asked to change its access point, or an access
-    /// point dies.
+    /// What happens each second: a client goes to a place, or is asked to change its access point or for a
+    /// report, or an access point dies.
     events: Vec<(u8, u8, f64)>,
 }
 
@@ -62,10 +62,13 @@ fn run(case: &Case) -> Air {
         let access_point = AccessPointId(u32::from(*which) % case.access_points.len() as u32);
         match kind % 8 {
             0..4 => air.clients[client.0 as usize].metres = *metres,
-            4 | 5 => {
+            4 => {
                 for index in 0..case.access_points.len() {
                     air.access_points[index].0.steer(client, &[access_point]);
                 }
+            }
+            5 => {
+                air.access_points[access_point.0 as usize].0.measure(client, config().channels);
             }
             6 => air.dead.push(access_point),
             _ => air.access_points[access_point.0 as usize].0.disassociate(client),

@@ -114,6 +114,35 @@ fn a_client_follows_a_request_or_not_as_it_is_configured() {
 }
 
 #[test]
+fn a_client_that_is_asked_reports_what_it_receives_on_the_channels_and_stays() {
+    // Channels 0, 1, 2 and 0.
+    let mut air = Air::new(&[0.0, 12.0, 30.0, 40.0], &AccessPointConfig::default(), 1);
+    let client = air.add(5.0, config());
+    air.run(Instant::from_secs(1));
+    air.access_points[0].0.measure(client, vec![Channel(1), Channel(9)]);
+    air.run(Instant::from_secs(2));
+    let [(at, by, heard)] = &air.reports[..] else { panic!("{:?}", air.reports) };
+    assert_eq!(*by, client);
+    // A visit to channel 1, whose access point is 7 m away, and the access points of its own channel.
+    let ids: Vec<u32> = heard.iter().map(|heard| heard.access_point.0).collect();
+    assert_eq!(ids, [0, 1, 3]);
+    assert!(heard.windows(2).all(|pair| pair[0].signal > pair[1].signal), "{heard:?}");
+    // A frame, 3 ms, 30 ms, 30 ms, 3 ms, a frame.
+    assert!((1_060..1_075).contains(at), "{at}");
+    assert_eq!(associations(&air), [(client, joined(0, None))]);
+}
+
+#[test]
+fn a_client_that_scans_for_itself_does_not_answer_a_beacon_request() {
+    let mut air = Air::new(&[0.0, 12.0], &AccessPointConfig::default(), 1);
+    let client = air.add(5.0, ClientConfig { long_interval: Duration::from_secs(1), ..config() });
+    air.run(Instant::from_millis(1_250));
+    air.access_points[0].0.measure(client, vec![Channel(1)]);
+    air.run(Instant::from_secs(3));
+    assert_eq!(air.reports, []);
+}
+
+#[test]
 fn an_access_point_that_is_full_refuses_and_the_next_best_is_taken() {
     let full = AccessPointConfig { max_clients: 1, ..AccessPointConfig::default() };
     let mut air = Air::new(&[0.0, 40.0], &full, 1);

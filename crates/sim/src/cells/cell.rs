@@ -132,7 +132,7 @@ impl Cell {
     }
 
     /// Each station's use of the air so far.
-    pub(super) fn radio_uses(&self, now: Instant) -> Vec<RadioUse> {
+    pub(crate) fn radio_uses(&self, now: Instant) -> Vec<RadioUse> {
         self.stations.all().map(|station| self.radio_use(station, now)).collect()
     }
 

@@ -16,6 +16,9 @@ pub struct ServiceSetConfig {
     /// How long a client's radio takes to change its channel; it is off the air meanwhile. Default 3 ms; those of real
     /// radios differ.
     pub switch_time: Duration,
+    /// Clients begin their first scans at random times in this time. Default 100 ms: those that begin together collide, and
+    /// each that comes to a channel costs time by the number of those that are there.
+    pub first_scan: Duration,
 }
 
 impl Default for ServiceSetConfig {
@@ -24,6 +27,7 @@ impl Default for ServiceSetConfig {
             sizes: FrameSizes::default(),
             beacon_interval: Duration::from_micros(102_400),
             switch_time: Duration::from_millis(3),
+            first_scan: Duration::from_millis(100),
         }
     }
 }
@@ -46,6 +50,6 @@ pub struct ClientMember {
     pub station: StationId,
     /// What it does; its channels are those of the access points, by their numbers.
     pub config: ClientConfig,
-    /// It begins its first scan at a random time in the 100 ms from this one on: clients that begin together collide.
+    /// It begins its first scan at a random time in [`ServiceSetConfig::first_scan`] from this time on.
     pub start: Instant,
 }

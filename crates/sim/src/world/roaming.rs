@@ -172,7 +172,7 @@ impl World {
     }
 
     /// Carries out what members of service sets ask for.
-    fn carry_out_actions(&mut self) {
+    pub(super) fn carry_out_actions(&mut self) {
         let is_passing_on = self.links.cells().are_passing_on();
         while let Some(action) = self.service_sets.next_action() {
             match action {

@@ -95,6 +95,7 @@ impl World {
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
             Event::Routing(node) => self.on_routing(node),
             Event::ManagementDue(member) => self.on_management_due(member),
+            Event::SteeringDue(set) => self.on_steering_due(set),
             Event::HandOffDue(id) => self.on_hand_off_due(id),
             Event::TunnelDeadline(end) => self.on_tunnel_deadline(end),
             Event::Movement(cell) => self.on_movement(cell),

@@ -7,11 +7,14 @@ use lasthop_agent::{
 };
 use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::{Bitrate, FlowKey, Instant, Packet};
-use lasthop_sim::ess::{AccessPointConfig, AccessPointId, ClientConfig, ClientId, FrameSizes, Security};
+use lasthop_sim::ess::client::Steering;
+use lasthop_sim::ess::{
+    AccessPointConfig, AccessPointId, ClientConfig, ClientId, ControllerConfig, Dbm, FrameSizes, Security,
+};
 use lasthop_sim::mobility::Path;
 use lasthop_sim::{
-    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, HandOffConfig, LinkId, NodeId,
-    NodeKind, ServiceSetConfig, ServiceSetId, StationId, WlanId, World,
+    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, HandOffConfig, LinkId, Load,
+    NodeId, NodeKind, ServiceSetConfig, ServiceSetId, StationId, SteeringConfig, WlanId, World,
 };
 use lasthop_wifi::{Channel, LogDistance, Position, Propagation, Rate, Standard, StationConfig, WlanConfig};
 
@@ -316,4 +319,65 @@ fn a_registry_far_away_is_heard() {
     // Its answers take longer than an access point waits for them.
     let time = time_to_serve(1_000, 100_000, 800).expect("it arrives");
     assert!((Duration::from_millis(1_600)..Duration::from_secs(4)).contains(&time), "{time:?}");
+}
+
+/// Sixteen clients between two access points, all nearer to the first, after three minutes with a controller.
+fn steered(load: Load, steering: Steering) -> Site {
+    let places: Vec<f64> = (0..16).map(|number| 8.0 + f64::from(number)).collect();
+    let mut site = Plan::new(2, &places).build(|config| {
+        config.steering = steering;
+        // They do not go back by themselves.
+        config.short_interval = Duration::from_secs(3_600);
+    });
+    let (overload, difference) = match load {
+        Load::Clients => (5.0, 2.0),
+        Load::AirTime => (10.0, 5.0),
+    };
+    let client_interval = Duration::from_secs(20);
+    let min_signal = Dbm(-82);
+    let controller =
+        ControllerConfig { overload, difference, client_interval, min_signal, ..ControllerConfig::default() };
+    site.world.control(site.set, SteeringConfig { load, controller });
+    // Two of them talk all the time: the ninth and the tenth.
+    for client in [8, 9] {
+        let ends = (site.clients[client], site.server);
+        let config = FlowConfig { start: ms(1_000), ..udp_flow(&site.world, ends, datagrams(800)) };
+        site.world.add_flow(config);
+    }
+    site.world.advance_to(Instant::from_secs(180));
+    assert!(site.world.accounts().balance());
+    site
+}
+
+fn clients_at(site: &Site, access_point: usize) -> usize {
+    let at = Some(site.access_points[access_point]);
+    site.associations().into_iter().filter(|association| *association == at).count()
+}
+
+#[test]
+fn a_controller_spreads_clients_over_access_points() {
+    let site = steered(Load::Clients, Steering::Follow);
+    assert_eq!([clients_at(&site, 0), clients_at(&site, 1)], [8, 8]);
+    let counters = site.world.steering_counters(site.set).expect("it has a controller");
+    assert_eq!((counters.requests, counters.accepted, counters.refused), (8, 8, 0));
+    assert_eq!(counters.measurements, counters.reports, "{counters:?}");
+    // Nobody went to and fro.
+    assert_eq!(site.world.roams().len(), 16 + 8);
+}
+
+#[test]
+fn a_controller_spreads_air_time_where_that_is_the_load() {
+    let site = steered(Load::AirTime, Steering::Follow);
+    let talkers = [8, 9].map(|client| site.associations()[client]);
+    assert_ne!(talkers[0], talkers[1], "{talkers:?}");
+}
+
+#[test]
+fn clients_may_refuse_and_are_left_alone_then() {
+    let site = steered(Load::Clients, Steering::Refuse);
+    assert_eq!(clients_at(&site, 0), 16);
+    let counters = site.world.steering_counters(site.set).expect("it has a controller");
+    assert_eq!(counters.accepted, 0);
+    // Three each ten seconds at most, and each client each minute at most.
+    assert!((30..=48).contains(&counters.refused) && counters.requests == counters.refused, "{counters:?}");
 }
