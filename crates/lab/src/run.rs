@@ -18,7 +18,7 @@ use crate::progress::{Progress, watch};
 use counters::{LEVELS, counters};
 use summarize::summarize;
 
-pub use roaming::RoamingSummary;
+pub use roaming::{RoamingSummary, SteeringSummary};
 pub use summary::{Aggregate, Datagrams, FlowSummary, RunSummary, StationSummary};
 
 /// The reason why a run has no result.

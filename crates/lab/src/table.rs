@@ -8,7 +8,7 @@ mod reproduction;
 mod sessions;
 mod width;
 
-use crate::run::{Aggregate, FlowSummary, RunSummary};
+use crate::run::{Aggregate, FlowSummary, RoamingSummary, RunSummary, SteeringSummary};
 use cells::or_dash;
 pub use cells::{millis_squared, number};
 pub use comparison::comparison;
@@ -33,7 +33,9 @@ pub fn summary(run: &RunSummary) -> String {
         (!udp.is_empty()).then(|| udp_flows(&udp)),
     ];
     let stations = (!run.stations.is_empty()).then(|| stations(run));
-    let parts = parts.into_iter().flatten().chain(sessions::run_rows(&run.sessions)).chain(stations);
+    let roaming = run.roaming.as_ref().map(roaming);
+    let parts =
+        parts.into_iter().flatten().chain(sessions::run_rows(&run.sessions)).chain(stations).chain(roaming);
     parts.collect::<Vec<_>>().join("\n")
 }
 
@@ -109,11 +111,34 @@ fn stations(run: &RunSummary) -> String {
     }
     let share = run.aggregate.air_time_share.unwrap_or(0.0);
     let total = number(share * 100.0, 1);
+    let on = if run.roaming.is_some() { "on each channel in the mean" } else { "in total" };
     let legend = format!(
         "failed: frames dropped at the retry limit; access delay: time at the head of the queue before the first \
-         transmission; airtime: {total}% of the measured time in total, for data frames, RTS and CTS-to-self"
+         transmission; airtime: {total}% of the measured time {on}, for data frames, RTS and CTS-to-self"
     );
     format!("{table}\n{}", paragraph(&legend))
+}
+
+/// How clients roamed, in a sentence or two.
+fn roaming(summary: &RoamingSummary) -> String {
+    let millis = |seconds: f64| format!("{} ms", number(seconds * 1e3, 1));
+    let mut text = format!("hand-offs: {}", summary.hand_offs);
+    if let Some(gap) = summary.radio_gap_s {
+        text += &format!("; a client had no access point for {} (median)", millis(gap));
+    }
+    if let (Some(gap), Some(unserved)) = (summary.agent_gap_s, summary.unserved) {
+        text += &format!(
+            "; its agent had the state of its connections {} after that (median), of {unserved} hand-offs not at all",
+            millis(gap)
+        );
+    }
+    if let Some(SteeringSummary { measurements, reports, requests, accepted, refused }) = summary.steering {
+        text += &format!(
+            ". Controller: {measurements} beacon requests, {reports} reports; {requests} clients asked to go, \
+             {accepted} accepted, {refused} refused"
+        );
+    }
+    paragraph(&text)
 }
 
 fn udp_flows(flows: &[&FlowSummary]) -> String {

@@ -6,6 +6,7 @@ mod idle;
 mod links;
 mod network;
 mod places;
+mod program;
 mod roaming;
 mod seats;
 mod sessions;
@@ -93,7 +94,7 @@ impl Scenario {
             .iter()
             .map(|wlan| wlan.stations.iter().map(|station| nodes[station.node]).collect())
             .collect();
-        let mut wlans = self.add_wlans(&mut world, &at, &places, without_loss);
+        let mut wlans = self.add_wlans(&mut world, &at, &places, (seed, without_loss));
         let links = self.add_links(&mut world, &ends, &mut wlans, without_loss);
         self.set_routes(&mut world, &nodes, &links, &wlans);
         self.translate(&mut world, &nodes, &links);
@@ -154,7 +155,7 @@ impl Scenario {
         world: &mut World,
         nodes: &[Vec<NodeId>],
         places: &[Vec<Position>],
-        without_loss: bool,
+        (seed, without_loss): (u64, bool),
     ) -> Vec<BuiltWlan> {
         let wlans = self.wlans.iter().zip(nodes).zip(places);
         wlans
@@ -189,6 +190,11 @@ impl Scenario {
                 if !model.paths.is_empty() {
                     let paths = model.paths.iter().map(|(walker, path)| (stations[*walker], path.clone()));
                     world.follow_paths(wlan, STEP, paths.collect());
+                }
+                if let Some(program) = &model.program {
+                    let paths = program::paths(model, program, seed).into_iter();
+                    let paths = paths.map(|(walker, path)| (stations[walker], path));
+                    world.follow_paths(wlan, program.interval, paths.collect());
                 }
                 BuiltWlan { wlan, stations, service_set: None }
             })

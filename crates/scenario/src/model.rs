@@ -24,7 +24,9 @@ pub use link::{Link, LinkModel};
 pub use nat::{NatModel, RoamingNat};
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
-pub use wlan::{MTU, Mobility, Placement, PowerSave, Roaming, WlanModel, WlanStation};
+pub use wlan::{
+    MTU, Mobility, Placement, PowerSave, Program, ProgramSession, Roaming, Room, WlanModel, WlanStation,
+};
 
 /// A network, its traffic, and the schemes to run it under.
 #[derive(Clone, Debug)]

@@ -232,6 +232,7 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
         }),
         mobility: None,
         paths: Vec::new(),
+        program: None,
         roaming: None,
     });
     let mut flow = scenario.flows[0].clone();

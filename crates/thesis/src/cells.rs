@@ -126,6 +126,7 @@ impl Draft {
             placement: None,
             mobility: None,
             paths: Vec::new(),
+            program: None,
             roaming: None,
         });
     }

@@ -1,7 +1,9 @@
 //! How clients roamed between access points.
 
 use lasthop_packet::Instant;
-use lasthop_sim::{Roam, World};
+use lasthop_scenario::Built;
+use lasthop_sim::Roam;
+use lasthop_sim::ess::SteeringCounters;
 use serde::{Deserialize, Serialize};
 
 use crate::stats::{Estimate, median};
@@ -24,13 +26,49 @@ pub struct RoamingSummary {
     pub unserved: Option<u64>,
     /// Connections whose state was handed over.
     pub connections: u64,
+    /// The requests of controllers; null without one.
+    pub steering: Option<SteeringSummary>,
     /// Mean length of the state of a client, with the packets in it, in octets; null where nothing is handed over.
     pub state_octets: Option<f64>,
 }
 
+/// What became of the requests of controllers, in the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SteeringSummary {
+    /// Beacon requests: clients were asked which access points they receive.
+    pub measurements: u64,
+    /// Beacon reports, their answers.
+    pub reports: u64,
+    /// BSS transition requests: clients were asked to go to another access point.
+    pub requests: u64,
+    /// Those that clients accepted.
+    pub accepted: u64,
+    /// Those that clients refused.
+    pub refused: u64,
+}
+
+impl SteeringSummary {
+    fn plus(self, counters: SteeringCounters) -> Self {
+        Self {
+            measurements: self.measurements + counters.measurements,
+            reports: self.reports + counters.reports,
+            requests: self.requests + counters.requests,
+            accepted: self.accepted + counters.accepted,
+            refused: self.refused + counters.refused,
+        }
+    }
+
+    /// All controllers together; `None` without any.
+    fn of_all(counters: impl Iterator<Item = SteeringCounters>) -> Option<Self> {
+        let none = Self { measurements: 0, reports: 0, requests: 0, accepted: 0, refused: 0 };
+        counters.fold(None, |sum, counters| Some(sum.unwrap_or(none).plus(counters)))
+    }
+}
+
 impl RoamingSummary {
     /// The hand-offs in a world from `start` on.
-    pub(super) fn new(world: &World, start: Instant) -> Self {
+    pub(super) fn new(built: &Built, start: Instant) -> Self {
+        let world = &built.world;
         let is_hand_off = |roam: &&Roam| roam.from.is_some_and(|(from, _)| from != roam.to);
         let roams = world.roams().iter().filter(is_hand_off).filter(|roam| roam.accepted >= start);
         let roams: Vec<&Roam> = roams.collect();
@@ -54,6 +92,9 @@ impl RoamingSummary {
             hand_off_s: Estimate::from_samples(&hand_off).map(|estimate| estimate.mean),
             unserved: world.hands_over().then(|| (roams.len() - served.len()) as u64),
             connections: served.iter().map(|roam| roam.connections as u64).sum(),
+            steering: SteeringSummary::of_all(
+                built.wlans.iter().filter_map(|cell| world.steering_counters(cell.service_set?)),
+            ),
             state_octets: (!served.is_empty()).then(|| octets / served.len() as f64),
         }
     }

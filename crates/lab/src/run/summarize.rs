@@ -1,7 +1,9 @@
 //! The summary of a world whose run is over.
 
+use std::collections::BTreeSet;
+
 use lasthop_packet::Instant;
-use lasthop_scenario::{Built, Scenario, SchemeChoice};
+use lasthop_scenario::{Built, Scenario, SchemeChoice, WlanModel};
 use lasthop_sim::{FlowOutcome, Measured, SessionOutcome, SessionResult};
 
 use super::counters::counters;
@@ -61,7 +63,7 @@ pub(super) fn summarize(
     let (sessions, of_sessions) = sessions::summarize(scenario, &scheme.label, &session_outcomes);
     let stations = stations(scenario, built);
     let roams = scenario.wlans.iter().any(|wlan| wlan.roaming.is_some());
-    let roaming = roams.then(|| RoamingSummary::new(world, Instant::ZERO + scenario.warm_up));
+    let roaming = roams.then(|| RoamingSummary::new(built, Instant::ZERO + scenario.warm_up));
     let goodputs = goodputs(&outcomes, &session_outcomes);
     let aggregate = aggregate(scenario, &flows, &goodputs, (&sessions, of_sessions), &stations);
     RunSummary {
@@ -107,6 +109,16 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
             }
         })
         .collect()
+}
+
+/// The number of channels of all cells. Only access points among which clients roam have several.
+fn channels(scenario: &Scenario) -> usize {
+    let of_cell = |cell: &WlanModel| {
+        let access_points = &cell.stations[..cell.access_points().count()];
+        let channels: BTreeSet<_> = access_points.iter().filter_map(|it| it.config.channel).collect();
+        channels.len().max(1)
+    };
+    scenario.wlans.iter().map(of_cell).sum()
 }
 
 /// The goodput of all flows and sessions together.
@@ -175,7 +187,7 @@ fn aggregate(
         datagrams: flows.iter().filter_map(|flow| flow.datagrams).reduce(Datagrams::with),
         sessions: of_sessions,
         air_time_share: (!scenario.wlans.is_empty()).then(|| {
-            stations.iter().map(|station| station.air_time_share).sum::<f64>() / scenario.wlans.len() as f64
+            stations.iter().map(|station| station.air_time_share).sum::<f64>() / channels(scenario) as f64
         }),
     }
 }

@@ -202,8 +202,8 @@ pub struct Aggregate {
     pub datagrams: Option<Datagrams>,
     /// All sessions, by kind; null without sessions.
     pub sessions: Option<SessionTotals>,
-    /// Sum of the stations' `air_time_share`, divided by the number of cells; each of the frames
-    /// that collide counts. Null without an 802.11 cell.
+    /// Sum of the stations' `air_time_share`, divided by the number of channels of all cells; each of
+    /// the frames that collide counts. Null without an 802.11 cell.
     pub air_time_share: Option<f64>,
 }
 

@@ -96,7 +96,8 @@ const DETAILS: [Column; 16] = [
         |row| or_dash(row.air_time_share.map(|share| number(share.mean * 100.0, 1))),
         |row| row.air_time_share.is_some(),
     )
-    .with_legend("airtime: part of the measured time in which stations sent data frames, RTS and CTS-to-self"),
+    .with_legend("airtime: part of the measured time in which stations sent data frames, RTS and CTS-to-self; with several \
+         channels the mean over them"),
     Column::new(
         "awake %",
         |row| or_dash(row.awake_share.map(|share| plus_minus(&scaled(share, 100.0), 2))),

@@ -74,7 +74,7 @@ impl Scenario {
         let transmitters: Vec<_> = self.links.iter().map(|link| site.joints(link)).collect();
         let without_loss = scheme.placement().is_none();
         let places = of_stations(self, seed)?;
-        let mut wlans = self.add_wlans(&mut site.world, &stations, &places, without_loss);
+        let mut wlans = self.add_wlans(&mut site.world, &stations, &places, (seed, without_loss));
         let links = self.add_links(&mut site.world, &transmitters, &mut wlans, without_loss);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends = ends.collect();

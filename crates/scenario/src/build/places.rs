@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use lasthop_packet::Rng;
+use lasthop_packet::{Instant, Rng};
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_wifi::{Position, Propagation};
 
-use super::BuildError;
+use super::{BuildError, program};
 use crate::model::{Scenario, WlanModel};
 
 /// The number of draws after which a placement counts as impossible.
@@ -20,9 +20,15 @@ pub(crate) fn of_stations(scenario: &Scenario, seed: u64) -> Result<Vec<Vec<Posi
 /// The stations' initial positions, in their order: drawn for this seed, or given. Draws repeat
 /// until the two stations of `apart` have the required distance; the others may be anywhere.
 fn places(model: &WlanModel, seed: u64) -> Result<Vec<Position>, BuildError> {
-    let Some(placement) = model.placement else {
-        return Ok(model.stations.iter().map(|station| station.config.position).collect());
-    };
+    let given = model.stations.iter().map(|station| station.config.position);
+    if let Some(program) = &model.program {
+        let mut places: Vec<Position> = given.collect();
+        for (station, path) in program::paths(model, program, seed) {
+            places[station] = path.position(Instant::ZERO);
+        }
+        return Ok(places);
+    }
+    let Some(placement) = model.placement else { return Ok(given.collect()) };
     let mut rng = Rng::named(seed, &format!("wlan {} places", model.name));
     let fixed = model.access_points().count();
     for _ in 0..MAX_DRAWS {

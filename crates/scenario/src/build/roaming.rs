@@ -51,6 +51,9 @@ fn add_service_set<'a>(
     });
     let clients = clients.collect();
     let (set, links) = world.add_service_set(built.wlan, &model.name, roaming.config, access_points, clients);
+    if let Some(steering) = roaming.steering {
+        world.control(set, steering);
+    }
     built.service_set = Some(set);
     links
 }

@@ -1,5 +1,6 @@
 //! The IEEE 802.11 cells of a scenario, and their links.
 
+mod controller;
 mod errors;
 mod links;
 mod mac;
@@ -8,6 +9,7 @@ mod nat;
 mod paths;
 mod phy;
 mod power_save;
+mod program;
 mod propagation;
 pub(super) mod roaming;
 mod routing;
@@ -15,7 +17,7 @@ mod stations;
 mod table;
 
 use super::reader::Reader;
-use crate::model::{LinkModel, NodeModel, WlanModel};
+use crate::model::{LinkModel, NodeModel, Program, WlanModel, WlanStation};
 use lasthop_config::FileError;
 use lasthop_packet::Instant;
 use lasthop_sim::config::RadioErrors;
@@ -69,6 +71,7 @@ pub(super) fn read(
             return Err(reader.fail(&["wlans", name, key], problem));
         }
     }
+    let program = read_program(reader, name, table, (&stations[standing..], nodes))?;
     let has_access_point = table.access_point.is_some();
     let routing = table.routing.as_ref();
     let routing = routing.map(|entry| routing::read(reader, name, &entry.0, has_access_point));
@@ -122,10 +125,38 @@ pub(super) fn read(
             placement,
             mobility,
             paths,
+            program,
             roaming,
         },
         links,
     ))
+}
+
+fn read_program(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &WlanTable,
+    (clients, nodes): (&[WlanStation], &[NodeModel]),
+) -> Result<Option<Program>, FileError> {
+    let Some(program) = &table.program else { return Ok(None) };
+    let key = ["wlans", name, "program"];
+    if table.roaming.is_none() {
+        return Err(reader.fail(
+            &key,
+            "requires `roaming`: without access points to choose from, clients get out of range",
+        ));
+    }
+    let others = [
+        ("mobility", table.mobility.is_some()),
+        ("placement", table.placement.is_some()),
+        ("paths", !table.paths.is_empty()),
+    ];
+    if let Some((other, _)) = others.into_iter().find(|(_, given)| *given) {
+        let problem = "the `program` says where stations are; leave one of the two out";
+        return Err(reader.fail(&["wlans", name, other], problem));
+    }
+    mobility::refuse_positions(reader, name, "program", (clients, nodes))?;
+    program::read(reader, name, program).map(Some)
 }
 
 /// The keys of a cell that roaming excludes.

@@ -1,11 +1,13 @@
 //! An IEEE 802.11 cell: its stations, their positions and their movement.
 
+use std::time::Duration;
+
 use super::nat::RoamingNat;
 use lasthop_aodv::AodvConfig;
 use lasthop_sim::config::RadioErrors;
 use lasthop_sim::ess::ClientConfig;
 use lasthop_sim::mobility::{Path, RandomWaypoint};
-use lasthop_sim::{ChannelConfig, ServiceSetConfig};
+use lasthop_sim::{ChannelConfig, ServiceSetConfig, SteeringConfig};
 use lasthop_wifi::{Position, PowerSaveConfig, StationConfig, WlanConfig};
 
 /// The largest datagram that a station accepts, in octets. IEEE 802.11-2012, 8.2.3, has 2,304
@@ -37,6 +39,8 @@ pub struct WlanModel {
     pub mobility: Option<Mobility>,
     /// The paths that stations follow instead: indices in `stations`.
     pub paths: Vec<(usize, Path)>,
+    /// The program that moves its clients, with `roaming` only.
+    pub program: Option<Program>,
     /// The access points, which come first in `stations`, among which the others roam.
     pub roaming: Option<Roaming>,
 }
@@ -72,6 +76,8 @@ pub struct Roaming {
     pub registry: Option<usize>,
     /// How the access points translate addresses; `None` if they are bridges.
     pub nat: Option<RoamingNat>,
+    /// The controller that steers clients, if there is one.
+    pub steering: Option<SteeringConfig>,
 }
 
 /// Power save around an access point.
@@ -91,6 +97,39 @@ pub struct Placement {
     /// Two stations, as indices in [`WlanModel::stations`], and the required number of hops on the
     /// shortest path between them.
     pub apart: Option<(usize, usize, usize)>,
+}
+
+/// The program of an event, between whose sessions clients walk.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Where sessions take place.
+    pub rooms: Vec<Room>,
+    /// In order of time, the first one at zero; never empty.
+    pub sessions: Vec<ProgramSession>,
+    /// The slowest and the fastest speed of clients, in metres a second.
+    pub speed: (f64, f64),
+    /// Clients set out within this time after the start of a session.
+    pub spread: Duration,
+    /// The interval between updates of positions.
+    pub interval: Duration,
+}
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Its corner in the south-west.
+    pub from: Position,
+    /// Its corner in the north-east.
+    pub to: Position,
+}
+
+/// Sessions at the same time.
+#[derive(Clone, Debug)]
+pub struct ProgramSession {
+    /// When they start.
+    pub start: Duration,
+    /// By room, how likely it is that a client goes there, relative to the others; not all are zero.
+    pub weights: Vec<u32>,
 }
 
 /// The movement of stations.

@@ -83,15 +83,7 @@ pub(super) fn placement(
         let problem = "clients that roam have no hops between them; leave it out";
         return Err(reader.fail(&["wlans", name, "placement", "apart"], problem));
     }
-    for station in stations {
-        let key = ["nodes", &nodes[station.node].name, "position"];
-        if reader.document.get(&key).is_some() {
-            let problem = format!(
-                "its cell {name:?} draws the places of its stations by seed; leave out either `position` or `placement`"
-            );
-            return Err(reader.fail(&key, problem));
-        }
-    }
+    refuse_positions(reader, name, "placement", (stations, nodes))?;
     let area = area(reader, &["wlans", name, "placement", "area"], &table.area)?;
     let apart = table.apart.as_ref().map(|apart| {
         let key = |key| ["wlans", name, "placement", "apart", key];
@@ -106,6 +98,25 @@ pub(super) fn placement(
         Ok((from, to, hops as usize))
     });
     Ok(Placement { area, apart: apart.transpose()? })
+}
+
+/// Refuses positions of stations whose places are drawn, as this key of their cell has it.
+pub(super) fn refuse_positions(
+    reader: &Reader<'_>,
+    name: &str,
+    drawn_by: &str,
+    (stations, nodes): (&[WlanStation], &[NodeModel]),
+) -> Result<(), FileError> {
+    for station in stations {
+        let key = ["nodes", &nodes[station.node].name, "position"];
+        if reader.document.get(&key).is_some() {
+            let problem = format!(
+                "its cell {name:?} draws the places of its stations by seed; leave out either `position` or `{drawn_by}`"
+            );
+            return Err(reader.fail(&key, problem));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn read(

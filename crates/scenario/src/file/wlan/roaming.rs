@@ -11,6 +11,7 @@ use lasthop_sim::ess::{Channel, ClientConfig, Dbm, FrameSizes, ScanConfig, ScanM
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::controller::{self, ControllerTable};
 use super::nat::{self, RoamingNatTable};
 use crate::file::named::NameOrTable;
 use crate::file::quantity::{Text, Whole};
@@ -42,6 +43,8 @@ pub(super) struct RoamingTable {
     beacon_interval: Option<Text<Duration>>,
     /// How long a client's radio takes to change its channel, at most "100 ms"; default "3 ms".
     switch_time: Option<Text<Duration>>,
+    /// Clients begin their first scans at random times in this time from the start on, at most "1 h"; default "100 ms".
+    first_scan: Option<Text<Duration>>,
     /// Below this signal of its access point in dBm, -100 to -30, a client scans each `short-scan-interval`, otherwise each
     /// `long-scan-interval`; default -70.
     scan_threshold: Option<i16>,
@@ -54,6 +57,8 @@ pub(super) struct RoamingTable {
     margin: Option<Whole<0, 30>>,
     /// What a client does when its access point asks it to go to another one; default "follow".
     steering: Option<SteeringName>,
+    /// A controller of the access points, which asks clients to go to less loaded ones; default none.
+    controller: Option<ControllerTable>,
     /// Whether agents of access points hand the state of a client's connections over to the agent where the client is;
     /// default true. Otherwise each agent keeps what it has. `nat = "two-level"` needs it.
     hand_off: Option<bool>,
@@ -130,6 +135,9 @@ pub(super) fn read(
     let switch_time = default.switch_time;
     let switch_time =
         reader.duration_in(&key("switch-time"), table.switch_time, switch_time, Duration::ZERO, ms(100))?;
+    let (first_scan, zero) = (default.first_scan, Duration::ZERO);
+    let first_scan =
+        reader.duration_in(&key("first-scan"), table.first_scan, first_scan, zero, ms(3_600_000))?;
     plan(reader, name, table, (access_points, nodes))?;
     let channels = access_points.iter().filter_map(|access_point| access_point.config.channel);
     let channels: BTreeSet<u16> = channels.map(|channel| channel.0).collect();
@@ -166,16 +174,20 @@ pub(super) fn read(
         Some(registry) => reader.node(&key("registry"), registry)?.0,
         None => access_points[0].node,
     };
+    let steering = table.controller.as_ref();
+    let steering = steering.map(|table| controller::read(reader, name, table)).transpose()?;
     Ok(Roaming {
         config: ServiceSetConfig {
             sizes: FrameSizes { security, ..default.sizes },
             beacon_interval,
             switch_time,
+            first_scan,
         },
         access_points: access_points.len(),
         client,
         registry: hands_over.then_some(registry),
         nat: nat::read(reader, name, (table.nat.as_ref().map(|entry| &entry.0), hands_over), nodes)?,
+        steering,
     })
 }
 

@@ -11,6 +11,7 @@ use super::errors::{ErrorTable, LinkErrorTable};
 use super::mobility::{MobilityTable, PlacementTable};
 use super::paths::PathTable;
 use super::power_save::PowerSaveTable;
+use super::program::ProgramTable;
 use super::propagation::{CaptureTable, PropagationTable};
 use super::roaming::RoamingTable;
 use super::routing::RoutingTable;
@@ -114,6 +115,8 @@ pub(in crate::file) struct WlanTable {
     /// Paths that stations follow instead, by their nodes' names.
     #[serde(default)]
     pub(super) paths: BTreeMap<String, PathTable>,
+    /// The program of an event, between whose sessions the stations walk, instead. Needs `roaming`.
+    pub(super) program: Option<ProgramTable>,
     /// Several access points, among which the stations roam, instead of one.
     pub(super) roaming: Option<RoamingTable>,
     /// Properties that differ at a station, by its node's name.
