@@ -44,6 +44,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("RUSTC_BOOTSTRAP=1 cargo check ", "builds for minutes, and needs rust-src"),
     ("LASTHOP_WRITE_", "writes into the repository"),
     ("lasthop compare scenarios/access-point.toml", "takes minutes"),
+    ("lasthop run scenarios/conference.toml", "takes minutes"),
     ("lasthop compare scenarios/cafe.toml", "takes more than 20 s, three times"),
     ("lasthop try scenarios/try-sessions.toml --predict", "takes a minute"),
     ("lasthop try scenarios/try-wifi-busy.toml", "takes minutes"),
