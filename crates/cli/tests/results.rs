@@ -33,7 +33,7 @@ const DOCUMENTS: &[(&str, Sources)] = &[
                 "lab/src/run/summary.rs",
                 &["RunSummary", "FlowSummary", "Datagrams", "StationSummary", "Aggregate"],
             ),
-            ("lab/src/run/roaming.rs", &["RoamingSummary"]),
+            ("lab/src/run/roaming.rs", &["RoamingSummary", "SteeringSummary"]),
             ("lab/src/agents.rs", &["AgentLoad"]),
             (
                 "lab/src/sessions.rs",
