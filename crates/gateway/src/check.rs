@@ -10,6 +10,8 @@ mod interfaces;
 mod listeners;
 mod port;
 mod rights;
+#[cfg(feature = "roaming")]
+mod site;
 
 use serde::Serialize;
 
@@ -61,6 +63,10 @@ pub fn machine(config: &Config) -> MachineCheck {
     bypasses::check(rights, backend, &radio, &mut found);
     let running = gateways::check(config, &all, &mut found);
     listeners::check(rights, config, running, &mut found);
+    #[cfg(feature = "roaming")]
+    if let Some(site) = &config.roaming {
+        site::check(site, running, &mut found);
+    }
     listeners::open_files(config, backend, radio.len(), &mut found);
     let checks = found.0;
     let has = |grade| checks.iter().any(|finding| finding.grade == grade);

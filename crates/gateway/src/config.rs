@@ -3,6 +3,8 @@
 mod entries;
 mod reader;
 mod rules;
+#[cfg(feature = "roaming")]
+mod site;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -24,6 +26,8 @@ use tables::GatewayFile;
 
 pub use super::plan::Surroundings;
 pub use lasthop_config::FileError;
+#[cfg(feature = "roaming")]
+pub use site::{EtcdPlace, RegistryPlace, SiteConfig};
 pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
 
 /// The example file: every key with its default and a description.
@@ -56,6 +60,9 @@ pub struct Config {
     pub log_level: LogLevel,
     /// The format of the log.
     pub log_format: LogFormat,
+    /// How clients roam, if there are other access points.
+    #[cfg(feature = "roaming")]
+    pub roaming: Option<SiteConfig>,
 }
 
 /// Reads a file for a gateway in these surroundings.
@@ -85,7 +92,24 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     let rules = rules::rules(&reader, &file.rule)?;
     let metrics = reader.listen(&file.metrics.listen)?;
     let control = reader.socket(&file.control.socket)?;
-    Ok(Config { metrics, control, ..Config::new(file, traffic, rules) })
+    #[cfg(feature = "roaming")]
+    let roaming = file
+        .roaming
+        .clone()
+        .map(|table| site::read(&reader, table, file.passive, file.backend))
+        .transpose()?;
+    #[cfg(not(feature = "roaming"))]
+    if file.roaming.is_some() {
+        let problem = "this build is for a single gateway; one with the feature roaming knows others, such as the complete `lasthop`";
+        return Err(reader.fail(&["roaming"], problem));
+    }
+    Ok(Config {
+        metrics,
+        control,
+        #[cfg(feature = "roaming")]
+        roaming,
+        ..Config::new(file, traffic, rules)
+    })
 }
 
 /// The JSON schema of the file, for editors.
@@ -127,6 +151,8 @@ impl Config {
             realtime: file.process.realtime,
             log_level: file.log.level,
             log_format: file.log.format,
+            #[cfg(feature = "roaming")]
+            roaming: None,
         }
     }
 
@@ -144,6 +170,8 @@ impl Config {
             ("control", self.control != other.control),
             ("process", self.realtime != other.realtime || self.threads != other.threads),
             ("log", self.log_level != other.log_level || self.log_format != other.log_format),
+            #[cfg(feature = "roaming")]
+            ("roaming", self.roaming != other.roaming),
         ];
         differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }
@@ -189,6 +217,8 @@ impl Config {
                 all + 1
             ));
         }
+        #[cfg(feature = "roaming")]
+        notes.extend(self.roaming.iter().flat_map(SiteConfig::notes));
         notes
     }
 }

@@ -11,10 +11,14 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
+#[cfg(feature = "roaming")]
+use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 use tracing::info;
 
 use super::allocator;
+#[cfg(feature = "roaming")]
+use super::config::SiteConfig;
 use super::config::{Backend, Config};
 use super::descriptors;
 use super::engine::{EngineReport, FlowReport};
@@ -28,7 +32,7 @@ use super::plan::Plan;
 use super::ports::{self, OpenPorts};
 use super::requests::{Requests, Unanswered};
 #[cfg(feature = "roaming")]
-use super::roaming::{Parts, Roaming};
+use super::roaming::{Parts, Roaming, setup};
 use super::workers::{self, Ready};
 use crate::io::Port;
 use lasthop_linux::namespace::Namespace;
@@ -59,16 +63,26 @@ impl Start {
     /// Starts a gateway with the ports that the configuration names, in the caller's network
     /// namespace.
     pub fn here(self) -> Result<Gateway, GatewayError> {
-        self.run(ports::claim)
+        #[cfg(feature = "roaming")]
+        let site = self.config.roaming.clone();
+        let gateway = self.run(ports::claim)?;
+        #[cfg(feature = "roaming")]
+        gateway.join_site(site.as_ref())?;
+        Ok(gateway)
     }
 
     /// Starts a gateway with the ports that the configuration names, in another network namespace.
     pub fn inside(self, namespace: &Namespace) -> Result<Gateway, GatewayError> {
-        let namespace = namespace.try_clone().map_err(GatewayError::Listeners)?;
-        self.run(move |config| {
-            namespace.move_into().map_err(GatewayError::Listeners)?;
+        #[cfg(feature = "roaming")]
+        let site = self.config.roaming.clone();
+        let its_own = namespace.try_clone().map_err(GatewayError::Listeners)?;
+        let gateway = self.run(move |config| {
+            its_own.move_into().map_err(GatewayError::Listeners)?;
             ports::claim(config)
-        })
+        })?;
+        #[cfg(feature = "roaming")]
+        namespace.enter(|| gateway.join_site(site.as_ref())).map_err(GatewayError::Listeners)??;
+        Ok(gateway)
     }
 
     /// Starts a gateway with the ports that `claim` claims, and that the function it returns opens.
@@ -226,6 +240,23 @@ impl Gateway {
         }
         let roaming = Roaming::start(parts, self.requests.clone())?;
         Ok(self.roaming.get_or_init(|| roaming))
+    }
+
+    /// Takes part in the site of a configuration, if there is one, in the network namespace of the calling thread.
+    #[cfg(feature = "roaming")]
+    fn join_site(&self, site: Option<&SiteConfig>) -> Result<(), GatewayError> {
+        let Some(site) = site else { return Ok(()) };
+        let failed = |why: String| GatewayError::Roaming(why);
+        if self.backend == Backend::Tun {
+            let why = "the backend tun, which is in use, sees no MAC addresses, by which clients are known";
+            return Err(failed(why.to_owned()));
+        }
+        let is_radio = |port: &&Port| port.side == Side::Radio;
+        let mut radio: Vec<String> =
+            self.ports.iter().filter(is_radio).map(|port| port.name.clone()).collect();
+        radio.dedup();
+        let parts = setup::open(site, radio).map_err(failed)?;
+        self.roam(parts).map(drop).map_err(|error| failed(error.to_string()))
     }
 
     /// Drains the gateway, closes its ports, and returns its counters.

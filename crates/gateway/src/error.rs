@@ -19,6 +19,10 @@ pub enum GatewayError {
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    /// A key, the registry or the listener for other access points could not be opened.
+    #[cfg(feature = "roaming")]
+    #[error("roaming: {0}")]
+    Roaming(String),
     /// Input or output on a port failed while the gateway was running.
     #[error("packet I/O failed: {0}; traffic passes without the gateway")]
     Broken(io::Error),

@@ -45,7 +45,7 @@ fn write_roaming(page: &mut Page, report: &RoamingReport) -> fmt::Result {
     let here = report.clients.iter().filter(|client| client.place.is_here);
     page.gauge("roaming_clients", "Clients that are known to roam.", report.clients.len())?;
     page.gauge("roaming_clients_here", "Of these, clients that are served here.", here.count())?;
-    for (counter, count) in report.counters.iter().chain(report.engine.iter()) {
+    for (counter, count) in report.counters.iter().chain(report.engine.iter()).chain(report.channel.iter()) {
         page.counter(&format!("roaming_{}_total", counter.name), counter.about, count)?;
     }
     Ok(())

@@ -7,11 +7,16 @@
 //! | [`state`] | the connections of a client, as octets |
 //! | [`handoffs`] | [`Handoffs`]: one [`lasthop_handoff::Handoff`] for each client; no clock, no network |
 //! | [`channel`] | [`Channel`]: carries messages to other access points |
-//! | [`tcp`] | an unprotected channel, for tests and for networks that are trusted |
+//! | [`site`] | [`Site`]: the channel over TLS, between ends that know each other's keys |
+//! | [`links`] | the open channels, and the threads that send |
+//! | [`directory`] | the access points that may be spoken with |
+//! | [`source`] | the registry, once it can be reached |
 //! | `questions` | questions to the registry, on a thread of their own |
 //! | [`report`] | [`RoamingReport`]: lists and counters |
 //! | `event` | the inputs of the thread |
 //! | `associations` | clients that a bridge learns |
+//! | `hostapd` | clients that hostapd reports |
+//! | [`setup`] | from the gateway's file to all of these |
 //! | [`driver`] | [`Roaming`]: the thread that runs the hand-offs of a gateway |
 //!
 //! The engine's part, which holds packets and moves connections, is `engine/roaming.rs`.
@@ -19,17 +24,25 @@
 pub mod access_points;
 mod associations;
 pub mod channel;
+pub mod directory;
 pub mod driver;
 mod event;
 pub mod handoffs;
+mod hostapd;
+pub mod links;
 pub mod message;
 mod questions;
 pub mod report;
+pub mod setup;
+pub mod site;
+pub mod source;
 pub mod state;
-pub mod tcp;
 
 pub use access_points::AccessPoints;
-pub use channel::{Channel, Inbox};
+pub use channel::{Channel, Destination, Inbox};
+pub use directory::Configured;
 pub use driver::{Parts, Roaming};
 pub use handoffs::{Handoffs, Outside};
 pub use report::RoamingReport;
+pub use site::{Site, SiteParts};
+pub use source::RegistrySource;

@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 use lasthop_agent::LinkSenses;
 use lasthop_gateway::roaming::report::ClientRow;
-use lasthop_gateway::roaming::tcp::Tcp;
-use lasthop_gateway::roaming::{Channel, Inbox, Parts, Roaming};
+use lasthop_gateway::roaming::{Channel, Configured, Inbox, Parts, RegistrySource, Roaming, Site, SiteParts};
 use lasthop_gateway::{Gateway, Start, config};
 use lasthop_linux::bridge_table::BridgeTable;
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_needs::{namespaces, tests};
+use lasthop_peering::{Identity, Peers};
 use lasthop_registry::{AccessPoint, Durability, Embedded, Limits, Registry};
 
 fn main() -> ExitCode {
@@ -55,7 +55,7 @@ fn split_connections_follow_their_client() {
 }
 
 fn a_client_is_noticed_by_the_bridge_before_its_connections_send() {
-    let site = Site::new("snoop");
+    let site = Testbed::new("snoop");
     for to in [0, 1, 0] {
         // A client that returns sooner is noticed by its packets: what the bridge learns may be from before it moved.
         thread::sleep(Duration::from_millis(150));
@@ -69,7 +69,7 @@ fn a_client_is_noticed_by_the_bridge_before_its_connections_send() {
 
 /// Lets the client move while `owed` of its connections need their agent.
 fn walk(scheme: &str, owed: u64) {
-    let site = Site::new(scheme);
+    let site = Testbed::new(scheme);
     let ends = Arc::new(AtomicBool::new(false));
     let transfers: Vec<Transfer> =
         (0..2 * CONNECTIONS).map(|index| Transfer::start(&site, index, &ends)).collect();
@@ -102,7 +102,7 @@ fn walk(scheme: &str, owed: u64) {
     assert_eq!((counters.lost, broken), (0, 0), "{counters:?}");
 }
 
-struct Site {
+struct Testbed {
     server: Namespace,
     client: Namespace,
     _lan: Namespace,
@@ -117,7 +117,7 @@ struct AccessPointHost {
     _host: Namespace,
 }
 
-impl Site {
+impl Testbed {
     fn new(scheme: &str) -> Self {
         let [server, client, lan, air] = ["server", "client", "lan", "air"].map(host);
         for bridge in [&lan, &air] {
@@ -140,7 +140,10 @@ impl Site {
             clock::now(),
         );
         let registry: Arc<dyn Registry> = Arc::new(registry.expect("a registry"));
-        let access_points = [0, 1].map(|index| AccessPointHost::new(index, scheme, &lan, &air, &registry));
+        let registry = Arc::new(RegistrySource::of(registry));
+        let identities = [(); 2].map(|()| Identity::ephemeral().expect("random numbers"));
+        let access_points =
+            [0, 1].map(|index| AccessPointHost::new(index, scheme, [&lan, &air], &registry, &identities));
         let site = Self { server, client, _lan: lan, air, access_points, _folder: folder };
         site.move_to(0);
         site
@@ -176,9 +179,9 @@ impl AccessPointHost {
     fn new(
         index: usize,
         scheme: &str,
-        lan: &Namespace,
-        air: &Namespace,
-        registry: &Arc<dyn Registry>,
+        [lan, air]: [&Namespace; 2],
+        registry: &Arc<RegistrySource>,
+        identities: &[Identity; 2],
     ) -> Self {
         let (name, host) = (NAMES[index], host(NAMES[index]));
         for (bridge, port) in [(lan, "core"), (air, "radio")] {
@@ -186,7 +189,7 @@ impl AccessPointHost {
             bridge.ip(&[&add, &format!("link set {name} up")]).expect("veth");
         }
         lan.ip(&[&format!("link set {name} master lan0")]).expect("a port");
-        let address = SocketAddr::from(([10, 77, 1, 11 + index as u8], 9479));
+        let address = address_of(index);
         host.ip(&[
             "link add lan0 type bridge",
             "link set lan0 up",
@@ -202,9 +205,20 @@ impl AccessPointHost {
         let gateway = Start { config, file: None, owns_process: false }.inside(&host).expect("it starts");
         let table = host.enter(BridgeTable::open).expect("enter").expect("a socket");
         let namespace = host.try_clone().expect("a handle");
+        let other = 1 - index;
+        let key = Some(identities[other].fingerprint());
+        let site = SiteParts {
+            name: name.to_owned(),
+            listen: address,
+            identity: identities[index].clone(),
+            peers: Arc::new(Peers::new(10)),
+            configured: vec![Configured { name: NAMES[other].to_owned(), address: address_of(other), key }],
+            site_key: None,
+            serves: None,
+            source: Arc::clone(registry),
+        };
         let open = move |inbox: Inbox| -> io::Result<Box<dyn Channel>> {
-            let open = || Tcp::open(&AccessPoint::new(name, address), TcpListener::bind(address)?, inbox);
-            Ok(Box::new(namespace.enter(open)??))
+            Ok(Box::new(namespace.enter(|| Site::open(site, inbox))??))
         };
         let parts = Parts {
             access_point: AccessPoint::new(name, address),
@@ -212,11 +226,17 @@ impl AccessPointHost {
             config: lasthop_handoff::Config::default(),
             registry: Arc::clone(registry),
             bridge: Some((table, vec!["radio".to_owned()])),
+            hostapd: Vec::new(),
             channel: Box::new(open),
         };
         let roaming = gateway.roam(parts).expect("it starts").clone();
         Self { roaming, gateway, _host: host }
     }
+}
+
+/// Where the gateway of an access point is reached.
+fn address_of(index: usize) -> SocketAddr {
+    SocketAddr::from(([10, 77, 1, 11 + index as u8], 9479))
 }
 
 fn host(name: &str) -> Namespace {
@@ -233,7 +253,7 @@ struct Transfer {
 
 impl Transfer {
     /// Even ones are downloads, odd ones uploads.
-    fn start(site: &Site, index: usize, ends: &Arc<AtomicBool>) -> Self {
+    fn start(site: &Testbed, index: usize, ends: &Arc<AtomicBool>) -> Self {
         let address = format!("{SERVER}:{}", 5000 + index);
         let listener = site.server.enter(|| TcpListener::bind(&address)).expect("enter").expect("a listener");
         let near = site.client.enter(|| TcpStream::connect(&address)).expect("enter").expect("it connects");

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::net::sockopt::set_tcp_user_timeout;
 use rustls::{CertificateError, Connection};
 
 use super::error::Error;
@@ -78,6 +79,9 @@ impl Channel {
         deadline: Deadline,
     ) -> Result<Self, Error> {
         stream.set_nodelay(true)?;
+        // A peer that has lost its power acknowledges nothing.
+        let longest = settings.message_time.as_millis().min(i32::MAX as u128) as u32;
+        set_tcp_user_timeout(&stream, longest).map_err(io::Error::from)?;
         shake_hands(&stream, &mut tls, deadline)?;
         let peer = peer_key(&tls).ok_or(Error::UnknownKey)?;
         let service = tls.alpn_protocol().and_then(|service| str::from_utf8(service).ok());

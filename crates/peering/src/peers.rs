@@ -145,6 +145,13 @@ impl Peers {
         Some(Peer { fingerprint: *fingerprint, name })
     }
 
+    /// The peer with a name; none if no key is known for it.
+    pub fn named(&self, name: &str) -> Option<Peer> {
+        let known = self.read();
+        let (fingerprint, known) = known.iter().find(|(_, known)| *known.name == *name)?;
+        Some(Peer { fingerprint: *fingerprint, name: Arc::clone(&known.name) })
+    }
+
     /// All that are known, in the order of their fingerprints.
     pub fn list(&self) -> Vec<Peer> {
         let known = self.read();
@@ -217,6 +224,8 @@ mod tests {
         assert!(!peers.remove(&key(2)).expect("nothing is written"));
         let peers = Peers::open(&path, 4).expect("it is ours");
         assert_eq!(peers.list(), [Peer { fingerprint: key(1), name: "lobby".into() }]);
+        assert_eq!(peers.named("lobby").map(|peer| peer.fingerprint), Some(key(1)));
+        assert_eq!(peers.named("hall"), None);
         assert_eq!(peers.get(&key(3)), None);
     }
 

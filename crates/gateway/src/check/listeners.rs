@@ -72,7 +72,7 @@ fn check_control(rights: Rights, path: &Path, running: Option<Running>, found: &
 }
 
 /// Whether a file can be created at this path, with all missing directories.
-fn can_be_created(path: &Path) -> Result<(), String> {
+pub(super) fn can_be_created(path: &Path) -> Result<(), String> {
     let there = path.ancestors().skip(1).find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
     if !there.is_dir() {
         return Err(format!("{} is not a directory", there.display()));

@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entries::PortEntry;
+#[cfg(feature = "roaming")]
+use super::site::RoamingTable;
 use crate::io::steering::MAX_WORKERS;
 use crate::plan::SteppingAside;
 use crate::selector::PortRange;
@@ -50,6 +52,13 @@ pub struct GatewayFile {
     pub process: ProcessTable,
     /// The log, on standard error.
     pub log: LogTable,
+    /// Other gateways, between which clients roam with their connections. Default: none.
+    #[cfg(feature = "roaming")]
+    pub roaming: Option<RoamingTable>,
+    /// A build without roaming refuses it, whatever it has.
+    #[cfg(not(feature = "roaming"))]
+    #[schemars(skip)]
+    pub roaming: Option<toml::Table>,
 }
 
 /// How frames are taken out of the kernel's path.
@@ -331,6 +340,7 @@ impl Default for GatewayFile {
             control: ControlTable::default(),
             process: ProcessTable::default(),
             log: LogTable::default(),
+            roaming: None,
         }
     }
 }

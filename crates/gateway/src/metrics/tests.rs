@@ -200,3 +200,14 @@ fn the_documented_families_and_types_are_those_of_the_page() {
         read.families.iter().map(|(family, kind)| (as_documented(family), kind.clone())).collect();
     assert_eq!(documented(), exported);
 }
+
+#[cfg(feature = "roaming")]
+#[test]
+fn the_families_of_roaming_are_those_of_their_document() {
+    const DOCUMENT: &str = include_str!("../../../../docs/src/many-gateways.md");
+    let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `roaming_"));
+    let documented: BTreeSet<String> =
+        rows.filter_map(|row| Some(format!("lasthop_roaming_{}", row.split_once('`')?.0))).collect();
+    let page = of_roaming(&crate::roaming::RoamingReport::default());
+    assert_eq!(documented, read(&page).families.into_keys().collect());
+}

@@ -1,14 +1,14 @@
 //! Channels between access points. They carry messages that may be lost, doubled and reordered, but not changed, and
 //! vouch for the name of the sender.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use lasthop_registry::AccessPoint;
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
-use super::handoffs::Destination;
 use super::message::MAX_MESSAGE;
 
 /// The maximum number of octets of messages that wait to be handled. Further messages are lost.
@@ -18,6 +18,50 @@ const MAX_WAITING: usize = 4 * MAX_MESSAGE;
 pub trait Channel: Send {
     /// Sends a message, and does not wait for the network.
     fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>);
+
+    /// What was counted so far.
+    fn counters(&self) -> ChannelCounters;
+}
+
+/// An access point that a message goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it is reached; `None` if the registry has not said so.
+    pub address: Option<SocketAddr>,
+}
+
+lasthop_agent::counters! {
+    /// What is counted of messages between access points.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct ChannelCounters {
+        /// Messages that were sent to other access points.
+        sent: SENT_MESSAGES = "messages_sent",
+        /// Messages of other access points that were received.
+        received: RECEIVED_MESSAGES = "messages_received",
+        /// Messages that were not sent, because the other access point was away or its key is not known.
+        undelivered: UNDELIVERED = "messages_undelivered",
+        /// Messages that were lost, because too many were waiting.
+        no_room: NO_ROOM = "messages_no_room",
+        /// Handshakes that failed: strangers, and those who do not have the key that they show.
+        failed_handshakes: FAILED_HANDSHAKES = "handshakes_failed",
+        /// Connections that were refused, because the key is not known.
+        unknown_keys: UNKNOWN_KEYS = "unknown_keys",
+        /// Connections that were refused, because there were too many.
+        too_many: TOO_MANY_CONNECTIONS = "connections_too_many",
+        /// Access points that were enrolled by the site key.
+        enrolled: ENROLLED = "enrolments",
+        /// Enrolments that were refused: without the site key, too often, or for a name that has another key.
+        not_enrolled: NOT_ENROLLED = "enrolments_refused",
+        /// Requests of other access points to the registry that this gateway serves.
+        registry_requests: REGISTRY_REQUESTS = "registry_requests",
+        /// Of these, requests that were refused, most often because they came from an older epoch.
+        registry_refused: REGISTRY_REFUSED = "registry_requests_refused",
+        /// Of these, requests that were forbidden, because they were another access point's, or no requests.
+        registry_forbidden: REGISTRY_FORBIDDEN = "registry_requests_forbidden",
+    }
 }
 
 /// Where a channel puts the messages that it receives.
@@ -32,9 +76,8 @@ impl Inbox {
         Self { to, waiting: Arc::default() }
     }
 
-    /// A message of this access point has come, which is reached at its address. Returns whether there was room
-    /// for it.
-    pub fn receive(&self, from: &Arc<AccessPoint>, octets: Vec<u8>) -> bool {
+    /// A message of the access point with this name has come. Returns whether there was room for it.
+    pub fn receive(&self, from: &Arc<str>, octets: Vec<u8>) -> bool {
         let len = octets.len();
         if self.waiting.fetch_add(len, Relaxed) + len > MAX_WAITING {
             self.waiting.fetch_sub(len, Relaxed);

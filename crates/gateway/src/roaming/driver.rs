@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
@@ -13,16 +14,18 @@ use bytes::Bytes;
 use lasthop_handoff::{Config, Query};
 use lasthop_linux::bridge_table::BridgeTable;
 use lasthop_linux::clock;
-use lasthop_registry::{AccessPoint, Registry};
+use lasthop_registry::AccessPoint;
 use rustix::time::{ClockId, clock_gettime};
 use tracing::{info, warn};
 
 use super::associations;
-use super::channel::{Channel, Inbox};
+use super::channel::{Channel, Destination, Inbox};
 use super::event::Event;
-use super::handoffs::{ClientPlace, Destination, Handoffs, Outside};
+use super::handoffs::{ClientPlace, Handoffs, Outside};
+use super::hostapd;
 use super::questions::Questions;
 use super::report::{ClientRow, RoamingReport};
+use super::source::RegistrySource;
 use super::state;
 use crate::engine::{ClientLoad, RoamingCounters, SavedConnection, Served};
 use crate::frame::MacAddress;
@@ -44,10 +47,12 @@ pub struct Parts {
     /// How long hand-offs wait.
     pub config: Config,
     /// Which access point each client is at.
-    pub registry: Arc<dyn Registry>,
+    pub registry: Arc<RegistrySource>,
     /// The table of the bridge that has the radio interfaces, and the names of these, if clients are to be noticed
     /// by what it learns; they are also noticed by their packets.
     pub bridge: Option<(BridgeTable, Vec<String>)>,
+    /// The control sockets of hostapd, if clients are to be noticed by what it reports.
+    pub hostapd: Vec<PathBuf>,
     /// Creates the channel to the others, which puts what it receives into the inbox.
     pub channel: Box<dyn FnOnce(Inbox) -> io::Result<Box<dyn Channel>> + Send>,
 }
@@ -71,7 +76,7 @@ impl Drop for End {
 impl Roaming {
     /// Starts the hand-offs of a gateway with these packet loops.
     pub(crate) fn start(parts: Parts, requests: Requests) -> io::Result<Self> {
-        let Parts { access_point, max_clients, config, registry, bridge, channel } = parts;
+        let Parts { access_point, max_clients, config, registry, bridge, hostapd, channel } = parts;
         let (events, inbox) = sync_channel(MAX_EVENTS);
         let channel = channel(Inbox::new(events.clone()))?;
         let answers = events.clone();
@@ -98,6 +103,9 @@ impl Roaming {
         let end = Arc::new(End(events.clone()));
         if let Some((table, radio)) = bridge {
             associations::start(table, radio, events.clone(), Arc::downgrade(&end))?;
+        }
+        for socket in hostapd {
+            hostapd::start(socket, events.clone(), Arc::downgrade(&end))?;
         }
         Ok(Self { events, _end: end })
     }
@@ -157,7 +165,7 @@ impl Driver {
                 }
                 Event::Message { from, octets, waiting } => {
                     waiting.fetch_sub(octets.len(), Relaxed);
-                    handoffs.on_message(from.name(), Some(from.address()), &octets, now, around);
+                    handoffs.on_message(&from, &octets, now, around);
                 }
                 Event::Answer { client, number, answer } => {
                     handoffs.on_answer(client, number, answer, now, around);
@@ -183,6 +191,7 @@ impl Driver {
             clients: self.handoffs.places(clock::now()).map(row).collect(),
             counters: self.handoffs.counters(),
             engine: self.around.counters(),
+            channel: self.around.channel.counters(),
         }
     }
 }

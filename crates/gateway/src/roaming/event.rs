@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::Sender;
 
-use lasthop_registry::AccessPoint;
-
 use super::handoffs::RegistryAnswer;
 use super::report::RoamingReport;
 use crate::frame::MacAddress;
@@ -16,7 +14,7 @@ pub(super) enum Event {
     Noticed { client: MacAddress },
     Left { client: MacAddress },
     Arrived(Vec<MacAddress>),
-    Message { from: Arc<AccessPoint>, octets: Vec<u8>, waiting: Arc<AtomicUsize> },
+    Message { from: Arc<str>, octets: Vec<u8>, waiting: Arc<AtomicUsize> },
     Answer { client: MacAddress, number: u64, answer: RegistryAnswer },
     Report(Sender<RoamingReport>),
     End,
@@ -25,7 +23,7 @@ pub(super) enum Event {
 #[cfg(test)]
 impl Event {
     /// The sender and the octets of a message.
-    pub(super) fn into_message(self) -> Option<(Arc<AccessPoint>, Vec<u8>)> {
+    pub(super) fn into_message(self) -> Option<(Arc<str>, Vec<u8>)> {
         match self {
             Self::Message { from, octets, .. } => Some((from, octets)),
             _ => None,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use tracing::{debug, info, warn};
 
 use super::access_points::{AccessPoints, SELF};
+use super::channel::Destination;
 use super::message;
 use crate::frame::MacAddress;
 
@@ -39,15 +40,6 @@ pub trait Outside {
 
     /// Nothing need be known of the client any more ([`crate::Engine::forget_client`]).
     fn forget(&mut self, client: MacAddress);
-}
-
-/// An access point that a message goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Destination<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Where it is reached; `None` if the registry has not said so.
-    pub address: Option<SocketAddr>,
 }
 
 /// An answer of the registry.
@@ -94,6 +86,9 @@ lasthop_agent::counters! {
         stale: STALE = "stale_messages",
         /// Messages that were ignored: malformed, too long, or of another version.
         ignored: IGNORED = "ignored_messages",
+        /// Messages that were ignored, because they were about attempts of other access points than their sender's or
+        /// this one's.
+        forged: FORGED = "forged_messages",
         /// Clients that were not handed over, because there was no room for another one.
         too_many: TOO_MANY_CLIENTS = "handoffs_too_many",
     }
@@ -229,21 +224,9 @@ impl Handoffs {
         }
     }
 
-    /// A message came from the access point with this name, which the channel vouches for, and which is reached at
-    /// this address if it is known.
-    pub fn on_message(
-        &mut self,
-        from: &str,
-        address: Option<SocketAddr>,
-        octets: &[u8],
-        now: Instant,
-        outside: &mut dyn Outside,
-    ) {
-        let sender = match address {
-            Some(address) => self.access_points.number_at(from, address),
-            None => self.access_points.number(from),
-        };
-        let Some(sender) = sender else {
+    /// A message came from the access point with this name, which the channel vouches for.
+    pub fn on_message(&mut self, from: &str, octets: &[u8], now: Instant, outside: &mut dyn Outside) {
+        let Some(sender) = self.access_points.number(from) else {
             self.counters.ignored += 1;
             return;
         };
@@ -255,6 +238,11 @@ impl Handoffs {
                 return;
             }
         };
+        if !is_senders(&message, sender) {
+            self.counters.forged += 1;
+            debug!(from, "a message was ignored: it is about an attempt of another access point");
+            return;
+        }
         if let Some(known) = self.clients.get_mut(&client) {
             // An access point that asks for the state has the client. A station need not say that it leaves.
             if matches!(message, Message::Request { .. }) && known.handoff.service().is_some() {
@@ -453,6 +441,20 @@ impl Handoffs {
     }
 }
 
+/// Whether an access point may send a message: questions are about its own attempts, and answers about those of this
+/// one.
+fn is_senders(message: &Message<Bytes>, sender: Peer) -> bool {
+    match message {
+        Message::Request { attempt, .. } | Message::Cancelled { attempt } | Message::Taken { attempt } => {
+            attempt.by == sender
+        }
+        Message::Transfer { attempt, .. }
+        | Message::Refuse { attempt, .. }
+        | Message::Cancel { attempt, .. } => attempt.by == SELF,
+        Message::Release { .. } => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use lasthop_handoff::Attempt;
@@ -513,7 +515,7 @@ mod tests {
         let attempt = Attempt { by: SELF, number: 5 };
         let request = message::encode(CLIENT, &Message::Request { attempt, epoch: Some(1) }, &known);
         known.number("hall");
-        handoffs.on_message("stairs", None, &request, Instant::ZERO, &mut outside);
+        handoffs.on_message("stairs", &request, Instant::ZERO, &mut outside);
         assert_eq!((outside.sent, handoffs.counters().given), (1, 1), "the state is given");
         let late = Instant::ZERO + UNDER_WAY / 2;
         handoffs.on_notice(CLIENT, late, &mut outside);
@@ -527,8 +529,8 @@ mod tests {
     fn malformed_messages_and_answers_to_earlier_questions_are_counted_and_change_nothing() {
         let (mut handoffs, mut outside) = (new(4), Counts::default());
         serve(&mut handoffs, CLIENT, &mut outside);
-        handoffs.on_message("stairs", None, b"?", Instant::ZERO, &mut outside);
-        handoffs.on_message("", None, b"?", Instant::ZERO, &mut outside);
+        handoffs.on_message("stairs", b"?", Instant::ZERO, &mut outside);
+        handoffs.on_message("", b"?", Instant::ZERO, &mut outside);
         handoffs.on_answer(CLIENT, 1, RegistryAnswer::Found(None), Instant::ZERO, &mut outside);
         let counters = handoffs.counters();
         assert_eq!((counters.ignored, counters.stale, counters.lost), (2, 1, 0));
@@ -542,7 +544,7 @@ mod tests {
         for last in 0..100 {
             let request = Message::Request { attempt: Attempt { by: SELF, number: 5 }, epoch: None };
             let octets = message::encode(MacAddress([2, 0, 0, 0, 1, last]), &request, &known);
-            handoffs.on_message("stairs", None, &octets, Instant::ZERO, &mut outside);
+            handoffs.on_message("stairs", &octets, Instant::ZERO, &mut outside);
         }
         assert_eq!((outside.sent, handoffs.places(Instant::ZERO).count()), (100, 0));
     }

@@ -15,11 +15,15 @@ use lasthop_registry::{AccessPoint, Client, Entry, Error, LeaseId, Refusal, Regi
 use tracing::{info, warn};
 
 use super::handoffs::{Holder, RegistryAnswer};
+use super::source::RegistrySource;
 use crate::frame::MacAddress;
 use crate::trouble::{Notice, Trouble};
 
 /// How long a lease lasts that is not renewed.
 const LEASE: Duration = Duration::from_secs(30);
+
+/// When an attempt to renew a lease, or to join, is repeated.
+const SOON: Duration = Duration::from_secs(2);
 
 /// A question about a client, and its number.
 type Question = (MacAddress, u64, Query);
@@ -31,12 +35,13 @@ impl Questions {
     /// Starts to ask the registry, on behalf of this access point. `answer` gets the client, the number of the
     /// question and the answer.
     pub(super) fn start(
-        registry: Arc<dyn Registry>,
+        registry: Arc<RegistrySource>,
         access_point: AccessPoint,
         answer: impl Fn(MacAddress, u64, RegistryAnswer) + Send + 'static,
     ) -> io::Result<Self> {
         let (to, questions) = channel();
-        let mut asker = Asker { registry, access_point, lease: None, away: Trouble::default() };
+        let mut asker =
+            Asker { registry, access_point, lease: None, due: clock::now(), away: Trouble::default() };
         thread::Builder::new().name("registry".into()).spawn(move || asker.run(&questions, answer))?;
         Ok(Self(to))
     }
@@ -49,10 +54,11 @@ impl Questions {
 }
 
 struct Asker {
-    registry: Arc<dyn Registry>,
+    registry: Arc<RegistrySource>,
     access_point: AccessPoint,
-    /// The lease, and when it is to be renewed.
-    lease: Option<(LeaseId, Instant)>,
+    lease: Option<LeaseId>,
+    /// When the lease is to be renewed, or joined.
+    due: Instant,
     away: Trouble,
 }
 
@@ -61,8 +67,7 @@ impl Asker {
         let mut latest = BTreeMap::new();
         let mut order = VecDeque::new();
         loop {
-            let renewal = self.lease.map_or(LEASE / 3, |(_, at)| at.since(clock::now()));
-            let wait = if order.is_empty() { renewal } else { Duration::ZERO };
+            let wait = if order.is_empty() { self.due.since(clock::now()) } else { Duration::ZERO };
             match questions.recv_timeout(wait) {
                 Ok((client, number, query)) => {
                     // One entry for each client, so the queue is as long as there are clients.
@@ -85,18 +90,7 @@ impl Asker {
 
     fn answer(&mut self, client: MacAddress, query: Query) -> RegistryAnswer {
         let outcome = self.call(client.0.into(), query);
-        let is_away = matches!(outcome, Err(Error::Failed(_)));
-        match self.away.is(is_away, clock::now()) {
-            Some(Notice::Begin { .. }) => {
-                warn!(
-                    "the registry does not answer: clients that come are served as far as others give their state"
-                );
-            }
-            Some(Notice::End { lasted }) => {
-                info!(after_s = lasted.as_secs_f64(), "the registry answers again");
-            }
-            None => {}
-        }
+        self.note(&outcome);
         match outcome {
             Ok(answer) => answer,
             Err(Error::Refused(Refusal::Stale(entry))) => found(entry.as_ref()),
@@ -108,50 +102,79 @@ impl Asker {
         }
     }
 
+    /// Reports whether the registry answers.
+    fn note<T>(&mut self, outcome: &Result<T, Error>) {
+        let failure = match outcome {
+            Err(Error::Failed(error)) => Some(error),
+            _ => None,
+        };
+        match (self.away.is(failure.is_some(), clock::now()), failure) {
+            (Some(Notice::Begin { .. }), Some(error)) => warn!(
+                %error,
+                "the registry does not answer: clients that come are served as far as others give their state"
+            ),
+            (Some(Notice::End { lasted }), _) => {
+                info!(after_s = lasted.as_secs_f64(), "the registry answers again");
+            }
+            _ => {}
+        }
+    }
+
     fn call(&mut self, client: Client, query: Query) -> Result<RegistryAnswer, Error> {
+        let registry = self.registry.get(clock::now())?;
         let expected = match query {
-            Query::Lookup => return Ok(found(self.registry.get(&client, clock::now())?.as_ref())),
+            Query::Lookup => return Ok(found(registry.get(&client, clock::now())?.as_ref())),
             Query::Claim { expected } => expected,
         };
-        let lease = self.lease()?;
-        match self.registry.claim(&client, lease, expected, clock::now()) {
+        let lease = self.lease(&*registry)?;
+        match registry.claim(&client, lease, expected, clock::now()) {
             Err(Error::Refused(Refusal::Expired)) => {
                 self.lease = None;
-                let lease = self.lease()?;
-                Ok(RegistryAnswer::Won(self.registry.claim(&client, lease, expected, clock::now())?))
+                let lease = self.lease(&*registry)?;
+                Ok(RegistryAnswer::Won(registry.claim(&client, lease, expected, clock::now())?))
             }
             claimed => Ok(RegistryAnswer::Won(claimed?)),
         }
     }
 
     /// The lease; a new one if there is none.
-    fn lease(&mut self) -> Result<LeaseId, Error> {
-        if let Some((lease, _)) = self.lease {
+    fn lease(&mut self, registry: &dyn Registry) -> Result<LeaseId, Error> {
+        if let Some(lease) = self.lease {
             return Ok(lease);
         }
         let now = clock::now();
-        let lease = self.registry.join(&self.access_point, LEASE, now)?;
-        self.lease = Some((lease, now + LEASE / 3));
+        let lease = registry.join(&self.access_point, LEASE, now)?;
+        (self.lease, self.due) = (Some(lease), now + LEASE / 3);
         Ok(lease)
     }
 
+    /// An access point has a lease also before it has clients: others learn its key from the registry.
     fn renew_when_due(&mut self) {
         let now = clock::now();
-        let Some((lease, _)) = self.lease.filter(|(_, at)| *at <= now) else { return };
-        match self.registry.renew(lease, now) {
-            Ok(()) => self.lease = Some((lease, now + LEASE / 3)),
+        if now < self.due {
+            return;
+        }
+        let renewed = self.registry.get(now).and_then(|registry| match self.lease {
+            Some(lease) => registry.renew(lease, now),
+            None => self.lease(&*registry).map(drop),
+        });
+        self.note(&renewed);
+        self.due = match renewed {
+            Ok(()) => now + LEASE / 3,
             Err(Error::Refused(why)) => {
                 warn!(%why, "this access point joins the registry again");
-                self.lease = None;
+                if self.lease.take().is_some() { now } else { now + SOON }
             }
-            // Soon again: the lease lasts for three intervals.
-            Err(Error::Failed(_)) => self.lease = Some((lease, now + LEASE / 10)),
-        }
+            // The lease lasts for several attempts.
+            Err(Error::Failed(_)) => now + SOON,
+        };
     }
 
     fn leave(&self) {
-        if let Some((lease, _)) = self.lease {
-            let _ = self.registry.leave(lease, clock::now());
+        if let Some(lease) = self.lease
+            && let Ok(registry) = self.registry.get(clock::now())
+        {
+            let _ = registry.leave(lease, clock::now());
         }
     }
 }

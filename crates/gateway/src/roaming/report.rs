@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::channel::ChannelCounters;
 use super::handoffs::{ClientPlace, HandoffCounters};
 use crate::engine::{ClientLoad, RoamingCounters};
 
@@ -17,6 +18,8 @@ pub struct RoamingReport {
     pub counters: HandoffCounters,
     /// What was counted of packets and connections.
     pub engine: RoamingCounters,
+    /// What was counted of messages between access points.
+    pub channel: ChannelCounters,
 }
 
 /// A client.

@@ -11,7 +11,8 @@ use lasthop_packet::{Packet, Payload};
 use super::*;
 use crate::io::PortId;
 use crate::plan::Plan;
-use crate::roaming::handoffs::{Destination, HandoffCounters, Holder, RegistryAnswer};
+use crate::roaming::Destination;
+use crate::roaming::handoffs::{HandoffCounters, Holder, RegistryAnswer};
 use crate::roaming::{Handoffs, Outside, state};
 use crate::selector::{PortRange, Selector};
 
@@ -258,7 +259,7 @@ impl Site {
                 self.air.messages.push((from, to, octets.clone()));
             }
             self.with_clients(to, |clients, now, outside| {
-                clients.on_message(NAMES[from], None, &octets, now, outside);
+                clients.on_message(NAMES[from], &octets, now, outside);
             });
             return;
         };

@@ -1,0 +1,123 @@
+//! Checks of what roaming needs: keys, the registry's file, the address for other gateways, hostapd.
+
+use std::path::Path;
+
+use lasthop_peering::Peers;
+
+use super::finding::{Findings, Grade};
+use super::gateways::Running;
+use super::listeners::can_be_created;
+use super::port::holders_of;
+use crate::config::{RegistryPlace, SiteConfig};
+use crate::listeners;
+use crate::roaming::access_points::MAX_ACCESS_POINTS;
+use crate::roaming::setup;
+use lasthop_linux::peer;
+
+const NAME: &str = "roaming";
+
+/// Checks a site's files and its address.
+pub(super) fn check(site: &SiteConfig, running: Option<Running>, found: &mut Findings) {
+    let before = found.0.len();
+    check_identity(site, found);
+    if let Some(path) = &site.site_key
+        && let Err(why) = setup::site_key(path)
+    {
+        problem(found, why, "only root may have access to it (chmod 600)");
+    }
+    check_known_keys(site, found);
+    if let RegistryPlace::File(path) = &site.registry
+        && !path.exists()
+    {
+        check_can_be_created(path, "[roaming.registry] file", found);
+    }
+    if let RegistryPlace::Etcd(etcd) = &site.registry {
+        for path in etcd.authorities.iter().chain(etcd.user.iter().map(|(_, file)| file)) {
+            if let Err(error) = std::fs::File::open(path) {
+                problem(found, format!("{}: {error}", path.display()), "name a file that can be read");
+            }
+        }
+    }
+    check_listen(site, running, found);
+    for path in &site.hostapd {
+        if !path.exists() {
+            found.advise(
+                NAME,
+                Grade::Warning,
+                format!(
+                    "{} does not exist: until hostapd runs, clients are noticed by their frames",
+                    path.display()
+                ),
+                "start hostapd with `ctrl_interface`",
+            );
+        }
+    }
+    if found.0[before..].iter().all(|finding| finding.grade == Grade::Ok) {
+        let registry = match &site.registry {
+            RegistryPlace::File(path) => format!("serves the registry in {}", path.display()),
+            RegistryPlace::Peer(server) => format!("the registry is at {}, {}", server.name, server.address),
+            RegistryPlace::Etcd(etcd) => format!("the registry is in etcd, {}", etcd.members.join(", ")),
+        };
+        found.add(
+            NAME,
+            Grade::Ok,
+            format!("access point {} at {}; {registry}", site.access_point, site.address),
+        );
+    }
+}
+
+fn check_identity(site: &SiteConfig, found: &mut Findings) {
+    if !site.identity.exists() {
+        return check_can_be_created(&site.identity, "[roaming] identity", found);
+    }
+    if let Err(why) = setup::identity(&site.identity) {
+        problem(found, why, "only root may have access to it (chmod 600)");
+    }
+}
+
+fn check_known_keys(site: &SiteConfig, found: &mut Findings) {
+    let path = &site.known_keys;
+    if !path.exists() {
+        return check_can_be_created(path, "[roaming] known-keys", found);
+    }
+    match Peers::open(path, MAX_ACCESS_POINTS) {
+        Err(error) => {
+            problem(found, format!("{}: {error}", path.display()), "mend that line, or remove the file")
+        }
+        Ok(known) => {
+            for peer in &site.peers {
+                let other = known.named(&peer.name).map(|known| known.fingerprint);
+                if peer.key.is_some() && other.is_some() && other != peer.key {
+                    let finding =
+                        format!("{} has another key in {} than in the file", peer.name, path.display());
+                    problem(found, finding, "remove the one that is no longer right");
+                }
+            }
+        }
+    }
+}
+
+fn check_can_be_created(path: &Path, key: &str, found: &mut Findings) {
+    if let Err(why) = can_be_created(path) {
+        problem(found, format!("{} cannot be created: {why}", path.display()), &format!("set another {key}"));
+    }
+}
+
+fn check_listen(site: &SiteConfig, running: Option<Running>, found: &mut Findings) {
+    let at = site.listen;
+    let Err(error) = listeners::may_listen(at) else { return };
+    let holders = holders_of(at);
+    if running.is_some_and(|Running(ours)| holders.contains(&ours)) {
+        return;
+    }
+    let why = match holders.first() {
+        Some(holder) => format!("{} listens there", peer::shown(*holder)),
+        None => error.to_string(),
+    };
+    let finding = format!("cannot listen for other gateways at {at}: {why}");
+    problem(found, finding, "give this machine that address, or set another [roaming] listen");
+}
+
+fn problem(found: &mut Findings, finding: String, advice: &str) {
+    found.advise(NAME, Grade::Problem, finding, advice);
+}
