@@ -5,6 +5,8 @@ mod reader;
 mod rules;
 #[cfg(feature = "roaming")]
 mod site;
+#[cfg(feature = "roaming")]
+mod site_tables;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -95,7 +97,7 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     #[cfg(feature = "roaming")]
     let roaming = file
         .roaming
-        .clone()
+        .as_ref()
         .map(|table| site::read(&reader, table, file.passive, file.backend))
         .transpose()?;
     #[cfg(not(feature = "roaming"))]

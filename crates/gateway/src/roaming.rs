@@ -7,6 +7,7 @@
 //! | [`state`] | the connections of a client, as octets |
 //! | [`handoffs`] | [`Handoffs`]: one [`lasthop_handoff::Handoff`] for each client; no clock, no network |
 //! | [`channel`] | [`Channel`]: carries messages to other access points |
+//! | [`inbox`] | [`Inbox`]: messages that wait to be handled |
 //! | [`site`] | [`Site`]: the channel over TLS, between ends that know each other's keys |
 //! | [`links`] | the open channels, and the threads that send |
 //! | [`directory`] | the access points that may be spoken with |
@@ -29,6 +30,7 @@ pub mod driver;
 mod event;
 pub mod handoffs;
 mod hostapd;
+pub mod inbox;
 pub mod links;
 pub mod message;
 mod questions;
@@ -39,10 +41,11 @@ pub mod source;
 pub mod state;
 
 pub use access_points::AccessPoints;
-pub use channel::{Channel, Destination, Inbox};
+pub use channel::{Channel, Destination};
 pub use directory::Configured;
 pub use driver::{Parts, Roaming};
 pub use handoffs::{Handoffs, Outside};
+pub use inbox::Inbox;
 pub use report::RoamingReport;
 pub use site::{Site, SiteParts};
 pub use source::RegistrySource;

@@ -7,6 +7,8 @@ mod lists;
 mod report;
 mod rows;
 mod screen;
+#[cfg(feature = "roaming")]
+mod site;
 pub mod socket;
 mod top;
 
@@ -67,9 +69,25 @@ enum Question {
     Status(Listing),
     /// Show the connections that the gateway tracks: what they carry and lose on the hop
     Flows(Sorted),
-    /// Show the clients: what their connections, living and ended, carried and lost on the hop. The
-    /// gateway counts them if `clients` in its file's `[metrics]` says how many
-    Clients(Sorted),
+    /// Show the clients. If there are other gateways, a table says which access point each client is at,
+    /// since when, with how many connections and octets at risk. Another says what their
+    /// connections, living and ended, carried and lost on the hop; for that, `clients` in `[metrics]`
+    /// of the gateway's file must say how many clients are counted
+    Clients(Clients),
+    /// Tell the gateway that a client has associated with its access point, as from a script of the
+    /// access point: the client's connections are moved here at once
+    #[cfg(feature = "roaming")]
+    ClientJoined(site::Joined),
+    /// Tell the gateway that a client is no longer associated with its access point
+    #[cfg(feature = "roaming")]
+    ClientLeft(site::Left),
+    /// Print what other gateways need to know of this one, as a table for their files: its name, its
+    /// address and its key, which is created if there is none yet
+    #[cfg(feature = "roaming")]
+    Identity(site::Identity),
+    /// Write a new site key, by which gateways of a site introduce themselves to each other
+    #[cfg(feature = "roaming")]
+    SiteKey(site::SiteKey),
     /// Show who uses the hop now and loses packets: a live view of clients or connections. On a terminal
     /// it is redrawn every second, and q or Ctrl-C ends it; elsewhere tables follow each other
     Top(top::Arguments),
@@ -90,6 +108,24 @@ enum Question {
         #[command(flatten)]
         at: Where,
     },
+}
+
+/// Which gateway, which of its clients, and how to list them.
+#[derive(Args)]
+#[cfg_attr(
+    feature = "roaming",
+    command(
+        after_help = "With [roaming] in its file, a gateway knows the clients that came to it or were at it. A client that moves is served by the new access point once its connections have come; octets at risk are those that an agent has acknowledged and not delivered yet, and they move with it.\n\n\
+                      Examples:\n  lasthop gateway clients\n  lasthop gateway clients --roaming --json\n  lasthop gateway clients --sort loss --limit 10"
+    )
+)]
+struct Clients {
+    /// Only the table of access points; with --json, all that the gateway knows of roaming
+    #[cfg(feature = "roaming")]
+    #[arg(long, conflicts_with_all = ["csv", "filter", "sort", "reverse", "limit"])]
+    roaming: bool,
+    #[command(flatten)]
+    sorted: Sorted,
 }
 
 /// Which gateway, and how to list what it has.
@@ -217,11 +253,15 @@ fn put(question: &Question) -> Result<(), Failure> {
             sorted
                 .list(Command::Flows, "connection", |flows: &[FlowReport], shown| lists::flows(flows, shown))
         }
-        Question::Clients(sorted) => {
-            sorted.list(Command::Clients, "client", |clients: &[ClientReport], shown| {
-                lists::clients(clients, shown)
-            })
-        }
+        Question::Clients(clients) => clients.list(),
+        #[cfg(feature = "roaming")]
+        Question::ClientJoined(joined) => site::joined(joined),
+        #[cfg(feature = "roaming")]
+        Question::ClientLeft(left) => site::left(left),
+        #[cfg(feature = "roaming")]
+        Question::Identity(identity) => site::identity(identity),
+        #[cfg(feature = "roaming")]
+        Question::SiteKey(key) => site::site_key(key),
         Question::Top(arguments) => top::execute(arguments),
         Question::Gain(arguments) => super::gain::execute(arguments),
         Question::Reload(at) => at.answer(&Command::Reload, |Reloaded { notes }| {
@@ -234,6 +274,18 @@ fn put(question: &Question) -> Result<(), Failure> {
         Question::Aside { flow, at } => at.answer(&Command::Aside { flow: flow.clone() }, |SetAside {}| {
             output::print(&format!("{flow} is no longer accelerated"))
         }),
+    }
+}
+
+impl Clients {
+    fn list(&self) -> Result<(), Failure> {
+        #[cfg(feature = "roaming")]
+        if site::list_before(&self.sorted.listing.at, self.roaming, self.sorted.listing.csv)? {
+            return Ok(());
+        }
+        self.sorted.list(Command::Clients, "client", |clients: &[ClientReport], shown| {
+            lists::clients(clients, shown)
+        })
     }
 }
 

@@ -82,7 +82,7 @@ fn check_known_keys(site: &SiteConfig, found: &mut Findings) {
     }
     match Peers::open(path, MAX_ACCESS_POINTS) {
         Err(error) => {
-            problem(found, format!("{}: {error}", path.display()), "mend that line, or remove the file")
+            problem(found, format!("{}: {error}", path.display()), "mend that line, or remove the file");
         }
         Ok(known) => {
             for peer in &site.peers {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::PortEntry;
 #[cfg(feature = "roaming")]
-use super::site::RoamingTable;
+use super::site_tables::RoamingTable;
 use crate::io::steering::MAX_WORKERS;
 use crate::plan::SteppingAside;
 use crate::selector::PortRange;

@@ -208,6 +208,6 @@ fn the_families_of_roaming_are_those_of_their_document() {
     let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `roaming_"));
     let documented: BTreeSet<String> =
         rows.filter_map(|row| Some(format!("lasthop_roaming_{}", row.split_once('`')?.0))).collect();
-    let page = of_roaming(&crate::roaming::RoamingReport::default());
+    let page = of_roaming(&RoamingReport::default());
     assert_eq!(documented, read(&page).families.into_keys().collect());
 }

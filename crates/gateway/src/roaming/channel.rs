@@ -2,17 +2,8 @@
 //! vouch for the name of the sender.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{SyncSender, TrySendError};
 
 use serde::{Deserialize, Serialize};
-
-use super::event::Event;
-use super::message::MAX_MESSAGE;
-
-/// The maximum number of octets of messages that wait to be handled. Further messages are lost.
-const MAX_WAITING: usize = 4 * MAX_MESSAGE;
 
 /// Sends messages to other access points.
 pub trait Channel: Send {
@@ -61,35 +52,5 @@ lasthop_agent::counters! {
         registry_refused: REGISTRY_REFUSED = "registry_requests_refused",
         /// Of these, requests that were forbidden, because they were another access point's, or no requests.
         registry_forbidden: REGISTRY_FORBIDDEN = "registry_requests_forbidden",
-    }
-}
-
-/// Where a channel puts the messages that it receives.
-#[derive(Clone)]
-pub struct Inbox {
-    to: SyncSender<Event>,
-    waiting: Arc<AtomicUsize>,
-}
-
-impl Inbox {
-    pub(super) fn new(to: SyncSender<Event>) -> Self {
-        Self { to, waiting: Arc::default() }
-    }
-
-    /// A message of the access point with this name has come. Returns whether there was room for it.
-    pub fn receive(&self, from: &Arc<str>, octets: Vec<u8>) -> bool {
-        let len = octets.len();
-        if self.waiting.fetch_add(len, Relaxed) + len > MAX_WAITING {
-            self.waiting.fetch_sub(len, Relaxed);
-            return false;
-        }
-        let event = Event::Message { from: Arc::clone(from), octets, waiting: Arc::clone(&self.waiting) };
-        match self.to.try_send(event) {
-            Ok(()) => true,
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.waiting.fetch_sub(len, Relaxed);
-                false
-            }
-        }
     }
 }

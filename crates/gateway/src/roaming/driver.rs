@@ -19,10 +19,11 @@ use rustix::time::{ClockId, clock_gettime};
 use tracing::{info, warn};
 
 use super::associations;
-use super::channel::{Channel, Destination, Inbox};
+use super::channel::{Channel, Destination};
 use super::event::Event;
 use super::handoffs::{ClientPlace, Handoffs, Outside};
 use super::hostapd;
+use super::inbox::Inbox;
 use super::questions::Questions;
 use super::report::{ClientRow, RoamingReport};
 use super::source::RegistrySource;

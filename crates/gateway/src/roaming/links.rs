@@ -19,8 +19,9 @@ use lasthop_peering::{Channel, Error, Identity, Sender, Settings, connect};
 use portable_atomic::AtomicU64;
 use tracing::{debug, warn};
 
-use super::channel::{Destination, Inbox};
+use super::channel::Destination;
 use super::directory::Directory;
+use super::inbox::Inbox;
 use super::message::MAX_MESSAGE;
 
 /// The service of these channels.

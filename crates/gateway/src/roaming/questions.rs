@@ -145,6 +145,7 @@ impl Asker {
         let now = clock::now();
         let lease = registry.join(&self.access_point, LEASE, now)?;
         (self.lease, self.due) = (Some(lease), now + LEASE / 3);
+        info!("this access point has joined the registry");
         Ok(lease)
     }
 
@@ -162,7 +163,7 @@ impl Asker {
         self.due = match renewed {
             Ok(()) => now + LEASE / 3,
             Err(Error::Refused(why)) => {
-                warn!(%why, "this access point joins the registry again");
+                warn!(%why, "the registry has ended the lease of this access point");
                 if self.lease.take().is_some() { now } else { now + SOON }
             }
             // The lease lasts for several attempts.

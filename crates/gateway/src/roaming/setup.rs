@@ -14,9 +14,10 @@ use lasthop_registry::{AccessPoint, Durability, Embedded, Error, Limits, Registr
 use tracing::{info, warn};
 
 use super::access_points::MAX_ACCESS_POINTS;
-use super::channel::{Channel, Inbox};
+use super::channel::Channel;
 use super::directory::Configured;
 use super::driver::Parts;
+use super::inbox::Inbox;
 use super::links::SETTINGS;
 use super::site::{Site, SiteParts};
 use super::source::{Opening, RegistrySource};

@@ -10,8 +10,9 @@ use lasthop_peering::{Channel as Peering, Identity, Listener, Peers, SiteKey};
 use lasthop_registry::Server;
 use lasthop_registry::server::SERVICE as REGISTRY;
 
-use super::channel::{Channel, ChannelCounters, Destination, Inbox};
+use super::channel::{Channel, ChannelCounters, Destination};
 use super::directory::{Configured, Directory, follow};
+use super::inbox::Inbox;
 use super::links::{Links, SERVICE, SETTINGS};
 use super::source::RegistrySource;
 

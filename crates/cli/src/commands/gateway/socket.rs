@@ -44,6 +44,16 @@ impl Where {
         self.socket.ask(command)
     }
 
+    /// Sends a request. `None` if the gateway refuses it, as one that a file does not ask for.
+    #[cfg(feature = "roaming")]
+    pub fn ask_unless_refused<T: DeserializeOwned>(&self, command: &Command) -> Result<Option<T>, Failure> {
+        match ask(&self.socket.path, command) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(AskError::Refused(_)) => Ok(None),
+            Err(other) => Err(Failure::Run(other.into())),
+        }
+    }
+
     /// Sends a request, and prints the answer as JSON, or with `text`.
     pub fn answer<T: DeserializeOwned>(
         &self,

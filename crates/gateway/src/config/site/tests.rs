@@ -54,8 +54,8 @@ fn errors_name_the_key_and_what_was_expected() {
         ("registry.file = \"/r\"\nhostapd = [\"wlan0\"]", "roaming.hostapd[0]: ", "absolute path"),
         ("registry.file = \"/r\"\nanswer-timeout = \"1 us\"", "roaming.answer-timeout: ", "10 ms to"),
         ("registry.file = \"/r\"\nanswer-time = \"1 s\"", "roaming.answer-time: ", "unknown key"),
-        (&peer(""), "roaming.peer[0]: ", "expected an address and a port"),
-        (&peer("address = \"0.0.0.0:1\""), "roaming.peer[0].address: ", "nobody can connect to 0.0.0.0:1"),
+        (&peer(""), "roaming.peer[0].address: ", "expected an address and a port"),
+        (&peer("address = \"0.0.0.0:1\""), "roaming.peer[0].address: ", "no host can connect to 0.0.0.0:1"),
         (&peer(&format!("{at}\nkey = \"sha256:1\"")), "roaming.peer[0].key: ", "64 hexadecimal digits"),
         (
             &peer(&format!("{at}\n[[roaming.peer]]\nname = \"stairs\"\n{at}")),
