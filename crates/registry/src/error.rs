@@ -16,7 +16,7 @@ pub enum Refusal {
     /// The registry has as many clients, or access points, as it may have.
     #[error("the registry is full: at most {limit} {what}")]
     Full {
-        /// "clients", "access points" or "leases of one access point".
+        /// "clients" or "access points".
         what: &'static str,
         /// The maximum number.
         limit: u32,

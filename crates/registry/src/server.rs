@@ -5,8 +5,8 @@
 //! A [`Listener`](lasthop_peering::Listener) opens channels only for keys that it knows, each for one name. Of the
 //! registry, such a peer may
 //!
-//! - join for its name only, with the key of its channel, at most [`LEASES_OF_A_NAME`] times at once, for at most
-//!   [`LONGEST_LEASE`];
+//! - join for its name only, with the key of its channel, for at most [`LONGEST_LEASE`]. If it has
+//!   [`LEASES_OF_A_NAME`] leases, the oldest one ends;
 //! - renew, leave and claim with leases of its name only;
 //! - release clients that are at an access point of its name only;
 //! - read everything.
@@ -31,7 +31,7 @@ use super::embedded::Embedded;
 use super::entry::{AccessPoint, LeaseId};
 use super::error::{Error, Refusal};
 use super::registry::Registry as _;
-use super::wire::{Answer, IDLE, KEEP_ALIVE, LEASES, Place, Request, parts};
+use super::wire::{Answer, IDLE, KEEP_ALIVE, Place, Request, parts};
 
 /// The service for which a listener opens channels to a registry.
 pub const SERVICE: &str = super::wire::SERVICE;
@@ -162,10 +162,13 @@ impl Server {
                 if access_point.name() != name || duration > LONGEST_LEASE {
                     return Err(Refusal::Forbidden.into());
                 }
+                // It has started several times, and the leases of its former lives have not run out.
                 let access_points = registry.access_points(now)?;
-                let leases = access_points.iter().filter(|(_, there)| there.name() == name).count();
-                if leases >= LEASES_OF_A_NAME as usize {
-                    return Err(Refusal::Full { what: LEASES, limit: LEASES_OF_A_NAME }.into());
+                let leases = access_points.iter().filter(|(_, there)| there.name() == name);
+                let leases: Vec<LeaseId> = leases.map(|(lease, _)| *lease).collect();
+                let too_many = (leases.len() + 1).saturating_sub(LEASES_OF_A_NAME as usize);
+                for lease in &leases[..too_many] {
+                    registry.leave(*lease, now)?;
                 }
                 let access_point: AccessPoint = access_point.with_key(channel.peer());
                 registry.join(&access_point, duration, now).map(LeaseId::number)

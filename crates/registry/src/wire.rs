@@ -89,7 +89,6 @@ pub(crate) enum Reason {
     Expired,
     TooManyClients(u32),
     TooManyAccessPoints(u32),
-    TooManyLeases(u32),
     NameTooLong(u8),
     NotKept { oldest: u64, newest: u64 },
     Forbidden,
@@ -97,8 +96,6 @@ pub(crate) enum Reason {
 
 /// What is full.
 const CLIENTS: &str = "clients";
-/// What is full.
-pub(crate) const LEASES: &str = "leases of one access point";
 
 impl From<&Entry> for Place {
     fn from(entry: &Entry) -> Self {
@@ -113,7 +110,6 @@ impl From<Refusal> for Reason {
             Refusal::Stale(entry) => Self::Stale(entry.as_ref().map(Place::from)),
             Refusal::Expired => Self::Expired,
             Refusal::Full { what: CLIENTS, limit } => Self::TooManyClients(limit),
-            Refusal::Full { what: LEASES, limit } => Self::TooManyLeases(limit),
             Refusal::Full { limit, .. } => Self::TooManyAccessPoints(limit),
             Refusal::NameTooLong(limit) => Self::NameTooLong(limit),
             Refusal::NotKept { oldest, newest } => Self::NotKept { oldest, newest },
@@ -129,7 +125,6 @@ impl From<Reason> for Refusal {
             Reason::Expired => Self::Expired,
             Reason::TooManyClients(limit) => Self::Full { what: CLIENTS, limit },
             Reason::TooManyAccessPoints(limit) => Self::Full { what: "access points", limit },
-            Reason::TooManyLeases(limit) => Self::Full { what: LEASES, limit },
             Reason::NameTooLong(limit) => Self::NameTooLong(limit),
             Reason::NotKept { oldest, newest } => Self::NotKept { oldest, newest },
             Reason::Forbidden => Self::Forbidden,
@@ -185,7 +180,6 @@ mod tests {
             Refusal::Expired,
             Refusal::Full { what: CLIENTS, limit: 1 },
             Refusal::Full { what: "access points", limit: 2 },
-            Refusal::Full { what: LEASES, limit: 3 },
             Refusal::NameTooLong(4),
             Refusal::NotKept { oldest: 5, newest: 6 },
             Refusal::Forbidden,

@@ -27,6 +27,9 @@ const ETCD: &str = "10.77.1.20";
 /// Longer than anything here takes on a machine with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A client without connections is noticed when it says something.
+const SILENCE: Duration = Duration::from_secs(1);
+
 /// The share of frames that the cable to the client loses in each direction: one in so many.
 const LOSES_ONE_IN: u64 = 100;
 
@@ -126,12 +129,17 @@ impl Testbed {
         self.air
             .ip(&[&format!("link set {from} nomaster"), &format!("link set {} master lan0", NAMES[to])])
             .expect("a port");
+        self.announce();
+    }
+
+    /// The access point that has the client sends a frame to all in its name.
+    fn announce(&self) {
         let socket = self.client.enter(|| UdpSocket::bind("10.77.1.3:0")).expect("enter").expect("a socket");
         socket.set_broadcast(true).expect("a setting");
         socket.send_to(b"here", "10.77.1.255:9").expect("it is sent");
     }
 
-    /// Waits until an access point serves the client.
+    /// Waits until an access point serves the client, which says something now and then.
     pub fn wait_for(&self, at: usize) {
         let began = Instant::now();
         loop {
@@ -141,6 +149,9 @@ impl Testbed {
             }
             assert!(began.elapsed() < PATIENCE, "{report:?}\n{}", self.log());
             thread::sleep(Duration::from_millis(5));
+            if began.elapsed() > SILENCE {
+                self.announce();
+            }
         }
     }
 

@@ -118,18 +118,20 @@ fn the_key_of_an_access_point_is_that_of_its_channel() {
 }
 
 #[test]
-fn an_access_point_does_not_take_all_leases_or_one_for_ever() {
+fn an_access_point_that_starts_often_keeps_its_latest_leases_and_none_for_ever() {
     let site = Site::new(Limits::default());
     let lobby = site.remote("lobby");
     let access_point = AccessPoint::new("lobby", (Ipv4Addr::LOCALHOST, 1).into());
     let too_long = LONGEST_LEASE + Duration::from_nanos(1);
     assert!(is_forbidden(&lobby.join(&access_point, too_long, NOW)));
-    for _ in 0..LEASES_OF_A_NAME {
-        lobby.join(&access_point, LONGEST_LEASE, NOW).expect("there is room");
-    }
-    let refused = lobby.join(&access_point, LONGEST_LEASE, NOW);
-    assert!(matches!(refused, Err(Error::Refused(Refusal::Full { .. }))), "{refused:?}");
-    join(&site.remote("hall"), "hall");
+    let hall = join(&site.remote("hall"), "hall");
+    let started = || lobby.join(&access_point, LONGEST_LEASE, NOW).expect("there is room");
+    let leases: Vec<LeaseId> = (0..=LEASES_OF_A_NAME).map(|_| started()).collect();
+    let ended = lobby.renew(leases[0], NOW);
+    assert!(matches!(ended, Err(Error::Refused(Refusal::Expired))), "{ended:?}");
+    let listed = lobby.access_points(NOW).expect("it works");
+    let kept: Vec<LeaseId> = listed.iter().map(|(lease, _)| *lease).collect();
+    assert_eq!(kept, [&[hall], &leases[1..]].concat());
 }
 
 #[test]
