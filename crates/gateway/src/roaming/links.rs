@@ -64,6 +64,27 @@ struct Outgoing {
     /// Where it is reached, unless the directory knows that.
     address: Option<SocketAddr>,
     octets: Vec<u8>,
+    _room: Room,
+}
+
+/// The room that a message takes while it waits.
+struct Room {
+    octets: usize,
+    taken: Arc<AtomicUsize>,
+}
+
+impl Room {
+    fn take(octets: usize, taken: &Arc<AtomicUsize>) -> Option<Self> {
+        let room = Self { octets, taken: Arc::clone(taken) };
+        let before = taken.fetch_add(octets, Relaxed);
+        (before + octets <= MAX_QUEUED_OCTETS).then_some(room)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.taken.fetch_sub(self.octets, Relaxed);
+    }
 }
 
 /// What the threads of the channels share.
@@ -73,7 +94,7 @@ pub(super) struct Shared {
     inbox: Inbox,
     open: Mutex<Open>,
     /// Octets that wait to be sent.
-    queued: AtomicUsize,
+    queued: Arc<AtomicUsize>,
     counts: Counts,
 }
 
@@ -109,7 +130,7 @@ impl Links {
             directory,
             inbox,
             open: Mutex::default(),
-            queued: AtomicUsize::new(0),
+            queued: Arc::default(),
             counts: Counts::default(),
         });
         // Threads are in the network namespace of the one that starts them.
@@ -126,11 +147,12 @@ impl Links {
 
     /// Sends a message, and does not wait for the network.
     pub fn send(&self, to: &Destination<'_>, octets: Vec<u8>) {
-        let len = octets.len();
-        let before = self.shared.queued.fetch_add(len, Relaxed);
-        let message = Outgoing { to: to.name.into(), address: to.address, octets };
-        if before + len > MAX_QUEUED_OCTETS || self.queue.try_send(message).is_err() {
-            self.shared.lose(len);
+        let sent = Room::take(octets.len(), &self.shared.queued).is_some_and(|room| {
+            let message = Outgoing { to: to.name.into(), address: to.address, octets, _room: room };
+            self.queue.try_send(message).is_ok()
+        });
+        if !sent {
+            self.shared.lose();
         }
     }
 
@@ -184,8 +206,7 @@ impl Shared {
         Ok(sender)
     }
 
-    fn lose(&self, len: usize) {
-        self.queued.fetch_sub(len, Relaxed);
+    fn lose(&self) {
         self.counts.no_room.fetch_add(1, Relaxed);
     }
 
@@ -198,7 +219,6 @@ impl Shared {
 fn distribute(shared: &Arc<Shared>, messages: &Receiver<Outgoing>) {
     let mut queues = BTreeMap::<Box<str>, SyncSender<Outgoing>>::new();
     for message in messages {
-        let len = message.octets.len();
         // The names are those of hand-offs, of which there are at most MAX_ACCESS_POINTS.
         let name = message.to.clone();
         let queue = match queues.get(&name) {
@@ -207,7 +227,7 @@ fn distribute(shared: &Arc<Shared>, messages: &Receiver<Outgoing>) {
         };
         match queue {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => shared.lose(len),
+            Err(TrySendError::Full(_)) => shared.lose(),
             // There is no thread, or it has ended because it had nothing to do.
             Err(TrySendError::Disconnected(message)) => {
                 let (to, queue) = sync_channel(MAX_QUEUED);
@@ -215,7 +235,7 @@ fn distribute(shared: &Arc<Shared>, messages: &Receiver<Outgoing>) {
                 let send = move || send_all(&theirs, &peer, &queue);
                 if let Err(error) = thread::Builder::new().name("to peer".into()).spawn(send) {
                     warn!(%error, "cannot send to another access point");
-                    shared.lose(len);
+                    shared.lose();
                 } else if to.try_send(message).is_ok() {
                     queues.insert(name, to);
                 }
@@ -245,7 +265,6 @@ fn send_all(shared: &Arc<Shared>, name: &str, queue: &Receiver<Outgoing>) {
                 Ok(()) => break,
             }
         }
-        shared.queued.fetch_sub(octets.len(), Relaxed);
         let counts = &shared.counts;
         let count = if outcome.is_ok() { &counts.sent } else { &counts.undelivered };
         count.fetch_add(1, Relaxed);

@@ -1,6 +1,6 @@
 //! From the gateway's file to the parts of roaming: keys, the registry, and the channel to other access points.
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -141,7 +141,7 @@ fn etcd(place: &crate::config::EtcdPlace, patience: Duration) -> Result<Registry
     let user = match &place.user {
         None => None,
         Some((name, file)) => {
-            let text = fs::read_to_string(file).map_err(|error| with_path(file, &error))?;
+            let text = std::fs::read_to_string(file).map_err(|error| with_path(file, &error))?;
             let password = text.lines().next().unwrap_or_default().to_owned();
             Some(lasthop_etcd::User { name: name.clone(), password })
         }

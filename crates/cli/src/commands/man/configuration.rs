@@ -23,21 +23,27 @@ pub fn page() -> Page {
          and `lasthop gateway --check FILE` checks a file.",
     );
     roff.control("SH", ["KEYS OF THE FILE"]);
-    let (tables, keys): (Vec<_>, Vec<_>) =
-        properties(&schema).partition(|(_, key)| table_of(&schema, key).is_some());
-    for (name, key) in keys {
-        add_key(&mut roff, &schema, name, key);
-    }
-    for (name, key) in tables {
-        let heading = if key["type"] == "array" { format!("[[{name}]]") } else { format!("[{name}]") };
-        roff.control("SH", [heading.as_str()]);
-        paragraph(&mut roff, &description(key));
-        for (name, key) in table_of(&schema, key).into_iter().flat_map(properties) {
-            add_key(&mut roff, &schema, name, key);
-        }
-    }
+    add_keys(&mut roff, &schema, "", &schema);
     add_references(&mut roff, &[("lasthop-gateway", "1"), ("lasthop-schemes", "1")]);
     Page { name: NAME.to_owned(), section: 5, text: (title(NAME, 5) + &roff.render()).into_bytes() }
+}
+
+/// Adds the keys of a table, and then each table below it with a heading of its own.
+fn add_keys(roff: &mut Roff, schema: &Value, path: &str, table: &Value) {
+    let (tables, keys): (Vec<_>, Vec<_>) =
+        properties(table).partition(|(_, key)| table_of(schema, key).is_some());
+    for (name, key) in keys {
+        add_key(roff, schema, name, key);
+    }
+    for (name, key) in tables {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let heading = if key["type"] == "array" { format!("[[{path}]]") } else { format!("[{path}]") };
+        roff.control("SH", [heading.as_str()]);
+        paragraph(roff, &description(key));
+        if let Some(table) = table_of(schema, key) {
+            add_keys(roff, schema, &path, table);
+        }
+    }
 }
 
 /// The schema of the table, or of the tables, of a key.
@@ -50,8 +56,10 @@ fn properties(table: &Value) -> impl Iterator<Item = (&String, &Value)> {
     table["properties"].as_object().into_iter().flatten()
 }
 
-/// The schema to which a key refers, or the key itself.
+/// The schema to which a key refers, or the key itself. A key that may be absent refers to one of several.
 fn resolved<'a>(schema: &'a Value, key: &'a Value) -> &'a Value {
+    let choices = key["anyOf"].as_array().into_iter().flatten();
+    let key = choices.into_iter().find(|choice| choice.get("$ref").is_some()).unwrap_or(key);
     let pointer = key["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     pointer.and_then(|pointer| schema.pointer(pointer)).unwrap_or(key)
 }
