@@ -215,8 +215,8 @@ fn pauses(ended: &[Ended], at: Instant) -> Vec<u128> {
     let until = at + WINDOW;
     let is_open = |ended: &&Ended| ended.last > until;
     let longest = |ended: &Ended| {
-        let within = ended.pauses.iter().filter(|(end, pause)| *end > at && *end - *pause < until);
-        within.map(|(_, pause)| pause.as_millis()).max().unwrap_or(0)
+        let within = ended.pauses.iter().filter(|(began, end)| *end > at && *began < until);
+        within.map(|(began, end)| end.duration_since(*began).as_millis()).max().unwrap_or(0)
     };
     ended.iter().filter(is_open).map(longest).collect()
 }

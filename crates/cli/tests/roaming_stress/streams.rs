@@ -35,8 +35,8 @@ pub struct Ended {
     pub failure: Option<String>,
     /// Whether an octet came that was not sent.
     pub is_wrong: bool,
-    /// The times without an octet: when each ended, and how long it was.
-    pub pauses: Vec<(Instant, Duration)>,
+    /// The times without an octet: when each began and ended.
+    pub pauses: Vec<(Instant, Instant)>,
     /// When the last octet came.
     pub last: Instant,
 }
@@ -52,7 +52,7 @@ impl Streams {
             let near =
                 site.client.enter(|| TcpStream::connect(&address)).expect("enter").expect("it connects");
             let (far, _) = listener.accept().expect("it accepts");
-            let congestion = if index / 2 % 2 == 0 { "cubic" } else { "bbr" };
+            let congestion = if (index / 2).is_multiple_of(2) { "cubic" } else { "bbr" };
             for end in [&near, &far] {
                 end.set_read_timeout(Some(PATIENCE)).expect("a time-out");
                 end.set_write_timeout(Some(PATIENCE)).expect("a time-out");
@@ -120,7 +120,7 @@ fn receive(mut stream: TcpStream) -> Ended {
         };
         let (now, since) = (Instant::now(), ended.last);
         if now - since > PAUSE {
-            ended.pauses.push((now, now - since));
+            ended.pauses.push((since, now));
         }
         ended.last = now;
         for value in &buffer[..len] {
