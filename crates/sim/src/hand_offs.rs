@@ -150,7 +150,7 @@ pub(crate) enum Content {
         number: u32,
         answer: Answer,
     },
-    /// An access point asks the central translator to send what is for the client to it.
+    /// An access point asks the central translator to redirect a client's mappings to it.
     Redirect {
         from: Peer,
         redirects: Vec<Redirect>,

@@ -1,6 +1,5 @@
 //! Routers that translate addresses, and the settings of translators.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lasthop_config::FileError;
@@ -9,7 +8,6 @@ use lasthop_sim::nat::{Filtering, NatConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::node::NodeTable;
 use super::pair;
 use super::quantity::{Text, Whole};
 use super::reader::{Key, Reader};
@@ -124,11 +122,6 @@ pub(super) fn settings(reader: &Reader<'_>, key: &Key<'_>, table: &NatTable) -> 
         timeouts,
         limits,
     })
-}
-
-/// The tables of routers that translate, by the nodes' names.
-pub(super) fn written(nodes: &BTreeMap<String, NodeTable>) -> Vec<(String, NatTable)> {
-    nodes.iter().filter_map(|(name, table)| Some((name.clone(), table.nat.clone()?))).collect()
 }
 
 /// Finds the neighbors outside of the nodes that translate.

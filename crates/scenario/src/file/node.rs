@@ -44,7 +44,7 @@ pub(super) struct NodeTable {
     #[serde(default)]
     pub(super) routes: BTreeMap<String, String>,
     /// Translation of addresses, by a router; default none.
-    pub(super) nat: Option<NatTable>,
+    nat: Option<NatTable>,
     /// The number of nodes like this one, 1 to 5,000, with the names "NAME-1", "NAME-2", and so on.
     /// A flow, a link or a cell that names "NAME" means each of them.
     #[serde(rename = "count")]
@@ -59,6 +59,11 @@ enum Kind {
     Host,
     Router,
     External,
+}
+
+/// The tables of routers that translate, by the nodes' names.
+pub(super) fn translators(nodes: &BTreeMap<String, NodeTable>) -> Vec<(String, NatTable)> {
+    nodes.iter().filter_map(|(name, table)| Some((name.clone(), table.nat.clone()?))).collect()
 }
 
 /// The nodes, in the order of the file.

@@ -121,7 +121,7 @@ pub(super) fn read(
         link::check_trace_given(&reader, &file.links)?;
     }
     let given_routes: Vec<_> = routes::written(&file.nodes);
-    let translators = nat::written(&file.nodes);
+    let translators = node::translators(&file.nodes);
     let mut nodes = node::read(&reader, file.nodes)?;
     let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), (index, node.kind)));
     reader.nodes = Arc::new(by_name.collect());

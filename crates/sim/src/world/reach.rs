@@ -45,7 +45,7 @@ impl World {
         true
     }
 
-    /// By what the parties of a call reach each other, with this RTP port of both.
+    /// The addresses and ports by which the parties of a call reach each other; both have this RTP port.
     pub(super) fn reach_parties(&mut self, Hosts { nodes, addresses }: Hosts, port: u16) -> [Reached; 2] {
         let now = self.now();
         let Self { network, translators, .. } = self;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::{Counter, Report, Side};
-use lasthop_ess::AccessPointId;
+use lasthop_ess::{AccessPointId, ClientId};
 use lasthop_handoff::Peer;
 use lasthop_nat::{Mapping, Redirect};
 use lasthop_packet::Instant;
@@ -71,7 +71,7 @@ impl World {
     /// The central translator redirects a client's mappings, if the access point that asks for it has the new endpoints.
     pub(super) fn on_redirect(
         &mut self,
-        (set, client): (ServiceSetId, lasthop_ess::ClientId),
+        (set, client): (ServiceSetId, ClientId),
         from: Peer,
         redirects: &[Redirect],
     ) {
