@@ -73,7 +73,10 @@ fn transfer(site: &mut Site, (from, to): (NodeId, NodeId), start: Instant, octet
 
 /// The client fetches one file after another.
 fn files(site: &mut Site, octets: u64) -> SessionId {
-    let ftp = Ftp { file: Size::Fixed(octets), stored: Probability::ZERO };
+    ftp(site, Ftp { file: Size::Fixed(octets), stored: Probability::ZERO })
+}
+
+fn ftp(site: &mut Site, ftp: Ftp) -> SessionId {
     let pace = Pace::Think(Duration::from_millis(500));
     site.world.add_session(SessionConfig {
         name: "files".to_owned(),
@@ -214,11 +217,12 @@ fn connections_survive_a_client_that_is_sent_to_and_fro_over_lossy_wires() {
 
 #[test]
 fn connections_break_where_each_access_point_translates_on_its_own() {
-    // Silence, until the client gives up; or a reset of the server, which does not know the new outside end.
+    // Silence, until the client gives up; or a reset of the server, which does not know the new outside end of the
+    // segments that the client sends.
     let [silence, reset] = [false, true].map(|loose| {
         let mut site = site(Levels::Independent, loose, 1);
         site.walk(0, 3, 48.0);
-        let session = files(&mut site, 100_000_000);
+        let session = ftp(&mut site, Ftp { file: Size::Fixed(100_000_000), stored: percent(100.0) });
         while hand_offs(&site) == 0 {
             let next = site.world.now() + Duration::from_millis(100);
             site.world.advance_to(next);
