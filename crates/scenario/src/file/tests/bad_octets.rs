@@ -62,8 +62,8 @@ fn absurd_sizes_are_refused() {
     let many = |count: usize, table: &str| {
         (0..count).map(|n| table.replace('#', &n.to_string())).collect::<String>()
     };
-    let nodes = many(3_000, "[nodes.n#]\nkind = \"host\"\n");
-    assert!(error(&format!("{GOOD}{nodes}")).contains("expected at most 2000"));
+    let nodes = many(6_000, "[nodes.n#]\nkind = \"host\"\n");
+    assert!(error(&format!("{GOOD}{nodes}")).contains("expected at most 5000"));
     let links = many(6_000, "[links.l#]\nbetween = [\"server\", \"ap\"]\nrate = \"1 Mbit/s\"\n");
     assert!(error(&format!("{GOOD}{links}")).contains("expected at most 5000"));
 }

@@ -69,19 +69,19 @@ fn an_error_in_a_group_is_reported_once_with_its_place() {
             "[nodes.phone]\nkind = \"host\"",
             "[nodes.phone]\nkind = \"host\"\ncount = 0",
             "9: nodes.phone.count",
-            "1 to 2000",
+            "1 to 5000",
         ),
         (
             "[nodes.phone]\nkind = \"host\"",
             "[nodes.phone]\nkind = \"host\"\ncount = 9999",
             "9: nodes.phone.count",
-            "1 to 2000",
+            "1 to 5000",
         ),
         (
             "[nodes.phone]\nkind = \"host\"",
             "[nodes.phone]\nkind = \"host\"\ncount = \"2\"",
             "9: nodes.phone.count",
-            "1 to 2000",
+            "1 to 5000",
         ),
     ]);
     let twice = GOOD.replace(

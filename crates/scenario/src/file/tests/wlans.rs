@@ -248,7 +248,7 @@ fn a_station_exists_once_and_in_range() {
         (stations, "stations = [\"phone\", \"moon\"]", "17: wlans.cell.stations[1]", "unknown node \"moon\""),
         (stations, "stations = [\"phone\", \"phone\"]", "17: wlans.cell.stations[1]", "twice"),
         (stations, "stations = [\"phone\", \"ap\"]", "17: wlans.cell.stations[1]", "twice"),
-        (stations, "stations = []", "17: wlans.cell.stations", "1 to 2000"),
+        (stations, "stations = []", "17: wlans.cell.stations", "1 to 5000"),
         (
             "access-point = \"ap\"",
             "access-point = \"pa\"",
@@ -259,7 +259,7 @@ fn a_station_exists_once_and_in_range() {
             "access-point = \"ap\"\nstations = [\"phone\", \"laptop\"]",
             "stations = [\"phone\"]",
             "16: wlans.cell.stations",
-            "2 to 2000 without an access point",
+            "2 to 5000 without an access point",
         ),
         (
             stations,
