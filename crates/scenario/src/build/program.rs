@@ -96,7 +96,7 @@ mod tests {
         let count =
             |second, room| people.iter().filter(|path| whereabouts(path, second) == Some(room)).count();
         assert_eq!(count(0, 0), 2_000);
-        assert_eq!(count(600, 0), 2_000, "nobody leaves before the session is over");
+        assert_eq!(count(600, 0), 2_000, "no one leaves before the session is over");
         // A minute until the last sets out, and at most 210 m at 1 m/s.
         let (near, far) = (count(870, 1), count(870, 2));
         assert_eq!(near + far, 2_000);
