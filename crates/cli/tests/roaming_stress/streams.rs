@@ -12,7 +12,7 @@ use rustix::net::sockopt::set_tcp_congestion;
 use crate::testbed::{SERVER, Testbed};
 
 /// How long a write or a read may take: longer than any hand-off, and than the retransmissions after it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What is sent at a time, and how often.
 const PIECE: u64 = 1200;
