@@ -29,11 +29,7 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
     rows(&published::settings(), Effort { seeds: seeds.max(2), duration: None }, progress)
 }
 
-fn rows(
-    settings: &[Setting],
-    effort: Effort,
-    progress: &dyn Progress,
-) -> Result<Vec<Row>, RunError> {
+fn rows(settings: &[Setting], effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let run = |stations: Stations| {
         let runs = settings.par_iter().map(|setting| {
             let runs = network::run(stations, (setting.calls, setting.load_kbps), effort, progress)?;

@@ -130,7 +130,8 @@ impl<M> Tunnels<M> {
     pub(crate) fn of_packet(&self, node: NodeId, packet: &Packet) -> Option<TunnelEndId> {
         match packet.transport() {
             Transport::Tcp(tcp)
-                if tcp.destination_port == tcp.source_port && (PORT..=PORT + 1).contains(&tcp.source_port) =>
+                if tcp.destination_port == tcp.source_port
+                    && (PORT..=PORT + 1).contains(&tcp.source_port) =>
             {
                 self.by_address.get(&(node, (packet.ip().source, tcp.source_port))).copied()
             }

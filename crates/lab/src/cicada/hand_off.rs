@@ -47,7 +47,9 @@ fn growth(settings: &[(Setting, Runs)]) -> Vec<Row> {
     let mut rows = Vec::new();
     for table in 1..=ITEMS.len() {
         let mut of_table = settings.iter().filter(|(setting, _)| setting.table == table);
-        let (Some((least, low)), Some((most, high))) = (of_table.next(), of_table.next_back()) else { continue };
+        let (Some((least, low)), Some((most, high))) = (of_table.next(), of_table.next_back()) else {
+            continue;
+        };
         for pair in PAIRS {
             let of = |scheme: &str, figures: fn(&Setting) -> &Figures| {
                 let measured = Estimate::percent_above(

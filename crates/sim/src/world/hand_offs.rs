@@ -88,7 +88,9 @@ impl World {
                     let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
                     let rest = self.rest_to_send(id, to, &message);
                     let content = Content::Message { from: me, to, message };
-                    let messages = [content].into_iter().chain(rest.into_iter().map(|state| Content::Rest { to, state }));
+                    let messages = [content]
+                        .into_iter()
+                        .chain(rest.into_iter().map(|state| Content::Rest { to, state }));
                     for content in messages {
                         let envelope = Envelope::new(set, client, content);
                         match self.redirections.get_mut(id) {

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{
-    Accounts, Agent, Context, FlowState, ImportError, Scope, Side, Transfer, Verdict,
-};
+use lasthop_agent::{Accounts, Agent, Context, FlowState, ImportError, Scope, Side, Transfer, Verdict};
 use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::{Bitrate, FlowKey, Instant, Packet};
 use lasthop_sim::ess::client::Steering;
@@ -13,8 +11,8 @@ use lasthop_sim::ess::{
 };
 use lasthop_sim::mobility::Path;
 use lasthop_sim::{
-    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, HandOffConfig, LinkId, Load,
-    NodeId, NodeKind, ServiceSetConfig, ServiceSetId, StationId, SteeringConfig, WlanId, World,
+    AccessPointMember, Application, ClientMember, DropCause, FlowConfig, HandOffConfig, LinkId, Load, NodeId,
+    NodeKind, ServiceSetConfig, ServiceSetId, StationId, SteeringConfig, WlanId, World,
 };
 use lasthop_wifi::{Channel, LogDistance, Position, Propagation, Rate, Standard, StationConfig, WlanConfig};
 

@@ -187,7 +187,10 @@ mod tests {
         let mut hostile = empty.clone();
         hostile.send.set_outstanding(1, |buffer| buffer.push_stream(1, 0, 1 << 30));
         assert!(hostile.is_sound());
-        assert!(hostile.memory() >= (1 << 30) * RetransmissionQueue::MEMORY_OF_ONE && hostile.simulated() == 1 << 30);
+        assert!(
+            hostile.memory() >= (1 << 30) * RetransmissionQueue::MEMORY_OF_ONE
+                && hostile.simulated() == 1 << 30
+        );
 
         let mut real = empty;
         real.send.set_outstanding(1460, |buffer| buffer.push(Payload::Bytes(vec![7; 3000].into())));

@@ -111,7 +111,8 @@ impl Seat {
         while let Some(at) = self.late.iter().position(|(at, _)| *at <= now) {
             let (_, state) = self.late.remove(at);
             // The connection may have been reset.
-            let is_there = self.agent.as_ref().is_some_and(|agent| agent.obligation(state.connection).octets() > 0);
+            let is_there =
+                self.agent.as_ref().is_some_and(|agent| agent.obligation(state.connection).octets() > 0);
             if is_there {
                 sent.extend(self.import(&state, now)?);
             }
