@@ -283,6 +283,14 @@ impl<S: Clone> Handoff<S> {
         }
     }
 
+    /// The own attempt that has no answer yet.
+    pub const fn attempt(&self) -> Option<Attempt> {
+        match self.state {
+            State::Requesting { attempt, .. } => Some(attempt),
+            _ => None,
+        }
+    }
+
     /// Messages and answers that changed nothing because they were old.
     pub const fn stale(&self) -> u64 {
         self.stale

@@ -128,7 +128,8 @@ fn roaming(summary: &RoamingSummary) -> String {
     }
     if let (Some(gap), Some(unserved)) = (summary.agent_gap_s, summary.unserved) {
         text += &format!(
-            "; its agent had the state of its connections {} after that (median), of {unserved} hand-offs not at all",
+            "; the next access point had what was handed over {} after it had accepted the client (median), at \
+             {unserved} hand-offs never",
             millis(gap)
         );
     }

@@ -117,9 +117,9 @@ impl Nat {
         true
     }
 
-    /// Translates the packets of an inside host again.
-    pub fn resume(&mut self, host: Ipv4Addr) {
-        self.held.remove(&host);
+    /// Translates the packets of an inside host again. Whether it was held.
+    pub fn resume(&mut self, host: Ipv4Addr) -> bool {
+        self.held.remove(&host).is_some()
     }
 
     /// Adds a static mapping, which admits packets from everywhere and does not expire: a forwarding. The

@@ -40,7 +40,7 @@ fn interruptions(world: &World) -> Vec<f64> {
 #[test]
 fn a_thousand_connections_of_ten_clients_survive_two_hundred_hand_offs() {
     let scenario = crowd();
-    for scheme in &scenario.schemes {
+    for scheme in scenario.schemes.iter().filter(|scheme| scheme.label == "cicada") {
         let mut built = scenario.build(scheme, 1).expect("the file is right");
         built.world.run(Instant::ZERO + scenario.duration, false);
         let world = &built.world;
@@ -59,9 +59,6 @@ fn a_thousand_connections_of_ten_clients_survive_two_hundred_hand_offs() {
         assert!(hand_offs.len() >= 200, "{}: {} hand-offs", scheme.label, hand_offs.len());
         let throughput = delivered as f64 * 8.0 / scenario.duration.as_secs_f64() / 1e6;
         println!("{}: {} hand-offs, {throughput:.1} Mbit/s", scheme.label, hand_offs.len());
-        if scheme.label == "none" {
-            continue;
-        }
         let interruptions = interruptions(world);
         assert_eq!(interruptions.len(), hand_offs.len(), "{}: hand-offs without a state", scheme.label);
         let at = |share: f64| interruptions[(share * (interruptions.len() - 1) as f64) as usize];
@@ -75,10 +72,7 @@ fn a_thousand_connections_of_ten_clients_survive_two_hundred_hand_offs() {
             octets / 1000 / hand_offs.len() as u64,
             connections / hand_offs.len(),
         );
-// Snoop's copies, which it could do without, come before it serves.
-        if scheme.label != "snoop" {
-            assert!(at(0.5) <= 5.0, "{}: {} ms in the median", scheme.label, at(0.5));
-        }
+        assert!(at(0.5) <= 5.0, "{}: {} ms in the median", scheme.label, at(0.5));
     }
     assert!(scenario.duration >= Duration::from_secs(60));
 }

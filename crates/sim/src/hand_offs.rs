@@ -21,17 +21,19 @@ use crate::tunnels::Priority;
 pub(crate) struct ClientState {
     /// What they need to continue.
     needed: Vec<FlowState>,
-    /// What follows it, the shortest first.
+    /// What follows it; nothing in a state that has come from another access point.
     rest: Vec<FlowState>,
+    /// Octets of what follows it.
+    octets_of_rest: u64,
     /// Its entries in the translation table of the access point.
     mappings: Vec<Mapping>,
 }
 
 impl ClientState {
     pub(crate) fn new(states: Vec<FlowState>) -> Self {
-        let (mut rest, needed): (Vec<_>, Vec<_>) = states.into_iter().partition(|state| state.may_follow);
-        rest.sort_by_key(FlowState::len_with_payloads);
-        Self { needed, rest, mappings: Vec::new() }
+        let (rest, needed): (Vec<_>, Vec<_>) = states.into_iter().partition(|state| state.may_follow);
+        let octets_of_rest = rest.iter().map(FlowState::len_with_payloads).sum();
+        Self { needed, rest, octets_of_rest, mappings: Vec::new() }
     }
 
     /// With the client's entries in the access point's translation table.
@@ -54,6 +56,11 @@ impl ClientState {
         &self.rest
     }
 
+    /// Takes what follows it.
+    pub(crate) fn take_rest(&mut self) -> Vec<FlowState> {
+        std::mem::take(&mut self.rest)
+    }
+
     /// The length of what is needed, in octets.
     fn octets_needed(&self) -> u64 {
         let connections: u64 = self.needed.iter().map(FlowState::len_with_payloads).sum();
@@ -63,7 +70,7 @@ impl ClientState {
 
     /// Its length, in octets.
     pub(crate) fn octets(&self) -> u64 {
-        self.octets_needed() + self.rest.iter().map(FlowState::len_with_payloads).sum::<u64>()
+        self.octets_needed() + self.octets_of_rest
     }
 }
 
@@ -134,10 +141,13 @@ pub(crate) enum Content {
         from: Peer,
         to: Peer,
         message: Message<ClientState>,
+        /// The number of the client's last association with the sender.
+        association: u64,
     },
-    /// What follows a transfer.
+    /// What follows the transfer that answers an attempt.
     Rest {
         to: Peer,
+        attempt: Attempt,
         state: FlowState,
     },
     Query {
@@ -193,10 +203,14 @@ pub(crate) struct ClientAtAccessPoint {
     /// The question, until it is answered.
     unanswered: Option<Query>,
     standing: Standing,
+    /// The number of the client's last association here.
+    association: u64,
+    /// The own attempt whose transfer has come last.
+    obtained: Option<Attempt>,
     /// What followed a transfer before the client was served.
-    early: Vec<FlowState>,
-    /// The access point that the state went to last, and the attempt that this answered.
-    gave_to: Option<(Peer, Attempt)>,
+    early: Vec<(Attempt, FlowState)>,
+    /// The attempt that the last state given away answered, and the own one that it had come from.
+    given: Option<(Attempt, Option<Attempt>)>,
     /// Octets that had come from the access point that is waited for, when the wait was last extended.
     received: u64,
 }
@@ -227,12 +241,10 @@ pub(crate) enum Passage {
 pub(crate) enum Follower {
     /// The agent continues a connection with it.
     Import(FlowState),
-    /// The client has gone on, and so does this.
-    Forward(Peer, FlowState),
+    /// The client has gone on to the access point that made this attempt, and so does this.
+    Forward(Attempt, FlowState),
     /// It waits until the client is served.
     Waits,
-    /// Nobody here has the connection.
-    Lost,
 }
 
 /// Packets of a client that wait for its state at most.
@@ -274,8 +286,10 @@ impl HandOffs {
                 question: 0,
                 unanswered: None,
                 standing: Standing::Elsewhere,
+                association: 0,
+                obtained: None,
                 early: Vec::new(),
-                gave_to: None,
+                given: None,
                 received: 0,
             });
             HandOffId::from_index(clients.len() - 1)
@@ -346,7 +360,8 @@ impl ClientAtAccessPoint {
     }
 
     /// The client has associated here: its packets wait, unless it is served already.
-    pub(crate) fn on_join(&mut self, previous: Option<Peer>) -> Vec<Output<ClientState>> {
+    pub(crate) fn on_join(&mut self, previous: Option<Peer>, association: u64) -> Vec<Output<ClientState>> {
+        self.association = association;
         if let Standing::Elsewhere = self.standing {
             self.standing = Standing::Awaited(VecDeque::new());
         }
@@ -387,7 +402,7 @@ impl ClientAtAccessPoint {
     /// these become more, the answer is on the way.
     pub(crate) fn on_timeout(&mut self, received: u64, now: Instant) -> Vec<Output<ClientState>> {
         let is_due = self.timer.fired(now) && self.due.is_some_and(|due| due <= now);
-        let has_come = std::mem::replace(&mut self.received, received) < received;
+        let has_come = self.asks().is_some() && std::mem::replace(&mut self.received, received) < received;
         match &mut self.handoff {
             Some(handoff) if is_due && !has_come => handoff.on_timeout(),
             _ => Vec::new(),
@@ -414,27 +429,52 @@ impl ClientAtAccessPoint {
         self.change(Standing::Elsewhere)
     }
 
-    /// A state goes to another access point. Whether this is the first time: then what follows it goes there, too.
-    pub(crate) fn gives(&mut self, to: Peer, attempt: Attempt) -> bool {
-        self.gave_to.replace((to, attempt)) != Some((to, attempt))
+    /// The number of the client's last association here.
+    pub(crate) const fn association(&self) -> u64 {
+        self.association
     }
 
-    /// A state has come that follows a transfer. Returns what is to be done with it.
-    pub(crate) fn on_rest(&mut self, state: FlowState) -> Follower {
-        match (&self.standing, self.gave_to) {
-            (Standing::Served, _) => Follower::Import(state),
-            (Standing::Elsewhere, Some((to, _))) => Follower::Forward(to, state),
-            (Standing::Elsewhere, None) => Follower::Lost,
-            (Standing::Awaited(_), _) => {
-                self.early.push(state);
+    /// The other access point is asked for the state. So many octets have come from it so far.
+    pub(crate) const fn on_request_sent(&mut self, received: u64) {
+        self.received = received;
+    }
+
+    /// A transfer has come that answers an attempt.
+    pub(crate) fn on_transfer(&mut self, attempt: Attempt) {
+        if self.handoff.as_ref().and_then(Handoff::attempt) == Some(attempt) {
+            self.obtained = Some(attempt);
+        }
+    }
+
+    /// A state goes to another access point. Whether this is the first time: then what follows it goes there, too.
+    pub(crate) fn gives(&mut self, attempt: Attempt) -> bool {
+        let is_known = self.given.is_some_and(|(known, _)| known == attempt);
+        if !is_known {
+            self.given = Some((attempt, self.obtained));
+        }
+        !is_known
+    }
+
+    /// A state has come that follows the transfer for an own attempt. Returns what is to be done with it.
+    pub(crate) fn on_rest(&mut self, attempt: Attempt, state: FlowState) -> Follower {
+        match self.given {
+            _ if matches!(self.standing, Standing::Served) && self.obtained == Some(attempt) => {
+                Follower::Import(state)
+            }
+            Some((to, Some(from))) if from == attempt => Follower::Forward(to, state),
+            _ => {
+                self.early.push((attempt, state));
                 Follower::Waits
             }
         }
     }
 
-    /// What followed the state that is served from now on, before this.
-    pub(crate) fn take_early(&mut self) -> Vec<FlowState> {
-        std::mem::take(&mut self.early)
+    /// What followed the state that is served from now on, before this; and the number of those that have lost theirs.
+    pub(crate) fn take_early(&mut self) -> (Vec<FlowState>, usize) {
+        let all = std::mem::take(&mut self.early);
+        let (mine, lost): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(attempt, _)| self.obtained == Some(*attempt));
+        (mine.into_iter().map(|(_, state)| state).collect(), lost.len())
     }
 
     /// Whether packets wait for the client's state.

@@ -1,12 +1,13 @@
 //! The data of a pair that follows its state to another agent.
 //!
 //! A pair that moves continues at the other agent as soon as that has its legs and their outstanding data. All other data in
-//! the stores of the two directions, which may be far more, follows in a second state. Until it has come, nothing passes
+//! the stores of the two directions, which may be far more, follows in further states, in pieces. Until it has come, nothing passes
 //! through the store of its direction: data that arrives meanwhile belongs behind it. If it does not come, the
 //! connection is reset, because it is owed.
 
 use std::time::Duration;
 
+use bytes::BytesMut;
 use lasthop_agent::{Context, ImportError, Side};
 use lasthop_packet::{Instant, Payload};
 use lasthop_tcp::Snapshot;
@@ -15,18 +16,25 @@ use serde::{Deserialize, Serialize};
 use super::pair::Pair;
 use crate::transfer::SIMULATED;
 
-/// How long a pair waits for the rest of its data.
+/// How long a pair waits for the next piece of its data.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// Fewer octets of a direction do not follow later, but with the state.
 const MIN_OCTETS: u64 = 8 << 10;
+
+/// Octets of a piece at most.
+const PIECE: usize = 64 << 10;
 
 /// Octets that follow, towards the core side and the radio side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedAwaited([u64; 2]);
 
-/// The data that follows, towards the core side and the radio side.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Rest([Vec<Payload>; 2]);
+/// A piece of the data that follows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Piece {
+    /// 0 towards the core side, 1 towards the radio side.
+    to: u8,
+    payload: Payload,
+}
 
 /// What a pair waits for.
 #[derive(Clone, Copy, Debug)]
@@ -75,32 +83,69 @@ impl Awaited {
     }
 }
 
-impl Rest {
-    /// Takes from the legs, towards the core side and the radio side, what can follow later. Nothing is taken from a
-    /// connection of which a leg has ended.
-    pub(super) fn take(core: &mut Option<Snapshot>, radio: &mut Option<Snapshot>) -> Self {
-        let (Some(core), Some(radio)) = (core, radio) else { return Self::default() };
+impl Piece {
+    /// Takes from the legs, towards the core side and the radio side, what can follow later, in order. Nothing is taken from
+    /// a connection of which a leg has ended.
+    pub(super) fn take(core: &mut Option<Snapshot>, radio: &mut Option<Snapshot>) -> Vec<Self> {
+        let (Some(core), Some(radio)) = (core, radio) else { return Vec::new() };
         let towards_core = take_store(radio, core);
-        Self([towards_core, take_store(core, radio)])
+        let towards_radio = take_store(core, radio);
+        let of = |to, payloads| cut(payloads).into_iter().map(move |payload| Self { to, payload });
+        of(Side::Core as u8, towards_core).chain(of(Side::Radio as u8, towards_radio)).collect()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.iter().all(Vec::is_empty)
+    /// Octets of each direction.
+    pub(super) fn octets(pieces: &[Self]) -> SavedAwaited {
+        SavedAwaited([0, 1].map(|to| {
+            pieces.iter().filter(|piece| piece.to == to).map(|piece| piece.payload.len() as u64).sum()
+        }))
     }
 
     /// Octets of simulated streams.
     pub(super) fn simulated(&self) -> u64 {
-        let simulated = self.0.iter().flatten().filter(|payload| payload.is_simulated());
-        simulated.map(|payload| payload.len() as u64).sum()
+        if self.payload.is_simulated() { self.payload.len() as u64 } else { 0 }
     }
+}
 
-    /// Octets of each direction.
-    pub(super) fn octets(&self) -> SavedAwaited {
-        SavedAwaited([0, 1].map(|index| {
-            let octets = self.0[index].iter().map(|payload| payload.len() as u64);
-            octets.fold(0, u64::saturating_add)
-        }))
+/// The same data in pieces of at most [`PIECE`] octets.
+fn cut(payloads: Vec<Payload>) -> Vec<Payload> {
+    let mut pieces: Vec<Payload> = Vec::new();
+    let mut octets = BytesMut::new();
+    for payload in payloads {
+        if let Payload::Bytes(whole) = &payload {
+            for chunk in whole.chunks(PIECE) {
+                if octets.len() + chunk.len() > PIECE {
+                    pieces.push(Payload::Bytes(octets.split().freeze()));
+                }
+                octets.extend_from_slice(chunk);
+            }
+            continue;
+        }
+        if !octets.is_empty() {
+            pieces.push(Payload::Bytes(octets.split().freeze()));
+        }
+        for start in (0..payload.len()).step_by(PIECE) {
+            let piece = payload.slice(start, (start + PIECE).min(payload.len()));
+            match pieces.last_mut() {
+                Some(last) if continues(last, &piece) => *last = last.join(&piece),
+                _ => pieces.push(piece),
+            }
+        }
     }
+    if !octets.is_empty() {
+        pieces.push(Payload::Bytes(octets.freeze()));
+    }
+    pieces
+}
+
+/// Whether two pieces of simulated data are one.
+fn continues(last: &Payload, piece: &Payload) -> bool {
+    let (Payload::Stream { stream, offset, len }, Payload::Stream { stream: next, offset: from, len: more }) =
+        (last, piece)
+    else {
+        return false;
+    };
+    stream == next && offset + u64::from(*len) == *from && (len + more) as usize <= PIECE
 }
 
 /// The data between two legs that the second one has not sent yet, in order.
@@ -114,20 +159,51 @@ fn take_store(from: &mut Snapshot, to: &mut Snapshot) -> Vec<Payload> {
 }
 
 impl Pair {
-    /// Continues with the rest of the data.
-    pub(super) fn on_rest(&mut self, rest: Rest, cx: &Context<'_>) -> Result<(), ImportError> {
-        if rest.octets() != self.awaited.octets {
-            return Err(ImportError::Malformed("it is not the rest of this connection's data"));
+    /// Continues with a piece of the data that follows. Its memory is within what was declared when the pair came.
+    pub(super) fn on_rest(&mut self, piece: Piece, cx: &Context<'_>) -> Result<(), ImportError> {
+        let Piece { to, payload } = piece;
+        let side = match to {
+            0 => Side::Core,
+            1 => Side::Radio,
+            _ => return Err(ImportError::Malformed("unknown side")),
+        };
+        let octets = payload.len() as u64;
+        if octets == 0 || octets > self.awaited.towards(side) {
+            return Err(ImportError::Malformed("it is not data that this connection waits for"));
         }
-        if cx.is_real() && rest.simulated() > 0 {
+        if cx.is_real() && payload.is_simulated() {
             return Err(SIMULATED);
         }
-        self.awaited = Awaited::default();
-        for (side, payloads) in [Side::Core, Side::Radio].into_iter().zip(rest.0) {
-            for payload in payloads {
-                self.leg_mut(side).write(payload);
-            }
+        if self.octets().saturating_add(payload.len() * 2) > cx.budget().octets_per_flow {
+            return Err(ImportError::NoRoom("memory of a connection"));
         }
+        self.awaited.octets.0[side as usize] -= octets;
+        self.awaited.since = cx.now();
+        self.leg_mut(side).write(payload);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_of_any_length_is_cut_into_pieces_that_are_the_same_data() {
+        let run = |offset, len| Payload::Stream { stream: 1, offset, len };
+        let octets = |len| Payload::Bytes(vec![7; len].into());
+        // A run of 3 MiB, contiguous packets, packets of one octet, and a large one.
+        let mut all = vec![run(0, 3 << 20)];
+        all.extend((0..100).map(|packet| run((3 << 20) + 1000 * packet, 1000)));
+        all.extend((0..1000).map(|_| octets(1)));
+        all.push(octets(200_000));
+        let before: usize = all.iter().map(Payload::len).sum();
+        let join = |payloads: &[Payload]| {
+            payloads.iter().flat_map(|payload| payload.octets().to_vec()).collect::<Vec<u8>>()
+        };
+        let (whole, pieces) = (join(&all), cut(all));
+        assert!(pieces.iter().all(|piece| (1..=PIECE).contains(&piece.len())));
+        assert_eq!((join(&pieces), pieces.iter().map(Payload::len).sum::<usize>()), (whole, before));
+        assert!(pieces.len() <= before / PIECE + 4, "{}", pieces.len());
     }
 }

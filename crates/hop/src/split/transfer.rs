@@ -6,7 +6,7 @@ use lasthop_tcp::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use super::knowledge::SavedKnowledge;
-use super::rest::Rest;
+use super::rest::Piece;
 use super::sleep::{Entry, SavedPair};
 use super::table::Splits;
 use crate::transfer::{SIMULATED, export, import};
@@ -32,8 +32,8 @@ pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<
 enum Saved {
     /// All that the connection needs to continue.
     Pair(Box<SavedPair>),
-    /// The data that follows it.
-    Rest(Rest),
+    /// A piece of the data that follows it.
+    Rest(Piece),
 }
 
 impl Splits {
@@ -58,9 +58,9 @@ impl Splits {
             let simulated = saved.simulated();
             let state = export(scheme, VERSION, key, &Saved::Pair(Box::new(saved)));
             states.extend(state.map(|state| FlowState { simulated, ..state }));
-            if !rest.is_empty() {
-                let simulated = rest.simulated();
-                let state = export(scheme, VERSION, key, &Saved::Rest(rest));
+            for piece in rest {
+                let simulated = piece.simulated();
+                let state = export(scheme, VERSION, key, &Saved::Rest(piece));
                 states.extend(state.map(|state| FlowState { simulated, may_follow: true, ..state }));
             }
         }
@@ -114,7 +114,7 @@ impl Splits {
         Ok(())
     }
 
-    fn import_rest(&mut self, key: FlowKey, rest: Rest, cx: &mut Context<'_>) -> Result<(), ImportError> {
+    fn import_rest(&mut self, key: FlowKey, rest: Piece, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let pair = self.pairs.peek_mut(key).and_then(Entry::awake_mut);
         pair.ok_or(ImportError::Malformed("no connection waits for it"))?.on_rest(rest, cx)?;
         self.work(key, cx);
@@ -125,12 +125,12 @@ impl Splits {
 impl SavedPair {
     /// Takes the data that can follow later. Nothing is taken where some follows already, or where packets may have
     /// bypassed the legs.
-    fn take_rest(&mut self) -> Rest {
+    fn take_rest(&mut self) -> Vec<Piece> {
         if self.knowledge != SavedKnowledge::Complete || !self.awaited.is_nothing() {
-            return Rest::default();
+            return Vec::new();
         }
-        let rest = Rest::take(&mut self.core, &mut self.radio);
-        self.awaited = rest.octets();
+        let rest = Piece::take(&mut self.core, &mut self.radio);
+        self.awaited = Piece::octets(&rest);
         rest
     }
 }

@@ -35,8 +35,13 @@ fn path(program: &Program, rng: &mut Rng) -> Path {
         let (arrived, from) = points[points.len() - 1];
         let sets_out = (Instant::ZERO + session.start + wait).max(arrived + SHORTEST);
         let walk = Duration::try_from_secs_f64(from.distance(to) / speed).unwrap_or(Duration::MAX);
+        let arrives = sets_out + walk.max(SHORTEST);
+        if arrives == Instant::MAX {
+            // Nobody sees it arrive.
+            break;
+        }
         points.push((sets_out, from));
-        points.push((sets_out + walk.max(SHORTEST), to));
+        points.push((arrives, to));
     }
     Path::new(points).expect("its times rise")
 }

@@ -4,12 +4,14 @@ mod translation;
 
 use lasthop_agent::{FlowState, Report, Scope, Side};
 use lasthop_ess::AccessPointId;
-use lasthop_handoff::{Message, Output, Peer};
+use lasthop_handoff::{Attempt, Message, Output, Peer};
 
 use super::World;
 use super::flows::RETRY;
 use crate::accounts::DropCause;
-use crate::hand_offs::{ClientState, Content, Envelope, Follower, HandOffConfig, NOT_IMPORTED, Passage};
+use crate::hand_offs::{
+    ClientAtAccessPoint, ClientState, Content, Envelope, Follower, HandOffConfig, NOT_IMPORTED, Passage,
+};
 use crate::id::{At, HandOffId, NodeId, ServiceSetId, TunnelEndId};
 use crate::packets::PacketKey;
 use crate::roams::Roam;
@@ -33,12 +35,17 @@ impl World {
     }
 
     /// An access point takes over a client that has associated with it.
-    pub(super) fn take_over(&mut self, association: Association, previous: Option<AccessPointId>) {
+    pub(super) fn take_over(
+        &mut self,
+        association: Association,
+        previous: Option<AccessPointId>,
+        number: u64,
+    ) {
         if self.hand_offs.config(association.set).is_none() {
             return;
         }
         let id = self.hand_off_of(association);
-        let outputs = self.hand_offs.get_mut(id).on_join(previous.map(|previous| Peer(previous.0)));
+        let outputs = self.hand_offs.get_mut(id).on_join(previous.map(|previous| Peer(previous.0)), number);
         self.carry_out_hand_off(id, outputs);
     }
 
@@ -84,14 +91,16 @@ impl World {
         let (me, (client_node, node)) = (Peer(access_point.0), self.hand_offs.get(id).nodes());
         for output in outputs {
             match output {
-                Output::Send(to, message) => {
+                Output::Send(to, mut message) => {
                     let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
-                    let rest = self.rest_to_send(id, to, &message);
-                    let content = Content::Message { from: me, to, message };
-                    let messages = [content]
-                        .into_iter()
-                        .chain(rest.into_iter().map(|state| Content::Rest { to, state }));
-                    for content in messages {
+                    let received = self.tunnels.received(node, to_node);
+                    let at = self.hand_offs.get_mut(id);
+                    if let Message::Request { .. } = message {
+                        at.on_request_sent(received);
+                    }
+                    let rest = rest_to_send(at, to, &mut message);
+                    let content = Content::Message { from: me, to, message, association: at.association() };
+                    for content in [content].into_iter().chain(rest) {
                         let envelope = Envelope::new(set, client, content);
                         match self.redirections.get_mut(id) {
                             Some(waiting) => waiting.send_later(to_node, envelope),
@@ -122,23 +131,18 @@ impl World {
         self.hand_offs.follow(id, &mut self.transit);
     }
 
-    /// What follows a message to another access point.
-    fn rest_to_send(&mut self, id: HandOffId, to: Peer, message: &Message<ClientState>) -> Vec<FlowState> {
-        match message {
-            Message::Transfer { attempt, state, .. } if self.hand_offs.get_mut(id).gives(to, *attempt) => {
-                state.rest().to_vec()
-            }
-            _ => Vec::new(),
-        }
-    }
-
     /// The agent at an access point gets the state of a client, and then the packets that have waited for it.
     fn serve_client(&mut self, id: HandOffId, (client, node): (NodeId, NodeId), state: Option<&ClientState>) {
         for connection in state.map_or(&[][..], ClientState::needed) {
             self.import_state(node, connection);
         }
-        for connection in self.hand_offs.get_mut(id).take_early() {
-            self.import_state(node, &connection);
+        let (early, lost) = self.hand_offs.get_mut(id).take_early();
+        let own = state.map_or(&[][..], ClientState::rest);
+        for connection in own.iter().chain(&early) {
+            self.import_state(node, connection);
+        }
+        for _ in 0..lost {
+            self.transit.report(node, &Report::new(&NOT_IMPORTED));
         }
         if let Some(state) = state {
             let size = (state.needed().len(), state.octets());
@@ -242,19 +246,30 @@ impl World {
                 let outputs = self.hand_offs.get_mut(id).on_answer(number, answer);
                 self.carry_out_hand_off(id, outputs);
             }
-            Content::Rest { to, state } => {
+            Content::Rest { to, attempt, state } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
-                self.on_rest(id, state);
+                self.on_rest(id, attempt, state);
             }
             Content::Redirect { from, redirects } => self.on_redirect((set, client), from, &redirects),
             Content::Redirected { to } => {
                 let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
                 self.on_redirected(id);
             }
-            Content::Message { from, to, message } => {
-                let id = self.hand_off_of(Association { set, client, access_point: AccessPointId(to.0) });
+            Content::Message { from, to, message, association } => {
+                let of = Association { set, client, access_point: AccessPointId(to.0) };
+                let id = self.hand_off_of(of);
+                if matches!(message, Message::Request { .. })
+                    && association > self.hand_offs.get(id).association()
+                {
+                    // The client has gone there. The announcement of that may have been lost.
+                    self.service_sets.remove(of, &mut self.transit);
+                    self.carry_out_actions();
+                }
+                if let Message::Transfer { attempt, .. } = message {
+                    self.hand_offs.get_mut(id).on_transfer(attempt);
+                }
                 if let Some(waiting) = self.redirections.get_mut(id) {
-                    let content = Content::Message { from, to, message };
+                    let content = Content::Message { from, to, message, association };
                     waiting.read_later(Envelope::new(set, client, content));
                     return;
                 }
@@ -272,17 +287,16 @@ impl World {
     }
 
     /// A state has come to an access point that follows a transfer.
-    fn on_rest(&mut self, id: HandOffId, state: FlowState) {
+    fn on_rest(&mut self, id: HandOffId, attempt: Attempt, state: FlowState) {
         let at = self.hand_offs.get_mut(id);
         let (node, Association { set, client, .. }) = (at.nodes().1, at.of());
-        match at.on_rest(state) {
+        match at.on_rest(attempt, state) {
             Follower::Import(state) => self.import_state(node, &state),
-            Follower::Forward(to, state) => {
-                let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
-                let content = Content::Rest { to, state };
+            Follower::Forward(attempt, state) => {
+                let to_node = self.service_sets.access_point(set, AccessPointId(attempt.by.0)).node;
+                let content = Content::Rest { to: attempt.by, attempt, state };
                 self.send_envelope([node, to_node], Envelope::new(set, client, content));
             }
-            Follower::Lost => self.transit.report(node, &Report::new(&NOT_IMPORTED)),
             Follower::Waits => {}
         }
     }
@@ -312,4 +326,12 @@ impl World {
         self.tunnels.on_deadline(end, self.transit.now());
         self.pump_tunnel(end);
     }
+}
+
+/// What follows a message to another access point: of a transfer the part that may come later, which is taken from it.
+fn rest_to_send(at: &mut ClientAtAccessPoint, to: Peer, message: &mut Message<ClientState>) -> Vec<Content> {
+    let Message::Transfer { attempt, state, .. } = message else { return Vec::new() };
+    let (attempt, rest) = (*attempt, state.take_rest());
+    let rest = if at.gives(attempt) { rest } else { Vec::new() };
+    rest.into_iter().map(|state| Content::Rest { to, attempt, state }).collect()
 }

@@ -274,7 +274,7 @@ impl World {
         let association = Association { set, client, access_point };
         self.announce(at.node, None, association, number);
         self.roams.on_accepted(place.node, at.node, self.transit.now());
-        self.take_over(association, previous);
+        self.take_over(association, previous, number);
     }
 
     fn add_interface_to_client(

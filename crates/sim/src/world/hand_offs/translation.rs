@@ -57,9 +57,10 @@ impl World {
     fn continue_mappings(&mut self, (client, node): (NodeId, NodeId), mappings: &[Mapping]) -> Vec<Redirect> {
         let (now, host) = (self.transit.now(), self.host_address(client));
         let (Some(host), Some(nat)) = (host, self.translators.nat_mut(node)) else { return Vec::new() };
-        nat.resume(host);
-        // It may have kept them for a client that has come back.
-        nat.remove(host);
+        // It may have kept them for a client that has come back. Forwardings of one that has just come are new.
+        if nat.resume(host) {
+            nat.remove(host);
+        }
         let Ok(mut redirects) = nat.import(mappings, now) else {
             self.transit.report(node, &Report::new(&NOT_CONTINUED));
             return Vec::new();
