@@ -457,12 +457,11 @@ impl<S: Clone> Handoff<S> {
             {
                 outputs.push(Output::Ask(Query::Claim { expected: Some(entry.epoch) }));
             }
-            (Answer::Found(entry), _) => {
+            // The claim has lapsed, and nobody has claimed since: the state is still the newest.
+            (Answer::Found(None), _) => outputs.push(Output::Ask(Query::Claim { expected: None })),
+            (Answer::Found(Some(entry)), _) => {
                 outputs.push(Output::Stop { is_lost: true });
-                match entry {
-                    Some(entry) => self.look_for(entry, outputs),
-                    None => self.claim(None, None, outputs),
-                }
+                self.look_for(entry, outputs);
             }
         }
     }

@@ -81,3 +81,29 @@ fn a_state_is_not_given_up_if_its_server_does_not_know_yet_that_it_has_won_its_l
     let (_, request) = sent(third.on_answer(named));
     assert!(matches!(sent(new.on_message(THIRD, request, || 8)).1, Message::Transfer { state: 8, .. }));
 }
+
+#[test]
+fn a_client_whose_claim_has_lapsed_is_served_on_and_claimed_again() {
+    let mut old = serving(OLD);
+    let claims = [Output::Ask(Query::Claim { expected: None })];
+    assert_eq!(old.on_timeout(), [Output::Ask(Query::Lookup)]);
+    assert_eq!(old.on_answer(Answer::Found(None)), claims);
+    assert_eq!(old.service(), Some((1, Standing::Confirmed)), "what it serves is the newest state");
+    assert_eq!(old.on_answer(Answer::Won(4)), []);
+    assert_eq!(old.service(), Some((4, Standing::Confirmed)));
+    // Another access point was faster.
+    old.on_timeout();
+    assert_eq!(old.on_answer(Answer::Found(None)), claims);
+    let outputs = old.on_answer(Answer::Found(Some(Entry { holder: NEW, epoch: 5 })));
+    assert_eq!(outputs[0], Output::Stop { is_lost: true });
+}
+
+#[test]
+fn a_state_that_the_registry_has_not_confirmed_is_served_on_after_its_claim_has_lapsed() {
+    let [mut old, mut new] = [serving(OLD), Handoff::new(NEW, 0, &CONFIG)];
+    move_to((&mut new, NEW), (&mut old, OLD));
+    new.on_timeout();
+    assert_eq!(new.on_answer(Answer::Found(None)), [Output::Ask(Query::Claim { expected: None })]);
+    let release = Message::Release { entry: Entry { holder: NEW, epoch: 4 } };
+    assert_eq!(new.on_answer(Answer::Won(4)), [Output::Send(OLD, release)]);
+}
