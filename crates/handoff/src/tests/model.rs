@@ -14,6 +14,8 @@ type Token = (u8, u8);
 struct World {
     access_points: Vec<AccessPoint>,
     registry: Option<Entry>,
+    /// The epoch of the last claim.
+    epoch: u64,
     /// Claims whose senders have given up on them, and that may still be carried out.
     late: BTreeSet<(usize, Query)>,
     messages: Vec<(usize, usize, Message<Token>)>,
@@ -44,6 +46,7 @@ struct Budget {
     deaths: u8,
     timeouts: u8,
     changes: u8,
+    lapses: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +65,8 @@ enum Action {
     Die(usize),
     /// The state that an access point serves changes.
     Change(usize),
+    /// The registry forgets who has claimed the client.
+    Lapse,
 }
 
 const CONFIG: Config = Config {
@@ -87,6 +92,7 @@ impl World {
         let mut world = Self {
             access_points: (0..access_points).map(new).collect(),
             registry: None,
+            epoch: 0,
             late: BTreeSet::new(),
             messages: Vec::new(),
             client_at: 0,
@@ -124,6 +130,9 @@ impl World {
             }
         }
         actions.extend((0..self.late.len()).map(Action::Late));
+        if budget.lapses > 0 && self.registry.is_some() {
+            actions.push(Action::Lapse);
+        }
         actions
     }
 
@@ -192,6 +201,10 @@ impl World {
                 let newest = &mut self.newest[usize::from(serves.0)];
                 *newest = (*newest).max(serves.1);
             }
+            Action::Lapse => {
+                self.budget.lapses -= 1;
+                self.registry = None;
+            }
         }
         self.messages.sort();
     }
@@ -226,7 +239,8 @@ impl World {
         match query {
             Query::Claim { expected } if self.registry.map(|entry| entry.epoch) == expected => {
                 // Others have claimed other clients meanwhile.
-                let epoch = expected.unwrap_or(0) + 3;
+                self.epoch += 3;
+                let epoch = self.epoch;
                 self.registry = Some(Entry { holder: peer(index), epoch });
                 Answer::Won(epoch)
             }
@@ -373,7 +387,7 @@ fn explore(access_points: usize, budget: Budget, depth: u32) -> usize {
 }
 
 const NONE: Budget =
-    Budget { moves: 0, losses: 0, copies: 0, outages: 0, deaths: 0, timeouts: 0, changes: 0 };
+    Budget { moves: 0, losses: 0, copies: 0, outages: 0, deaths: 0, timeouts: 0, changes: 0, lapses: 0 };
 
 /// The number of worlds that each exploration surely reaches.
 const MIN_WORLDS: usize = 5_000;
@@ -397,6 +411,12 @@ fn the_registry_may_be_away() {
 }
 
 #[test]
+fn claims_may_lapse() {
+    let worlds = explore(3, Budget { moves: 2, lapses: 1, timeouts: 2, changes: 1, ..NONE }, 12);
+    assert!(worlds > MIN_WORLDS, "{worlds}");
+}
+
+#[test]
 fn access_points_may_die() {
     let worlds = explore(3, Budget { moves: 2, deaths: 1, timeouts: 2, changes: 1, ..NONE }, 12);
     assert!(worlds > MIN_WORLDS, "{worlds}");
@@ -404,7 +424,7 @@ fn access_points_may_die() {
 
 #[test]
 fn long_histories_with_faults_of_all_kinds_keep_the_rules() {
-    let all = Budget { moves: 12, losses: 6, copies: 6, outages: 6, deaths: 2, timeouts: 30, changes: 6 };
+    let all = Budget { moves: 12, losses: 6, copies: 6, outages: 6, deaths: 2, timeouts: 30, changes: 6, lapses: 3 };
     for seed in 0..20_000 {
         // A crash excuses all states that there are: half of the histories have none.
         let deaths = if seed % 2 == 0 { 0 } else { all.deaths };
