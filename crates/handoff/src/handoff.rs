@@ -291,6 +291,14 @@ impl<S: Clone> Handoff<S> {
         }
     }
 
+    /// The access point that the state was given to, and the attempt that this answered, while a copy is kept.
+    pub const fn gave(&self) -> Option<(Peer, Attempt)> {
+        match &self.state {
+            State::Frozen { gift, .. } | State::Reclaiming { gift, .. } => Some((gift.to, gift.attempt)),
+            _ => None,
+        }
+    }
+
     /// Messages and answers that changed nothing because they were old.
     pub const fn stale(&self) -> u64 {
         self.stale

@@ -6,9 +6,11 @@
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use portable_atomic::AtomicU64;
 use rustix::net::sockopt::set_tcp_user_timeout;
 use rustls::{CertificateError, Connection};
 
@@ -45,6 +47,8 @@ pub struct Receiver {
     octets: Box<[u8]>,
     /// Which of `octets` have not been decrypted yet.
     encrypted: Range<usize>,
+    /// Octets that came from the socket.
+    arrived: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -102,8 +106,14 @@ impl Channel {
     fn new(shared: Shared) -> Self {
         let (decoder, shared) = (Decoder::new(shared.limit), Arc::new(shared));
         let octets = vec![0; PIECE].into();
-        let receiver =
-            Receiver { shared: Arc::clone(&shared), decoder, complete_by: None, octets, encrypted: 0..0 };
+        let receiver = Receiver {
+            shared: Arc::clone(&shared),
+            decoder,
+            complete_by: None,
+            octets,
+            encrypted: 0..0,
+            arrived: Arc::default(),
+        };
         Self { sender: Sender(shared), receiver }
     }
 
@@ -227,9 +237,18 @@ impl Receiver {
             match octets {
                 None => {}
                 Some(0) => return Err(self.end()),
-                Some(octets) => self.encrypted = 0..octets,
+                Some(octets) => {
+                    self.arrived.fetch_add(octets as u64, Relaxed);
+                    self.encrypted = 0..octets;
+                }
             }
         }
+    }
+
+    /// From now on, what arrives is also added to `octets`, encrypted as it is: so others see that a message is on
+    /// the way before it is complete.
+    pub fn count_into(&mut self, octets: Arc<AtomicU64>) {
+        self.arrived = octets;
     }
 
     /// The next message, of what has been decrypted.

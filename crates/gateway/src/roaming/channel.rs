@@ -2,16 +2,38 @@
 //! vouch for the name of the sender.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 
 /// Sends messages to other access points.
 pub trait Channel: Send {
     /// Sends a message, and does not wait for the network.
-    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>);
+    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>) -> Pending;
+
+    /// Octets that came from the access point with this name so far, also those of a message that is not complete.
+    fn arrived_from(&self, name: &str) -> u64;
 
     /// What was counted so far.
     fn counters(&self) -> ChannelCounters;
+}
+
+/// Whether a message waits to be sent.
+#[derive(Clone, Debug, Default)]
+pub struct Pending(Weak<()>);
+
+impl Pending {
+    /// A message that waits until the other value is dropped.
+    pub fn new() -> (Arc<()>, Self) {
+        let message = Arc::new(());
+        let pending = Self(Arc::downgrade(&message));
+        (message, pending)
+    }
+
+    /// Whether the message still waits, or is being sent.
+    pub fn is_waiting(&self) -> bool {
+        self.0.strong_count() > 0
+    }
 }
 
 /// An access point that a message goes to.

@@ -19,7 +19,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tracing::{info, warn};
 
 use super::associations;
-use super::channel::{Channel, Destination};
+use super::channel::{Channel, Destination, Pending};
 use super::event::Event;
 use super::handoffs::{ClientPlace, Handoffs, Outside};
 use super::hostapd;
@@ -237,8 +237,12 @@ impl Around {
 }
 
 impl Outside for Around {
-    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>) {
-        self.channel.send(to, octets);
+    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>) -> Pending {
+        self.channel.send(to, octets)
+    }
+
+    fn arrived_from(&self, name: &str) -> u64 {
+        self.channel.arrived_from(name)
     }
 
     fn ask(&mut self, client: MacAddress, number: u64, query: Query) {

@@ -1,17 +1,18 @@
 //! The clients of an access point: one hand-off for each, their timers, and what is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_handoff::{Answer, Config, Entry, Handoff, Message, Output, Peer, Query};
+use lasthop_handoff::{Answer, Attempt, Config, Entry, Handoff, Message, Output, Peer, Query};
 use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 use tracing::{debug, info, warn};
 
 use super::access_points::{AccessPoints, SELF};
-use super::channel::Destination;
+use super::channel::{Destination, Pending};
 use super::message;
 use crate::frame::MacAddress;
 
@@ -19,7 +20,10 @@ use crate::frame::MacAddress;
 /// needs for a turn.
 pub trait Outside {
     /// Sends a message to an access point. It may be lost.
-    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>);
+    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>) -> Pending;
+
+    /// Octets that came from the access point with this name so far, also those of a message that is not complete.
+    fn arrived_from(&self, name: &str) -> u64;
 
     /// Asks the registry about a client; the answer comes to [`Handoffs::on_answer`], with this number. A question
     /// replaces earlier ones about the client.
@@ -133,12 +137,34 @@ struct Client {
     since: Instant,
     /// When its state was given to another access point.
     gave: Option<Instant>,
+    /// The attempt that its state was sent for last, and whether it still waits to be sent.
+    sending: Option<(Attempt, Pending)>,
+    /// The access point that is asked for its state.
+    asked: Option<Asked>,
 }
+
+/// An access point that is asked for a state.
+#[derive(Clone, Copy)]
+struct Asked {
+    peer: Peer,
+    since: Instant,
+    /// Octets that had come from it at the last time-out.
+    arrived: u64,
+}
+
+/// How long a state may be awaited while octets come from the access point that is asked for it: four of the longest
+/// messages may wait before it there, and each may take as long as [`SETTINGS`](super::links::SETTINGS) say.
+const LONGEST_TRANSFER: Duration = Duration::from_secs(20);
 
 /// How long packets of a client may be under way that it sent before it moved.
 const UNDER_WAY: Duration = Duration::from_millis(100);
 
 impl Client {
+    /// Whether the state that was sent for an attempt has not left yet.
+    fn is_sending(&self, attempt: Attempt) -> bool {
+        self.sending.as_ref().is_some_and(|(of, pending)| *of == attempt && pending.is_waiting())
+    }
+
     fn leave(&mut self) {
         (self.is_associated, self.came) = (false, None);
         self.handoff.on_leave();
@@ -202,6 +228,8 @@ impl Handoffs {
             place: None,
             since: now,
             gave: None,
+            sending: None,
+            asked: None,
         });
         known.is_associated = true;
         // Who had it is known without the registry.
@@ -305,8 +333,24 @@ impl Handoffs {
     /// Goes on with the hand-offs that have waited for long enough. Early and repeated calls are harmless.
     pub fn on_deadline(&mut self, now: Instant, outside: &mut dyn Outside) {
         while let Some((_, client)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
-            self.step(client, now, outside, |handoff, _| handoff.on_timeout());
+            if self.is_under_way(client, now, outside) {
+                self.set_deadline(client, now);
+            } else {
+                self.step(client, now, outside, |handoff, _| handoff.on_timeout());
+            }
         }
+    }
+
+    /// Whether the state of a client is on its way, here or to another access point: then nobody is asked again.
+    fn is_under_way(&mut self, client: MacAddress, now: Instant, outside: &dyn Outside) -> bool {
+        let Some(known) = self.clients.get_mut(&client) else { return false };
+        if let Some(asked) = &mut known.asked {
+            let arrived = outside.arrived_from(self.access_points.name(asked.peer));
+            let has_come = mem::replace(&mut asked.arrived, arrived) < arrived;
+            return has_come && now.since(asked.since) < LONGEST_TRANSFER;
+        }
+        let gave = known.handoff.gave().map(|(_, attempt)| attempt);
+        gave.is_some_and(|attempt| known.is_sending(attempt))
     }
 
     /// What was counted.
@@ -341,6 +385,11 @@ impl Handoffs {
         let outputs = input(&mut known.handoff, outside);
         let new_stale = known.handoff.stale() - stale;
         self.counters.stale += new_stale;
+        let asks = known.handoff.asks();
+        if known.asked.map(|asked| asked.peer) != asks {
+            let arrived = |peer| outside.arrived_from(self.access_points.name(peer));
+            known.asked = asks.map(|peer| Asked { peer, since: now, arrived: arrived(peer) });
+        }
         if new_stale == 0 {
             // What changes nothing does not put off a time-out.
             self.set_deadline(client, now);
@@ -405,10 +454,19 @@ impl Handoffs {
         known.came.take()
     }
 
-    fn send(&self, client: MacAddress, to: Peer, message: &Message<Bytes>, outside: &mut dyn Outside) {
+    fn send(&mut self, client: MacAddress, to: Peer, message: &Message<Bytes>, outside: &mut dyn Outside) {
         let known = &self.access_points;
         let destination = Destination { name: known.name(to), address: known.address(to) };
-        outside.send(&destination, message::encode(client, message, known));
+        let of = self.clients.get_mut(&client);
+        if let (Message::Transfer { attempt, .. }, Some(of)) = (message, of) {
+            // A state that has not left yet is not sent twice.
+            if !of.is_sending(*attempt) {
+                let pending = outside.send(&destination, message::encode(client, message, known));
+                of.sending = Some((*attempt, pending));
+            }
+        } else {
+            outside.send(&destination, message::encode(client, message, known));
+        }
     }
 
     fn set_deadline(&mut self, client: MacAddress, now: Instant) {
@@ -457,7 +515,7 @@ fn is_senders(message: &Message<Bytes>, sender: Peer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_handoff::Attempt;
+    use std::sync::Arc;
 
     use super::*;
 
@@ -467,13 +525,24 @@ mod tests {
     #[derive(Default)]
     struct Counts {
         sent: usize,
+        /// What waits to be sent.
+        waiting: Vec<Arc<()>>,
+        arrived: u64,
+        served: usize,
         asked: u64,
         lost: usize,
     }
 
     impl Outside for Counts {
-        fn send(&mut self, _to: &Destination<'_>, _octets: Vec<u8>) {
+        fn send(&mut self, _to: &Destination<'_>, _octets: Vec<u8>) -> Pending {
             self.sent += 1;
+            let (message, pending) = Pending::new();
+            self.waiting.push(message);
+            pending
+        }
+
+        fn arrived_from(&self, _name: &str) -> u64 {
+            self.arrived
         }
 
         fn ask(&mut self, _client: MacAddress, number: u64, _query: Query) {
@@ -482,7 +551,9 @@ mod tests {
 
         fn await_state(&mut self, _client: MacAddress) {}
 
-        fn serve(&mut self, _client: MacAddress, _state: Option<Bytes>) {}
+        fn serve(&mut self, _client: MacAddress, _state: Option<Bytes>) {
+            self.served += 1;
+        }
 
         fn give(&mut self, _client: MacAddress) -> Bytes {
             Bytes::new()
@@ -523,6 +594,87 @@ mod tests {
         // Later it is back, and its state is asked for.
         handoffs.on_notice(CLIENT, late + UNDER_WAY, &mut outside);
         assert_eq!((outside.sent, outside.lost), (2, 1));
+    }
+
+    /// What an access point with the name `stairs` sends to `hall`.
+    fn from_stairs(message: impl FnOnce(Peer, Peer) -> Message<Bytes>) -> Vec<u8> {
+        let mut known = AccessPoints::new("stairs");
+        let hall = known.number("hall").expect("there is room");
+        message::encode(CLIENT, &message(SELF, hall), &known)
+    }
+
+    fn request() -> Vec<u8> {
+        from_stairs(|stairs, _| Message::Request {
+            attempt: Attempt { by: stairs, number: 5 },
+            epoch: Some(1),
+        })
+    }
+
+    fn at_stairs() -> RegistryAnswer {
+        let address = SocketAddr::from(([127, 0, 0, 1], 1));
+        RegistryAnswer::Found(Some(Holder { name: "stairs".to_owned(), address, epoch: 7 }))
+    }
+
+    /// Lets all time-outs come that are due within `time`; octets come before each.
+    fn wait(
+        handoffs: &mut Handoffs,
+        from: Instant,
+        time: Duration,
+        octets: u64,
+        outside: &mut Counts,
+    ) -> Instant {
+        while let Some(at) = handoffs.deadline().filter(|at| *at <= from + time) {
+            outside.arrived += octets;
+            handoffs.on_deadline(at, outside);
+        }
+        from + time
+    }
+
+    #[test]
+    fn a_state_is_awaited_as_long_as_octets_of_the_access_point_that_has_it_arrive() {
+        let (mut handoffs, mut outside) = (new(4), Counts::default());
+        handoffs.on_join(CLIENT, None, Instant::ZERO, &mut outside);
+        handoffs.on_answer(CLIENT, outside.asked, at_stairs(), Instant::ZERO, &mut outside);
+        assert_eq!(outside.sent, 1, "a request");
+        // The state is large, and takes three seconds.
+        let now = wait(&mut handoffs, Instant::ZERO, Duration::from_secs(3), 10_000, &mut outside);
+        assert_eq!((outside.sent, outside.served), (1, 0), "nobody is asked again");
+        let transfer = from_stairs(|_, hall| Message::Transfer {
+            attempt: Attempt { by: hall, number: 1 },
+            epoch: 7,
+            state: Bytes::from_static(b"state"),
+        });
+        handoffs.on_message("stairs", &transfer, now, &mut outside);
+        handoffs.on_answer(CLIENT, outside.asked, RegistryAnswer::Won(8), now, &mut outside);
+        assert_eq!((handoffs.counters().received, handoffs.counters().without_state), (1, 0));
+    }
+
+    #[test]
+    fn an_access_point_that_sends_anything_but_the_state_is_not_awaited_for_ever() {
+        let (mut handoffs, mut outside) = (new(4), Counts::default());
+        handoffs.on_join(CLIENT, None, Instant::ZERO, &mut outside);
+        handoffs.on_answer(CLIENT, outside.asked, at_stairs(), Instant::ZERO, &mut outside);
+        let asked = outside.asked;
+        wait(&mut handoffs, Instant::ZERO, LONGEST_TRANSFER * 2, 10_000, &mut outside);
+        assert_eq!(outside.sent, 3, "it was asked three times");
+        assert!(outside.asked > asked, "its epoch is claimed");
+    }
+
+    #[test]
+    fn a_state_that_waits_to_be_sent_is_neither_sent_twice_nor_asked_back() {
+        let (mut handoffs, mut outside) = (new(4), Counts::default());
+        serve(&mut handoffs, CLIENT, &mut outside);
+        handoffs.on_message("stairs", &request(), Instant::ZERO, &mut outside);
+        handoffs.on_message("stairs", &request(), Instant::ZERO, &mut outside);
+        let now = wait(&mut handoffs, Instant::ZERO, Duration::from_secs(3), 0, &mut outside);
+        assert_eq!(outside.sent, 1);
+        // It has left, and was lost.
+        outside.waiting.clear();
+        handoffs.on_message("stairs", &request(), now, &mut outside);
+        assert_eq!(outside.sent, 2);
+        outside.waiting.clear();
+        wait(&mut handoffs, now, Duration::from_millis(250), 0, &mut outside);
+        assert_eq!(outside.sent, 3, "the other access point is asked whether it has it");
     }
 
     #[test]

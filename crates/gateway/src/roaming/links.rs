@@ -19,7 +19,7 @@ use lasthop_peering::{Channel, Error, Identity, Sender, Settings, connect};
 use portable_atomic::AtomicU64;
 use tracing::{debug, warn};
 
-use super::channel::Destination;
+use super::channel::{Destination, Pending};
 use super::directory::Directory;
 use super::inbox::Inbox;
 use super::message::MAX_MESSAGE;
@@ -65,6 +65,8 @@ struct Outgoing {
     address: Option<SocketAddr>,
     octets: Vec<u8>,
     _room: Room,
+    /// For [`Pending`].
+    _message: Arc<()>,
 }
 
 /// The room that a message takes while it waits.
@@ -98,11 +100,13 @@ pub(super) struct Shared {
     counts: Counts,
 }
 
-/// For each access point the channel that was opened last, with a number.
+/// For each access point the channel that was opened last, with a number, and its octets.
 #[derive(Default)]
 struct Open {
     channels: BTreeMap<Box<str>, (u64, Sender)>,
     opened: u64,
+    /// Octets that came from each access point whose key is known, through all channels.
+    arrived: BTreeMap<Box<str>, Arc<AtomicU64>>,
 }
 
 /// What was counted.
@@ -146,14 +150,22 @@ impl Links {
     }
 
     /// Sends a message, and does not wait for the network.
-    pub fn send(&self, to: &Destination<'_>, octets: Vec<u8>) {
+    pub fn send(&self, to: &Destination<'_>, octets: Vec<u8>) -> Pending {
+        let (message, pending) = Pending::new();
         let sent = Room::take(octets.len(), &self.shared.queued).is_some_and(|room| {
-            let message = Outgoing { to: to.name.into(), address: to.address, octets, _room: room };
+            let (to, address) = (to.name.into(), to.address);
+            let message = Outgoing { to, address, octets, _room: room, _message: message };
             self.queue.try_send(message).is_ok()
         });
         if !sent {
             self.shared.lose();
         }
+        pending
+    }
+
+    /// Octets that came from the access point with this name so far, also those of a message that is not complete.
+    pub fn arrived_from(&self, name: &str) -> u64 {
+        self.shared.open().arrived.get(name).map_or(0, |arrived| arrived.load(Relaxed))
     }
 
     /// Messages that were sent, received, not delivered, and for which there was no room.
@@ -167,7 +179,8 @@ impl Shared {
     /// Receives the messages of the access point with this name, until its channel ends.
     pub fn receive(&self, name: &Arc<str>, channel: Channel) {
         let (sender, mut receiver) = channel.split();
-        let number = self.note(name, sender.clone());
+        let (number, arrived) = self.note(name, sender.clone());
+        receiver.count_into(arrived);
         while let Ok(Some(octets)) = receiver.receive(IDLE) {
             self.counts.received.fetch_add(1, Relaxed);
             if !self.inbox.receive(name, octets) {
@@ -181,13 +194,14 @@ impl Shared {
         }
     }
 
-    /// Sends through this channel from now on.
-    fn note(&self, name: &str, sender: Sender) -> u64 {
+    /// Sends through this channel from now on. Returns its number, and the count of the octets of its access point.
+    fn note(&self, name: &str, sender: Sender) -> (u64, Arc<AtomicU64>) {
         let mut open = self.open();
         open.opened += 1;
         let number = open.opened;
         open.channels.insert(name.into(), (number, sender));
-        number
+        let arrived = open.arrived.entry(name.into()).or_default();
+        (number, Arc::clone(arrived))
     }
 
     /// The channel to an access point; one that is opened now, unless there is one.
@@ -248,7 +262,7 @@ fn distribute(shared: &Arc<Shared>, messages: &Receiver<Outgoing>) {
 /// repeat what they need.
 fn send_all(shared: &Arc<Shared>, name: &str, queue: &Receiver<Outgoing>) {
     let mut not_before: Option<Instant> = None;
-    while let Ok(Outgoing { address, octets, .. }) = queue.recv_timeout(IDLE) {
+    while let Ok(Outgoing { address, octets, _room, _message, .. }) = queue.recv_timeout(IDLE) {
         let mut outcome = Err(Error::Closed);
         // A channel may have ended since it was used last. Then there is another one.
         for _ in 0..2 {

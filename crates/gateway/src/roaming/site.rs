@@ -10,7 +10,7 @@ use lasthop_peering::{Channel as Peering, Identity, Listener, Peers, SiteKey};
 use lasthop_registry::Server;
 use lasthop_registry::server::SERVICE as REGISTRY;
 
-use super::channel::{Channel, ChannelCounters, Destination};
+use super::channel::{Channel, ChannelCounters, Destination, Pending};
 use super::directory::{Configured, Directory, follow};
 use super::inbox::Inbox;
 use super::links::{Links, SERVICE, SETTINGS};
@@ -77,8 +77,12 @@ impl Site {
 }
 
 impl Channel for Site {
-    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>) {
-        self.links.send(to, octets);
+    fn send(&mut self, to: &Destination<'_>, octets: Vec<u8>) -> Pending {
+        self.links.send(to, octets)
+    }
+
+    fn arrived_from(&self, name: &str) -> u64 {
+        self.links.arrived_from(name)
     }
 
     fn counters(&self) -> ChannelCounters {

@@ -1,9 +1,12 @@
 //! Between peers that know each other.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
 use lasthop_peering::{Error, FramingError, Settings};
+use portable_atomic::AtomicU64;
 
 use super::site::{LONG, SERVICE, Site, next, settings};
 
@@ -66,6 +69,18 @@ fn several_threads_send_at_both_ends_while_others_receive() {
             });
         }
     });
+}
+
+#[test]
+fn the_octets_of_a_message_are_counted_as_they_arrive() {
+    let site = Site::new(settings());
+    let (ours, theirs) = site.channel();
+    let (_sender, mut receiver) = theirs.split();
+    let arrived = Arc::new(AtomicU64::new(0));
+    receiver.count_into(Arc::clone(&arrived));
+    ours.send(&vec![0; 20_000]).expect("it is read");
+    receiver.receive(LONG).expect("the channel works").expect("it was sent");
+    assert!((20_000..21_000).contains(&arrived.load(Relaxed)), "{arrived:?}");
 }
 
 #[test]

@@ -77,6 +77,8 @@ fn access_points_that_the_registry_lists_receive_messages_with_the_name_of_the_s
     assert_eq!((&*from, &*octets), ("stairs", &b"state"[..]));
     let counters = stairs.site.counters();
     assert!(counters.received >= 1 && counters.undelivered == 0, "{counters:?}");
+    let arrived = ["hall", "stairs", "garden"].map(|name| hall.site.arrived_from(name));
+    assert!(arrived[1] > 5 && arrived[0] + arrived[2] == 0, "{arrived:?}");
 }
 
 #[test]
