@@ -84,6 +84,9 @@ lasthop_agent::counters! {
         given: GIVEN_STATES = "handoffs_given",
         /// Clients whose state was given up, because another access point had claimed them without it.
         lost: LOST_STATES = "handoffs_lost",
+        /// Clients whose state was given and may be lost: the registry says that another access point serves them, and
+        /// none has said so itself.
+        unreleased: UNRELEASED_STATES = "handoffs_unreleased",
         /// The sum of the times from when a client came until it was served, in microseconds.
         interruption_us: INTERRUPTION = "interruption_microseconds",
         /// Messages and answers that changed nothing, because they were old.
@@ -322,7 +325,16 @@ impl Handoffs {
             }
             RegistryAnswer::Away => Answer::Away,
         };
+        let gave = known.handoff.gave();
         self.step(client, now, outside, |handoff, _| handoff.on_answer(answer));
+        if let (Some((to, _)), Some(known)) = (gave, self.clients.get(&client))
+            && known.handoff.gave().is_none()
+            && known.handoff.service().is_none()
+        {
+            self.counters.unreleased += 1;
+            let to = self.access_points.name(to);
+            warn!(%client, to, "the state of a client may be lost: nobody says to have taken it");
+        }
     }
 
     /// When [`Handoffs::on_deadline`] is next due.
@@ -675,6 +687,23 @@ mod tests {
         outside.waiting.clear();
         wait(&mut handoffs, now, Duration::from_millis(250), 0, &mut outside);
         assert_eq!(outside.sent, 3, "the other access point is asked whether it has it");
+    }
+
+    #[test]
+    fn a_given_state_that_nobody_says_to_have_taken_is_counted() {
+        let (mut handoffs, mut outside) = (new(4), Counts::default());
+        serve(&mut handoffs, CLIENT, &mut outside);
+        handoffs.on_message("stairs", &request(), Instant::ZERO, &mut outside);
+        outside.waiting.clear();
+        let asked = outside.asked;
+        while outside.asked == asked {
+            let at = handoffs.deadline().expect("it waits for a release");
+            outside.waiting.clear();
+            handoffs.on_deadline(at, &mut outside);
+        }
+        assert_eq!(handoffs.counters().unreleased, 0);
+        handoffs.on_answer(CLIENT, outside.asked, at_stairs(), Instant::ZERO, &mut outside);
+        assert_eq!(handoffs.counters().unreleased, 1);
     }
 
     #[test]
