@@ -35,7 +35,7 @@ use crate::io::{FIRST_USER_PORT, Port, PortId};
 pub use reload::Selected;
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
 #[cfg(feature = "roaming")]
-pub use roaming::{ClientLoad, Served};
+pub use roaming::{ClientLoad, Given, Served};
 pub use transfer::SavedConnection;
 #[cfg(feature = "roaming")]
 pub use whereabouts::RoamingCounters;

@@ -52,6 +52,22 @@ impl Served {
     }
 }
 
+/// Connections that are served elsewhere from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// Their state.
+    pub saved: Vec<SavedConnection>,
+    /// Whether the client has no others here.
+    pub is_all: bool,
+}
+
+/// The octets of state after which a turn of the packet loop ends that gives connections: more take so long that other
+/// clients' packets are late.
+const GIVEN_IN_A_TURN: u64 = 256 << 10;
+
+/// The maximum number of connections that are given in a turn.
+const MAX_GIVEN_IN_A_TURN: u64 = 64;
+
 /// The connections of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientLoad {
@@ -103,25 +119,28 @@ impl Engine {
         }
     }
 
-    /// Takes the state of a client's connections out of the agents, to be served elsewhere from now on.
-    pub fn give_client(
-        &mut self,
-        client: MacAddress,
-        now: Instant,
-        out: &mut Outgoing,
-    ) -> Vec<SavedConnection> {
-        let mut saved = Vec::new();
-        for slot in self.slots_of(client) {
-            saved.extend(self.export_slot(slot, now, out));
+    /// Takes the state of some of a client's connections out of the agents, to be served elsewhere from now on: as
+    /// many as a turn of the packet loop has time for. No connections of the client are added, so that there are none
+    /// left after some calls.
+    pub fn give_client(&mut self, client: MacAddress, now: Instant, out: &mut Outgoing) -> Given {
+        self.settle(client, false, out);
+        let (mut saved, mut octets) = (Vec::new(), 0);
+        let mut slots = self.slots_of(client).into_iter();
+        while octets < GIVEN_IN_A_TURN
+            && let Some(slot) = slots.next()
+        {
+            let connection = self.export_slot(slot, now, out);
             self.forget(slot, now, out);
+            octets += GIVEN_IN_A_TURN / MAX_GIVEN_IN_A_TURN;
+            octets += connection.as_ref().map_or(0, SavedConnection::octets);
+            saved.extend(connection);
         }
         if let Some(roaming) = &mut self.roaming {
             roaming.counters_mut().given += saved.len() as u64;
             let octets = saved.iter().map(|connection| connection.owed().octets());
             roaming.counters_mut().octets_given += octets.fold(0, u64::saturating_add);
         }
-        self.settle(client, false, out);
-        saved
+        Given { saved, is_all: slots.next().is_none() }
     }
 
     /// A client is served elsewhere, without the state of its connections here: what is owed to them is lost.

@@ -37,6 +37,11 @@ struct SavedArrival {
 }
 
 impl SavedConnection {
+    /// The length of its agent's state, in octets.
+    pub(super) fn octets(&self) -> u64 {
+        self.states.iter().map(FlowState::len_with_payloads).sum()
+    }
+
     /// The address of its client, which determines its worker.
     pub const fn client(&self) -> IpAddr {
         self.connection.destination.0

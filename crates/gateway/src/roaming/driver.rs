@@ -36,6 +36,10 @@ use crate::requests::Requests;
 /// The maximum number of events that wait. Further messages are lost; everything else waits for room.
 const MAX_EVENTS: usize = 4096;
 
+/// The maximum number of turns of the packet loops in which the connections of a client are given: enough for more than
+/// a state holds.
+const MAX_TURNS: u32 = 1024;
+
 /// How long a question of a list waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -268,12 +272,21 @@ impl Outside for Around {
     }
 
     fn give(&mut self, client: MacAddress) -> Bytes {
-        let given = self.requests.engines(move |_, engine, now, out| engine.give_client(client, now, out));
-        let given = given.unwrap_or_else(|why| {
-            warn!(%client, %why, "the state of a client's connections is not given");
-            Vec::new()
-        });
-        let (octets, left_out) = state::encode(given.into_iter().flatten().collect());
+        let mut saved = Vec::new();
+        for turn in 1.. {
+            let given =
+                self.requests.engines(move |_, engine, now, out| engine.give_client(client, now, out));
+            let given = given.unwrap_or_else(|why| {
+                warn!(%client, %why, "the state of a client's connections is not given");
+                Vec::new()
+            });
+            let is_all = given.iter().all(|given| given.is_all);
+            saved.extend(given.into_iter().flat_map(|given| given.saved));
+            if is_all || turn == MAX_TURNS {
+                break;
+            }
+        }
+        let (octets, left_out) = state::encode(saved);
         if !left_out.is_empty() {
             warn!(%client, connections = left_out.len(), "connections are left out of a state that is too large");
         }

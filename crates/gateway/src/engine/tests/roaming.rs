@@ -60,7 +60,7 @@ impl AccessPoint {
 
     fn give(&mut self) -> Vec<SavedConnection> {
         let Bench { engine, out, now } = &mut self.0;
-        engine.give_client(CLIENT, *now, out)
+        engine.give_client(CLIENT, *now, out).saved
     }
 
     fn counters(&self) -> crate::engine::RoamingCounters {
@@ -97,6 +97,27 @@ fn a_split_connection_goes_on_at_another_access_point_whose_ports_have_other_num
     engine.on_deadline(later, &mut out);
     let retransmitted: Vec<u16> = out.frames.iter().map(|(port, _)| port.0).collect();
     assert_eq!(retransmitted, [3], "to the interface at which the client is");
+}
+
+#[test]
+fn many_connections_are_given_in_several_turns_while_the_client_is_elsewhere() {
+    let mut old = AccessPoint::with_client();
+    let connections = 70;
+    for port in 1..=connections {
+        old.connect(port);
+        old.down(&down(port, 1, 100, ACK));
+    }
+    let Bench { engine, out, now } = &mut old.0;
+    let first = engine.give_client(CLIENT, *now, out);
+    assert!(!first.is_all && first.saved.len() < usize::from(connections), "{}", first.saved.len());
+    let left = usize::from(connections) - first.saved.len();
+    old.0.take();
+    // A connection that was not given yet goes on, and no new one begins.
+    assert_eq!(old.0.engine.owed().connections, left as u64);
+    old.down(&down(connections + 1, 0, 0, TcpFlags::SYN));
+    assert_eq!(old.0.engine.owed().connections, left as u64);
+    assert_eq!(old.give().len(), left);
+    assert_eq!(old.0.engine.owed().connections, 0);
 }
 
 #[test]

@@ -417,7 +417,9 @@ impl Outside for Around<'_> {
     }
 
     fn give(&mut self, client: MacAddress) -> Bytes {
-        let (octets, left_out) = state::encode(self.engine.give_client(client, self.now, self.out));
+        let given = self.engine.give_client(client, self.now, self.out);
+        assert!(given.is_all, "there are few");
+        let (octets, left_out) = state::encode(given.saved);
         assert_eq!(left_out.len(), 0);
         octets
     }
