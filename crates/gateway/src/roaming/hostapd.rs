@@ -31,6 +31,11 @@ const PING: Duration = Duration::from_secs(5);
 /// The maximum number of stations that are asked for at the beginning. IEEE 802.11 has association IDs up to 2007.
 const MAX_STATIONS: usize = 2007;
 
+/// A station in hostapd's list that was heard longer ago than this is not taken for present. hostapd keeps a station that
+/// has left without a word for minutes (`ap_max_inactivity`, 300 s), and a claim of it would take it away from the access
+/// point where it is. If it is here after all, its next frame says so.
+const RECENT: Duration = Duration::from_secs(10);
+
 /// Longer than what hostapd sends in a datagram.
 const LONGEST: usize = 8192;
 
@@ -99,7 +104,9 @@ impl Hostapd {
         let mut station = self.ask("STA-FIRST")?;
         for _ in 0..MAX_STATIONS {
             let Some(client) = station.lines().next().and_then(|line| line.parse().ok()) else { break };
-            self.reports.push(Report::Connected(client));
+            if is_present(&station) {
+                self.reports.push(Report::Connected(client));
+            }
             station = self.ask(&format!("STA-NEXT {client}"))?;
         }
         while owner.strong_count() > 0 {
@@ -170,6 +177,14 @@ impl Hostapd {
 fn is_no_failure(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
+/// Whether an entry of hostapd's list is of a station that may send, and was heard a moment ago.
+fn is_present(entry: &str) -> bool {
+    let value = |key: &str| entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let is_authorized = value("flags").is_some_and(|flags| flags.contains("[AUTHORIZED]"));
+    let silent_ms = value("inactive_msec").and_then(|text| text.parse().ok());
+    is_authorized && silent_ms.is_some_and(|ms| Duration::from_millis(ms) < RECENT)
 }
 
 /// What an event says of a station; `None` if it says something else.

@@ -27,7 +27,9 @@ impl Fake {
             let command = str::from_utf8(&buffer[..len]).expect("text").to_owned();
             let answer = match &*command {
                 "ATTACH" => "OK\n",
-                "STA-FIRST" => "02:00:00:00:00:01\nflags=[AUTH][ASSOC][AUTHORIZED]\naid=1\n",
+                "STA-FIRST" => {
+                    "02:00:00:00:00:01\nflags=[AUTH][ASSOC][AUTHORIZED]\naid=1\ninactive_msec=20\n"
+                }
                 "PING" => "PONG\n",
                 other => {
                     assert!(other.starts_with("STA-NEXT "), "{other}");
@@ -97,4 +99,21 @@ fn other_events_and_malformed_ones_report_nothing() {
         assert_eq!(read_event(event), None, "{event}");
     }
     assert_eq!(read_event("AP-STA-CONNECTED 02:00:00:00:00:01"), Some(Report::Connected(station(1))));
+}
+
+#[test]
+fn a_station_of_the_list_is_present_if_it_may_send_and_was_heard_a_moment_ago() {
+    let entry = |flags: &str, rest: &str| format!("02:00:00:00:00:01\nflags={flags}\naid=1\n{rest}");
+    let authorized = "[AUTH][ASSOC][AUTHORIZED][WMM]";
+    assert!(is_present(&entry(authorized, "inactive_msec=9999\nsignal=-40")));
+    for (flags, rest) in [
+        (authorized, "inactive_msec=10000"),
+        (authorized, "inactive_msec=x"),
+        // A driver that does not say.
+        (authorized, ""),
+        // Its handshake of WPA is not over.
+        ("[AUTH][ASSOC]", "inactive_msec=20"),
+    ] {
+        assert!(!is_present(&entry(flags, rest)), "{flags} {rest}");
+    }
 }
