@@ -76,8 +76,9 @@ pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config
 pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, FileError> {
     let document = Document::parse(text, name.to_owned(), "a configuration in TOML")?;
     document.expect(Kind::Gateway)?;
-    let file: GatewayFile = document.deserialize()?;
+    let mut file: GatewayFile = document.deserialize()?;
     let reader = Reader { document: &document, surroundings: surroundings.into() };
+    file.passive |= reader.surroundings.is_passive;
     let rules = file.rule.len();
     if !(1..=MAX_RULES).contains(&rules) {
         return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MAX_RULES}")));

@@ -201,13 +201,15 @@ pub struct Surroundings {
     pub senses: LinkSenses,
     /// The source address of messages that its agents send; unspecified if no scheme sends any.
     pub address: IpAddr,
+    /// Whether it is to be passive, whatever its file says.
+    pub is_passive: bool,
 }
 
 impl From<LinkSenses> for Surroundings {
     /// Without an address: no scheme that works without link senses sends messages from its own
     /// address.
     fn from(senses: LinkSenses) -> Self {
-        Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
+        Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), is_passive: false }
     }
 }
 

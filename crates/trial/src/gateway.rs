@@ -33,7 +33,7 @@ pub(super) fn start(
     stack: &SchemeStack,
     agent: Option<AgentMaker>,
 ) -> Result<(Gateway, LinkSenses), TrialError> {
-    let surroundings = Surroundings { senses: senses(scenario, edge), address: site.address(edge) };
+    let surroundings = Surroundings { address: site.address(edge), ..senses(scenario, edge).into() };
     let rule = RulePlan::new(stack, Selector::default(), surroundings);
     let mut rule = rule.map_err(|error| TrialError::Gateway(error.to_string()))?;
     if agent.is_some() {
@@ -56,7 +56,7 @@ pub(super) fn start(
 /// Checks that a gateway at this edge could run every scheme.
 pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> {
     // Any address serves.
-    let surroundings = Surroundings { senses: senses(scenario, edge), address: Ipv4Addr::LOCALHOST.into() };
+    let surroundings = Surroundings { address: Ipv4Addr::LOCALHOST.into(), ..senses(scenario, edge).into() };
     for scheme in &scenario.schemes {
         let Some(stack) = scheme.stack() else { continue };
         RulePlan::new(stack, Selector::default(), surroundings)

@@ -21,7 +21,7 @@ use lasthop_config::Disk;
 use lasthop_config::text::{did_you_mean_word_or_file, name_of};
 use lasthop_gateway::Start;
 use lasthop_gateway::clients::ClientReport;
-use lasthop_gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel};
+use lasthop_gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel, Surroundings};
 use lasthop_gateway::control::{Command, PortStatus, Reloaded, SetAside, parse_flow};
 use lasthop_gateway::engine::FlowReport;
 use lasthop_gateway::listing::{Query, Row};
@@ -153,9 +153,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     let Some(file) = &arguments.config else { return output::print(DEFAULT_FILE.trim_end()) };
     // A gateway's own radios do not report the fate of each frame.
-    let mut config =
-        config::read(file, lasthop_agent::LinkSenses::empty()).map_err(|error| misread(file, error))?;
-    config.plan.passive |= arguments.passive;
+    let surroundings =
+        Surroundings { is_passive: arguments.passive, ..lasthop_agent::LinkSenses::empty().into() };
+    let config = config::read(file, surroundings).map_err(|error| misread(file, error))?;
     if arguments.check {
         return check::execute(&config, file, arguments.json);
     }

@@ -1,7 +1,7 @@
 use lasthop_agent::LinkSenses;
 
 use super::*;
-use crate::config::parse;
+use crate::config::{Surroundings, parse};
 
 const KEY: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000001";
 
@@ -88,6 +88,10 @@ fn errors_name_the_key_and_what_was_expected() {
     assert!(read(&passive).expect_err("nothing moves").contains("no state that could follow a client"));
     let tun = format!("backend = \"tun\"\n{}", with("registry.file = \"/r\""));
     assert!(read(&tun).expect_err("no addresses").contains("no MAC addresses"));
+    let made_passive = Surroundings { is_passive: true, ..LinkSenses::empty().into() };
+    let error =
+        parse(&with("registry.file = \"/r\""), "gateway.toml", made_passive).expect_err("nothing moves");
+    assert!(error.to_string().contains("no state that could follow a client"), "{error}");
 }
 
 #[cfg(feature = "etcd")]
