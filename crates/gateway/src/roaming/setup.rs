@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use lasthop_linux::bridge_table::BridgeTable;
 use lasthop_linux::clock;
-use lasthop_peering::{Fingerprint, Identity, IdentityError, Peers, SiteKey, enrol};
+use lasthop_peering::{Fingerprint, Identity, IdentityError, Peers, SiteKey, connect, enrol};
+use lasthop_registry::server::SERVICE as REGISTRY;
 use lasthop_registry::{AccessPoint, Durability, Embedded, Error, Limits, Registry, Remote, Server};
 use tracing::{info, warn};
 
@@ -22,6 +23,7 @@ use super::links::SETTINGS;
 use super::site::{Site, SiteParts};
 use super::source::{Opening, RegistrySource};
 use crate::config::{RegistryPlace, SiteConfig};
+use crate::trouble::{Notice, Trouble};
 
 /// How many calls of a gateway the registry of another one answers at a time.
 const CALLS: usize = 4;
@@ -174,9 +176,15 @@ struct Introduction {
 
 impl Introduction {
     fn opening(self) -> Opening {
+        let mut trouble = Trouble::default();
         Box::new(move || {
-            let key = self.key()?;
+            let key = self.key();
             let Self { server, identity, patience, .. } = &self;
+            let notice = trouble.is(key.is_err(), clock::now());
+            if let (Err(error), Some(Notice::Begin { .. })) = (&key, notice) {
+                warn!(access_point = server.name, %error, "cannot reach the gateway with the registry, or introduce this one to it");
+            }
+            let key = key?;
             let settings = lasthop_peering::Settings { handshake_time: *patience, ..SETTINGS };
             let remote = Remote::new(server.address, identity, key, settings, *patience, CALLS);
             let registry: Arc<dyn Registry> = Arc::new(remote);
@@ -184,31 +192,31 @@ impl Introduction {
         })
     }
 
-    /// The key of the server, to which this gateway has introduced itself if there is a site key.
+    /// The key of the server, which knows this gateway's. If it does not yet and there is a site key, this gateway
+    /// introduces itself. The site key may have been taken away from gateways that know each other.
+    ///
+    /// # Errors
+    /// Those of the network, which may pass; and refusals, which a change of the server's files ends.
     fn key(&self) -> Result<Fingerprint, Error> {
-        let Self { own_name, identity, peers, site_key, server, .. } = self;
-        let known = server.key.or_else(|| peers.named(&server.name).map(|peer| peer.fingerprint));
+        let Self { own_name, identity, peers, site_key, server, patience } = self;
         let failed = |error: &dyn std::error::Error| io::Error::other(reason(error));
-        let introduced = match site_key {
-            None => Err(io::Error::other("its key is not known")),
-            Some(site_key) => enrol(server.address, identity, known, site_key, own_name, &SETTINGS)
-                .map_err(|error| failed(&error)),
-        };
-        match (introduced, known) {
-            (Ok(key), _) => {
-                if known.is_none() {
-                    peers.enrol(key, &server.name).map_err(|error| failed(&error))?;
-                    info!(access_point = server.name, %key, "the key of the gateway with the registry was learned");
-                }
-                Ok(key)
-            }
-            // The gateways may know each other already, and the site key may have been taken away.
-            (Err(_), Some(key)) => Ok(key),
-            (Err(error), None) => {
-                warn!(access_point = server.name, %error, "cannot introduce this gateway to the one with the registry");
-                Err(error.into())
+        let known = server.key.or_else(|| peers.named(&server.name).map(|peer| peer.fingerprint));
+        if let Some(key) = known {
+            let settings = lasthop_peering::Settings { handshake_time: *patience, ..SETTINGS };
+            match connect(server.address, identity, key, REGISTRY, &settings) {
+                Ok(_) => return Ok(key),
+                Err(lasthop_peering::Error::UnknownKey) if site_key.is_some() => {}
+                Err(error) => return Err(failed(&error).into()),
             }
         }
+        let Some(site_key) = site_key else { return Err(io::Error::other("its key is not known").into()) };
+        let key = enrol(server.address, identity, known, site_key, own_name, &SETTINGS)
+            .map_err(|error| failed(&error))?;
+        if known.is_none() {
+            peers.enrol(key, &server.name).map_err(|error| failed(&error))?;
+            info!(access_point = server.name, %key, "the key of the gateway with the registry was learned");
+        }
+        Ok(key)
     }
 }
 
@@ -237,3 +245,6 @@ fn reason(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;
