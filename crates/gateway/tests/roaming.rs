@@ -208,7 +208,7 @@ impl AccessPointHost {
         let other = 1 - index;
         let key = Some(identities[other].fingerprint());
         let site = SiteParts {
-            name: name.to_owned(),
+            access_point: AccessPoint::new(name, address),
             listen: address,
             identity: identities[index].clone(),
             peers: Arc::new(Peers::new(10)),

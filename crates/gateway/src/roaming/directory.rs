@@ -36,7 +36,8 @@ pub struct Configured {
 
 /// The access points that this one may speak with.
 pub(super) struct Directory {
-    own_name: Box<str>,
+    /// This one, with its key.
+    own: AccessPoint,
     peers: Arc<Peers>,
     configured: Vec<Configured>,
     listed: Mutex<Listed>,
@@ -49,9 +50,10 @@ struct Listed {
 }
 
 impl Directory {
-    /// With the keys of the configuration, and those that `peers` has already.
-    pub fn new(own_name: &str, peers: Arc<Peers>, configured: Vec<Configured>) -> Self {
-        let directory = Self { own_name: own_name.into(), peers, configured, listed: Mutex::default() };
+    /// With the keys of the configuration, and those that `peers` has already. `own` is this access point, with its key:
+    /// nobody else gets its name.
+    pub fn new(own: AccessPoint, peers: Arc<Peers>, configured: Vec<Configured>) -> Self {
+        let directory = Self { own, peers, configured, listed: Mutex::default() };
         directory.update([], clock::now());
         directory
     }
@@ -60,22 +62,23 @@ impl Directory {
     pub fn update<'a>(&self, listing: impl IntoIterator<Item = &'a AccessPoint>, now: Instant) {
         let Listed { access_points, conflict } = &mut *self.lock();
         for access_point in listing {
-            if *access_point.name() != *self.own_name {
+            if access_point.name() != self.own.name() {
                 access_points.insert(access_point.name().into(), (access_point.clone(), now));
             }
         }
         access_points.retain(|_, (_, at)| now.since(*at) < GRACE);
+        let own = self.own.key().map(|key| (key, self.own.name()));
         let configured = self.configured.iter().filter_map(|peer| Some((peer.key?, &*peer.name)));
         let listed = access_points.values().filter_map(|(peer, _)| Some((peer.key()?, peer.name())));
         // An entry of the configuration comes first, so the registry cannot replace its key.
         let is_configured =
             |name: &str| self.configured.iter().any(|peer| peer.name == name && peer.key.is_some());
         let listed: Vec<_> = listed.filter(|(_, name)| !is_configured(name)).collect();
-        let refused = self.peers.set_pinned(configured.chain(listed));
+        let refused = self.peers.set_pinned(own.into_iter().chain(configured).chain(listed));
         if let Some(Notice::Begin { .. }) = conflict.is(refused > 0, now) {
             warn!(
                 refused,
-                "the registry lists access points with other keys than those that were enrolled; they are not believed"
+                "the registry lists access points with names or keys that are known to be others'; they are not believed"
             );
         }
     }
@@ -123,10 +126,24 @@ mod tests {
         Fingerprint::new([octet; 32])
     }
 
+    /// This access point.
+    fn stairs() -> AccessPoint {
+        AccessPoint::new("stairs", address(2)).with_key(key(2))
+    }
+
+    #[test]
+    fn nobody_is_enrolled_with_the_name_of_this_access_point() {
+        let peers = Arc::new(Peers::new(10));
+        let directory = Directory::new(stairs(), Arc::clone(&peers), Vec::new());
+        directory.update(&[AccessPoint::new("stairs", address(9)).with_key(key(9))], Instant::ZERO);
+        assert!(peers.enrol(key(9), "stairs").is_err());
+        assert_eq!(directory.key("stairs"), Some(key(2)));
+    }
+
     #[test]
     fn the_registry_adds_access_points_and_replaces_none_of_the_configuration() {
         let hall = Configured { name: "hall".to_owned(), address: address(1), key: Some(key(1)) };
-        let directory = Directory::new("stairs", Arc::new(Peers::new(10)), vec![hall]);
+        let directory = Directory::new(stairs(), Arc::new(Peers::new(10)), vec![hall]);
         let listed = [
             AccessPoint::new("hall", address(7)).with_key(key(7)),
             AccessPoint::new("stairs", address(2)).with_key(key(2)),
@@ -135,12 +152,16 @@ mod tests {
         directory.update(&listed, Instant::ZERO);
         assert_eq!((directory.address("hall"), directory.key("hall")), (Some(address(1)), Some(key(1))));
         assert_eq!((directory.address("attic"), directory.key("attic")), (Some(address(3)), Some(key(3))));
-        assert_eq!((directory.address("stairs"), directory.key("stairs")), (None, None), "that is this one");
+        assert_eq!(
+            (directory.address("stairs"), directory.key("stairs")),
+            (None, Some(key(2))),
+            "that is this one"
+        );
     }
 
     #[test]
     fn an_access_point_that_is_no_longer_listed_is_forgotten_after_a_while() {
-        let directory = Directory::new("stairs", Arc::new(Peers::new(10)), Vec::new());
+        let directory = Directory::new(stairs(), Arc::new(Peers::new(10)), Vec::new());
         directory.update(&[AccessPoint::new("attic", address(3)).with_key(key(3))], Instant::ZERO);
         directory.update([], Instant::ZERO + GRACE / 2);
         assert_eq!(directory.key("attic"), Some(key(3)));
@@ -150,7 +171,7 @@ mod tests {
 
     #[test]
     fn an_access_point_with_a_new_key_is_known_by_it_when_the_registry_says_so() {
-        let directory = Directory::new("stairs", Arc::new(Peers::new(10)), Vec::new());
+        let directory = Directory::new(stairs(), Arc::new(Peers::new(10)), Vec::new());
         let joined = [3, 4].map(|octet| AccessPoint::new("attic", address(octet)).with_key(key(octet)));
         directory.update(&joined, Instant::ZERO);
         assert_eq!((directory.address("attic"), directory.key("attic")), (Some(address(4)), Some(key(4))));

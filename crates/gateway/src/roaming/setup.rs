@@ -64,7 +64,7 @@ pub fn open(config: &SiteConfig, radio: Vec<String>) -> Result<Parts, String> {
     };
     let source = Arc::new(source);
     let site = SiteParts {
-        name: config.access_point.clone(),
+        access_point: own.clone(),
         listen: config.listen,
         identity,
         peers,

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use lasthop_peering::{Channel as Peering, Identity, Listener, Peers, SiteKey};
-use lasthop_registry::Server;
 use lasthop_registry::server::SERVICE as REGISTRY;
+use lasthop_registry::{AccessPoint, Server};
 
 use super::channel::{Channel, ChannelCounters, Destination, Pending};
 use super::directory::{Configured, Directory, follow};
@@ -18,8 +18,8 @@ use super::source::RegistrySource;
 
 /// How an access point speaks with others.
 pub struct SiteParts {
-    /// Its name.
-    pub name: String,
+    /// The access point, as others know it.
+    pub access_point: AccessPoint,
     /// Where it listens.
     pub listen: SocketAddr,
     /// Its key.
@@ -48,8 +48,9 @@ pub struct Site {
 impl Site {
     /// Opens the channel, in the network namespace of the calling thread.
     pub fn open(parts: SiteParts, inbox: Inbox) -> io::Result<Self> {
-        let SiteParts { name, listen, identity, peers, configured, site_key, serves, source } = parts;
-        let directory = Arc::new(Directory::new(&name, Arc::clone(&peers), configured));
+        let SiteParts { access_point, listen, identity, peers, configured, site_key, serves, source } = parts;
+        let own = access_point.with_key(identity.fingerprint());
+        let directory = Arc::new(Directory::new(own, Arc::clone(&peers), configured));
         let links = Links::start(identity.clone(), Arc::clone(&directory), inbox)?;
         let (received, registry) = (links.shared(), serves.clone());
         let serve = move |channel: Peering| match &registry {

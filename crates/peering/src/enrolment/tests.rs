@@ -120,3 +120,14 @@ fn after_too_many_wrong_proofs_there_is_a_pause() {
     assert!(pace.is_paused(Duration::from_secs(21)));
     assert!(!pace.is_paused(Duration::from_secs(22)));
 }
+
+#[test]
+fn nobody_is_enrolled_with_the_name_of_the_listener_once_its_own_key_is_pinned() {
+    let [client, server] = [identity(), identity()];
+    let (theirs, mut ours) = channel(&client, &server);
+    theirs.send(&proof(&theirs, &client, &server)).expect("there is room");
+    let peers = Peers::new(4);
+    peers.pin(server.fingerprint(), NAME).expect("there is room");
+    let admitted = admit(&mut ours, server.fingerprint(), &site_key(), &peers, false, long());
+    assert_eq!(admitted, Err(Verdict::NotRecorded));
+}

@@ -30,9 +30,10 @@ impl Member {
         let identity = Identity::ephemeral().expect("random numbers");
         let key = identity.fingerprint();
         let (to, received) = sync_channel(100);
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let parts = SiteParts {
-            name: name.to_owned(),
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            access_point: AccessPoint::new(name, listen),
+            listen,
             identity,
             peers: Arc::new(Peers::new(10)),
             configured,
