@@ -29,6 +29,12 @@ pub(super) enum Notice {
 }
 
 impl Trouble {
+    /// Whether the current fault was reported.
+    #[cfg(all(test, feature = "roaming"))]
+    pub(super) const fn is_reported(&self) -> bool {
+        self.is_reported
+    }
+
     /// Updates whether the fault is present. Returns the message to log, if any.
     pub(super) fn is(&mut self, present: bool, now: Instant) -> Option<Notice> {
         if !present {

@@ -13,6 +13,7 @@ use lasthop_peering::{Fingerprint, Peers};
 use lasthop_registry::AccessPoint;
 use tracing::warn;
 
+use super::questions::LEASE;
 use super::source::RegistrySource;
 use crate::trouble::{Notice, Trouble};
 
@@ -47,6 +48,9 @@ pub(super) struct Directory {
 struct Listed {
     access_points: BTreeMap<Box<str>, (AccessPoint, Instant)>,
     conflict: Trouble,
+    /// Since when the registry lists another one with the name of this access point.
+    namesake_since: Option<Instant>,
+    namesake: Trouble,
 }
 
 impl Directory {
@@ -60,11 +64,24 @@ impl Directory {
 
     /// The registry lists these access points, the ones that joined last at the end.
     pub fn update<'a>(&self, listing: impl IntoIterator<Item = &'a AccessPoint>, now: Instant) {
-        let Listed { access_points, conflict } = &mut *self.lock();
+        let Listed { access_points, conflict, namesake_since, namesake } = &mut *self.lock();
+        let mut other = None;
         for access_point in listing {
             if access_point.name() != self.own.name() {
                 access_points.insert(access_point.name().into(), (access_point.clone(), now));
+            } else if *access_point != self.own {
+                other = Some(access_point.address());
             }
+        }
+        // The lease of a former life, with another address or key, ends by itself.
+        *namesake_since = other.and(namesake_since.or(Some(now)));
+        let is_two = namesake_since.is_some_and(|since| now.since(since) > LEASE);
+        if let (Some(Notice::Begin { .. }), Some(address)) = (namesake.is(is_two, now), other) {
+            warn!(
+                access_point = self.own.name(),
+                %address,
+                "another gateway has the name of this access point, so clients' state goes astray; give each one a name of its own"
+            );
         }
         access_points.retain(|_, (_, at)| now.since(*at) < GRACE);
         let own = self.own.key().map(|key| (key, self.own.name()));
@@ -138,6 +155,22 @@ mod tests {
         directory.update(&[AccessPoint::new("stairs", address(9)).with_key(key(9))], Instant::ZERO);
         assert!(peers.enrol(key(9), "stairs").is_err());
         assert_eq!(directory.key("stairs"), Some(key(2)));
+    }
+
+    #[test]
+    fn another_gateway_with_the_same_name_is_noticed_once_it_renews_its_lease() {
+        let directory = Directory::new(stairs(), Arc::new(Peers::new(10)), Vec::new());
+        let is_reported = |directory: &Directory| directory.lock().namesake.is_reported();
+        let other = AccessPoint::new("stairs", address(9)).with_key(key(9));
+        let second = Duration::from_secs(1);
+        directory.update(&[other.clone(), stairs()], Instant::ZERO);
+        directory.update(&[other.clone(), stairs()], Instant::ZERO + LEASE);
+        assert!(!is_reported(&directory), "it may be a former life of this one");
+        directory.update(&[stairs()], Instant::ZERO + LEASE + second);
+        directory.update(&[stairs(), other.clone()], Instant::ZERO + LEASE + 2 * second);
+        assert!(!is_reported(&directory));
+        directory.update(&[stairs(), other], Instant::ZERO + 2 * LEASE + 3 * second);
+        assert!(is_reported(&directory));
     }
 
     #[test]

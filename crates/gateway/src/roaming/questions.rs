@@ -20,7 +20,7 @@ use crate::frame::MacAddress;
 use crate::trouble::{Notice, Trouble};
 
 /// How long a lease lasts that is not renewed.
-const LEASE: Duration = Duration::from_secs(30);
+pub(super) const LEASE: Duration = Duration::from_secs(30);
 
 /// When an attempt to renew a lease, or to join, is repeated.
 const SOON: Duration = Duration::from_secs(2);
