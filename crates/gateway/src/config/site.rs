@@ -115,6 +115,12 @@ pub(super) fn read(
         None => address,
         Some(text) => text.parse().map_err(|_| fail(&["listen"], &not_an_address(text)))?,
     };
+    if listen.port() == 0 {
+        return Err(fail(
+            &["listen"],
+            "nobody would find port 0, which the kernel replaces; expected another one",
+        ));
+    }
     if table.peer.len() > MAX_PEERS {
         return Err(fail(&["peer"], &format!("{} gateways; expected at most {MAX_PEERS}", table.peer.len())));
     }
@@ -267,11 +273,14 @@ fn read_registry(
 }
 
 fn name(reader: &Reader<'_>, keys: &[&str], text: &str) -> Result<String, FileError> {
-    let is_plain = |character: char| !character.is_control() && !character.is_whitespace();
+    // Names are in the files and commands of others, in a table that is printed for them, and in logs.
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
     if (1..=MAX_NAME).contains(&text.len()) && text.chars().all(is_plain) {
         return Ok(text.to_owned());
     }
-    let problem = format!("expected the name of an access point: 1 to {MAX_NAME} octets, and no spaces");
+    let problem = format!(
+        "expected the name of an access point: 1 to {MAX_NAME} characters, which are letters (a to z, A to Z), digits, `-`, `_` and `.`"
+    );
     Err(reader.fail(&[&["roaming"], keys].concat(), problem))
 }
 

@@ -48,6 +48,7 @@ fn errors_name_the_key_and_what_was_expected() {
         ("registry.peer = \"hall\"", "roaming.registry.peer: ", "this access point itself"),
         ("registry.peer = \"x\"", "roaming.registry.peer: ", "no [[roaming.peer]] has the name \"x\""),
         ("registry = { file = \"/r\", prefix = \"x\" }", "roaming.registry.prefix: ", "a setting of etcd"),
+        ("registry.file = \"/r\"\nlisten = \"0.0.0.0:0\"", "roaming.listen: ", "nobody would find port 0"),
         ("registry.file = \"/r\"\nlisten = \"9479\"", "roaming.listen: ", "such as \"10.0.0.1:9479\""),
         ("registry.file = \"/r\"\nmax-clients = 0", "roaming.max-clients: ", "1 to 100000"),
         ("registry.file = \"/r\"\nsite-key = \"key\"", "roaming.site-key: ", "absolute path"),
@@ -78,7 +79,8 @@ fn errors_name_the_key_and_what_was_expected() {
             "[roaming]\naddress = \"10.0.0.1:1\"\nregistry.file = \"/r\"",
             "expected the name of an access point",
         ),
-        ("[roaming]\naccess-point = \"a b\"\nregistry.file = \"/r\"", "no spaces"),
+        ("[roaming]\naccess-point = \"a b\"\nregistry.file = \"/r\"", "letters (a to z, A to Z), digits"),
+        ("[roaming]\naccess-point = \"a\\\"b\"\nregistry.file = \"/r\"", "letters (a to z, A to Z), digits"),
         ("[roaming]\naccess-point = \"a\"\nregistry.file = \"/r\"", "expected an address and a port"),
     ] {
         let error = read(text).expect_err(text);
@@ -86,12 +88,12 @@ fn errors_name_the_key_and_what_was_expected() {
     }
     let passive = format!("passive = true\n{}", with("registry.file = \"/r\""));
     assert!(read(&passive).expect_err("nothing moves").contains("no state that could follow a client"));
-    let tun = format!("backend = \"tun\"\n{}", with("registry.file = \"/r\""));
-    assert!(read(&tun).expect_err("no addresses").contains("no MAC addresses"));
     let made_passive = Surroundings { is_passive: true, ..LinkSenses::empty().into() };
     let error =
         parse(&with("registry.file = \"/r\""), "gateway.toml", made_passive).expect_err("nothing moves");
     assert!(error.to_string().contains("no state that could follow a client"), "{error}");
+    let tun = format!("backend = \"tun\"\n{}", with("registry.file = \"/r\""));
+    assert!(read(&tun).expect_err("no addresses").contains("no MAC addresses"));
 }
 
 #[cfg(feature = "etcd")]
