@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -69,12 +69,18 @@ pub struct Roaming {
     _end: Arc<End>,
 }
 
-/// Ends the thread when dropped.
-struct End(SyncSender<Event>);
+/// Ends the thread when dropped, and waits for it.
+struct End {
+    events: SyncSender<Event>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Drop for End {
     fn drop(&mut self) {
-        let _ = self.0.send(Event::End);
+        let _ = self.events.send(Event::End);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -104,8 +110,8 @@ impl Roaming {
         info!(access_point = name, "clients may roam");
         let around = Around { requests, questions, channel, workers };
         let driver = Driver { name, handoffs, around };
-        thread::Builder::new().name("roaming".into()).spawn(move || driver.run(&inbox))?;
-        let end = Arc::new(End(events.clone()));
+        let thread = thread::Builder::new().name("roaming".into()).spawn(move || driver.run(inbox))?;
+        let end = Arc::new(End { events: events.clone(), thread: Some(thread) });
         if let Some((table, radio)) = bridge {
             associations::start(table, radio, events.clone(), Arc::downgrade(&end))?;
         }
@@ -145,7 +151,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn run(mut self, events: &Receiver<Event>) {
+    fn run(mut self, events: Receiver<Event>) {
         loop {
             let now = clock::now();
             let wait = self.handoffs.deadline().map_or(Duration::MAX, |at| at.since(now));
@@ -178,7 +184,11 @@ impl Driver {
                 Event::Report(to) => {
                     let _ = to.send(self.report());
                 }
-                Event::End => return,
+                Event::End => {
+                    // The threads that end with `self` may wait for room among the events.
+                    drop(events);
+                    return;
+                }
             }
             // Events without end do not put off what is due.
             self.handoffs.on_deadline(clock::now(), &mut self.around);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lasthop_handoff::Query;
@@ -28,8 +28,13 @@ const SOON: Duration = Duration::from_secs(2);
 /// A question about a client, and its number.
 type Question = (MacAddress, u64, Query);
 
-/// A queue of questions, which end with it.
-pub(super) struct Questions(Sender<Question>);
+/// A queue of questions, which end with it. Dropping it waits until this access point has left the registry, so that
+/// this is done before the process ends: about as long as the registry may take to answer twice.
+pub(super) struct Questions {
+    /// There until it is dropped.
+    to: Option<Sender<Question>>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Questions {
     /// Starts to ask the registry, on behalf of this access point. `answer` gets the client, the number of the
@@ -42,14 +47,24 @@ impl Questions {
         let (to, questions) = channel();
         let mut asker =
             Asker { registry, access_point, lease: None, due: clock::now(), away: Trouble::default() };
-        thread::Builder::new().name("registry".into()).spawn(move || asker.run(&questions, answer))?;
-        Ok(Self(to))
+        let thread =
+            thread::Builder::new().name("registry".into()).spawn(move || asker.run(&questions, answer))?;
+        Ok(Self { to: Some(to), thread: Some(thread) })
     }
 
     /// Asks. A question replaces earlier ones about the client that were not asked yet.
     pub(super) fn ask(&self, client: MacAddress, number: u64, query: Query) {
         // The thread ends only with the queue.
-        let _ = self.0.send((client, number, query));
+        let _ = self.to.as_ref().map(|to| to.send((client, number, query)));
+    }
+}
+
+impl Drop for Questions {
+    fn drop(&mut self) {
+        self.to = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -186,4 +201,33 @@ fn found(entry: Option<&Entry>) -> RegistryAnswer {
         address: entry.access_point.address(),
         epoch: entry.epoch,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::sync::mpsc::sync_channel;
+
+    use lasthop_registry::{Durability, Embedded, Limits};
+
+    use super::*;
+
+    #[test]
+    fn when_the_questions_end_the_access_point_has_left_the_registry() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("registry");
+        let registry = Embedded::open(&path, Limits::default(), Durability::ProcessEnd, clock::now());
+        let registry: Arc<dyn Registry> = Arc::new(registry.expect("it is new"));
+        let hall = AccessPoint::new("hall", SocketAddr::from(([10, 0, 0, 1], 9479)));
+        let (to, answers) = sync_channel(1);
+        let source = Arc::new(RegistrySource::of(Arc::clone(&registry)));
+        let answer = move |_, _, answer| to.send(answer).expect("it is awaited");
+        let questions = Questions::start(source, hall, answer).expect("a thread");
+        questions.ask(MacAddress([2, 0, 0, 0, 0, 1]), 1, Query::Claim { expected: None });
+        let won = answers.recv().expect("an answer");
+        assert!(matches!(won, RegistryAnswer::Won(_)), "{won:?}");
+        assert_eq!(registry.access_points(clock::now()).expect("it is open").len(), 1);
+        drop(questions);
+        assert_eq!(registry.access_points(clock::now()).expect("it is open").len(), 0);
+    }
 }
