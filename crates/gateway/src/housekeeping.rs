@@ -192,7 +192,7 @@ impl Housekeeping {
         let report = self.requests.report().ok()?;
         let page = metrics::page(self.backend, self.in_force.backend, &report);
         #[cfg(feature = "roaming")]
-        let page = match self.roaming.get().and_then(Roaming::report) {
+        let page = match self.roaming.get().and_then(|roaming| roaming.report().ok()) {
             Some(roaming) => page + &metrics::of_roaming(&roaming),
             None => page,
         };
@@ -236,7 +236,7 @@ impl Housekeeping {
 
     #[cfg(feature = "roaming")]
     fn roaming_report(&self) -> Result<RoamingReport, String> {
-        self.roaming()?.report().ok_or_else(|| "the thread of the hand-offs does not answer".to_owned())
+        self.roaming()?.report()
     }
 
     /// Refuses a request that has no purpose with a passive gateway, for this reason.
@@ -357,9 +357,10 @@ impl Answers for ControlAnswers<'_> {
             #[cfg(feature = "roaming")]
             Ok(Command::Roaming) => reply(self.0.roaming_report()),
             #[cfg(feature = "roaming")]
-            Ok(Command::ClientJoined { client, from }) => reply(
-                self.0.roaming().map(|roaming| roaming.joined(client, from.as_deref())).map(|()| Noted {}),
-            ),
+            Ok(Command::ClientJoined { client, from }) => {
+                let joined = self.0.roaming().and_then(|roaming| roaming.joined(client, from.as_deref()));
+                reply(joined.map(|()| Noted {}))
+            }
             #[cfg(feature = "roaming")]
             Ok(Command::ClientLeft { client }) => {
                 reply(self.0.roaming().map(|roaming| roaming.left(client)).map(|()| Noted {}))

@@ -14,6 +14,9 @@ pub trait Channel: Send {
     /// Octets that came from the access point with this name so far, also those of a message that is not complete.
     fn arrived_from(&self, name: &str) -> u64;
 
+    /// Whether an access point with this name is known: messages can be sent to it.
+    fn knows(&self, name: &str) -> bool;
+
     /// What was counted so far.
     fn counters(&self) -> ChannelCounters;
 }

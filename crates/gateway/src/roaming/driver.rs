@@ -43,6 +43,8 @@ const MAX_TURNS: u32 = 1024;
 /// How long a question of a list waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+const NO_ANSWER: &str = "the thread of the hand-offs does not answer";
+
 /// How an access point takes part in a site.
 pub struct Parts {
     /// The access point, as others know it.
@@ -122,8 +124,21 @@ impl Roaming {
     }
 
     /// A client has associated; it comes from the access point with this name, if that is known.
-    pub fn joined(&self, client: MacAddress, from: Option<&str>) {
+    ///
+    /// # Errors
+    /// A message, if there is no access point with this name, as far as this one knows. Nothing has changed.
+    pub fn joined(&self, client: MacAddress, from: Option<&str>) -> Result<(), String> {
+        if let Some(name) = from {
+            let (to, answer) = channel();
+            self.put(Event::Asked { name: name.to_owned(), is_known: to });
+            if !answer.recv_timeout(PATIENCE).map_err(|_| NO_ANSWER.to_owned())? {
+                return Err(format!(
+                    "no access point with the name {name:?} is known; expected one that the registry or [[roaming.peer]] lists, or none"
+                ));
+            }
+        }
         self.put(Event::Joined { client, from: from.map(str::to_owned) });
+        Ok(())
     }
 
     /// A client is no longer associated.
@@ -131,11 +146,14 @@ impl Roaming {
         self.put(Event::Left { client });
     }
 
-    /// The clients, and what was counted; `None` if the thread does not answer.
-    pub fn report(&self) -> Option<RoamingReport> {
+    /// The clients, and what was counted.
+    ///
+    /// # Errors
+    /// A message, if the thread does not answer.
+    pub fn report(&self) -> Result<RoamingReport, String> {
         let (to, answer) = channel();
         self.put(Event::Report(to));
-        answer.recv_timeout(PATIENCE).ok()
+        answer.recv_timeout(PATIENCE).map_err(|_| NO_ANSWER.to_owned())
     }
 
     fn put(&self, event: Event) {
@@ -167,6 +185,9 @@ impl Driver {
             let Self { handoffs, around, .. } = &mut self;
             match event {
                 Event::Joined { client, from } => handoffs.on_join(client, from.as_deref(), now, around),
+                Event::Asked { name, is_known } => {
+                    let _ = is_known.send(around.channel.knows(&name));
+                }
                 Event::Noticed { client } => handoffs.on_notice(client, now, around),
                 Event::Left { client } => handoffs.on_leave(client, around),
                 Event::Arrived(clients) => {

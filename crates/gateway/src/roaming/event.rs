@@ -12,6 +12,7 @@ use crate::frame::MacAddress;
 pub(super) enum Event {
     Joined { client: MacAddress, from: Option<String> },
     Noticed { client: MacAddress },
+    Asked { name: String, is_known: Sender<bool> },
     Left { client: MacAddress },
     Arrived(Vec<MacAddress>),
     Message { from: Arc<str>, octets: Vec<u8>, waiting: Arc<AtomicUsize> },

@@ -127,6 +127,11 @@ impl Drop for Links {
 }
 
 impl Links {
+    /// Whether an access point with this name can be reached.
+    pub fn knows(&self, name: &str) -> bool {
+        self.shared.directory.address(name).is_some()
+    }
+
     /// Starts to send, in the network namespace of the calling thread.
     pub fn start(identity: Identity, directory: Arc<Directory>, inbox: Inbox) -> io::Result<Self> {
         let shared = Arc::new(Shared {

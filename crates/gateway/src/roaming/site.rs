@@ -86,6 +86,10 @@ impl Channel for Site {
         self.links.arrived_from(name)
     }
 
+    fn knows(&self, name: &str) -> bool {
+        self.links.knows(name)
+    }
+
     fn counters(&self) -> ChannelCounters {
         let strangers = self.listener.counts();
         let registry = self.serves.as_ref().map(|server| server.counts()).unwrap_or_default();
