@@ -32,6 +32,8 @@ use super::plan::Plan;
 use super::ports::{self, OpenPorts};
 use super::requests::{Requests, Unanswered};
 #[cfg(feature = "roaming")]
+use super::roaming::driver::Joining;
+#[cfg(feature = "roaming")]
 use super::roaming::{Parts, Roaming, setup};
 use super::workers::{self, Ready};
 use crate::io::Port;
@@ -64,25 +66,36 @@ impl Start {
     /// namespace.
     pub fn here(self) -> Result<Gateway, GatewayError> {
         #[cfg(feature = "roaming")]
-        let site = self.config.roaming.clone();
-        let gateway = self.run(ports::claim)?;
-        #[cfg(feature = "roaming")]
-        gateway.join_site(site.as_ref())?;
-        Ok(gateway)
+        {
+            let site = self.config.roaming.clone();
+            let join = |ports: &[Port], backend| join_site(site.as_ref(), ports, backend);
+            let (gateway, joining) = self.run_after(ports::claim, join)?;
+            gateway.start_roaming(joining)
+        }
+        #[cfg(not(feature = "roaming"))]
+        self.run(ports::claim)
     }
 
     /// Starts a gateway with the ports that the configuration names, in another network namespace.
     pub fn inside(self, namespace: &Namespace) -> Result<Gateway, GatewayError> {
-        #[cfg(feature = "roaming")]
-        let site = self.config.roaming.clone();
         let its_own = namespace.try_clone().map_err(GatewayError::Listeners)?;
-        let gateway = self.run(move |config| {
+        let claim = move |config: &Config| {
             its_own.move_into().map_err(GatewayError::Listeners)?;
             ports::claim(config)
-        })?;
+        };
         #[cfg(feature = "roaming")]
-        namespace.enter(|| gateway.join_site(site.as_ref())).map_err(GatewayError::Listeners)??;
-        Ok(gateway)
+        {
+            let site = self.config.roaming.clone();
+            let join = |ports: &[Port], backend| {
+                namespace
+                    .enter(|| join_site(site.as_ref(), ports, backend))
+                    .map_err(GatewayError::Listeners)?
+            };
+            let (gateway, joining) = self.run_after(claim, join)?;
+            namespace.enter(|| gateway.start_roaming(joining)).map_err(GatewayError::Listeners)?
+        }
+        #[cfg(not(feature = "roaming"))]
+        self.run(claim)
     }
 
     /// Starts a gateway with the ports that `claim` claims, and that the function it returns opens.
@@ -93,6 +106,19 @@ impl Start {
         self,
         claim: impl FnOnce(&Config) -> Result<Open, GatewayError> + Send + 'static,
     ) -> Result<Gateway, GatewayError>
+    where
+        Open: FnOnce() -> Result<OpenPorts, GatewayError>,
+    {
+        self.run_after(claim, |_, _| Ok(())).map(|(gateway, ())| gateway)
+    }
+
+    /// As [`run`](Self::run). Before the loops start and the service manager is told, `prepare` does what else may fail
+    /// of the start, on the calling thread.
+    pub(super) fn run_after<Open, Prepared>(
+        self,
+        claim: impl FnOnce(&Config) -> Result<Open, GatewayError> + Send + 'static,
+        prepare: impl FnOnce(&[Port], Backend) -> Result<Prepared, GatewayError>,
+    ) -> Result<(Gateway, Prepared), GatewayError>
     where
         Open: FnOnce() -> Result<OpenPorts, GatewayError>,
     {
@@ -134,6 +160,14 @@ impl Start {
             return Err(outcome.err().unwrap_or(GatewayError::Ended));
         };
         let Ready { requests, ports, backend } = ready;
+        let prepared = match prepare(&ports, backend) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                drop(go);
+                let _ = packets.join();
+                return Err(error);
+            }
+        };
         let gateway_ports = ports.clone();
         #[cfg(feature = "roaming")]
         let roaming = Arc::new(OnceLock::new());
@@ -156,7 +190,7 @@ impl Start {
                 let _ = go.send(());
                 let housekeeping = Some(housekeeping);
                 let packets = Some(packets);
-                Ok(Gateway {
+                let gateway = Gateway {
                     requests,
                     ports: gateway_ports,
                     backend,
@@ -164,7 +198,8 @@ impl Start {
                     housekeeping,
                     #[cfg(feature = "roaming")]
                     roaming,
-                })
+                };
+                Ok((gateway, prepared))
             }
             Err(error) => {
                 drop(go);
@@ -238,25 +273,19 @@ impl Gateway {
         if self.roaming.get().is_some() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let roaming = Roaming::start(parts, self.requests.clone())?;
+        let roaming = Roaming::start(Joining::open(parts)?, self.requests.clone())?;
         Ok(self.roaming.get_or_init(|| roaming))
     }
 
-    /// Takes part in the site of a configuration, if there is one, in the network namespace of the calling thread.
+    /// Starts to take part in a site that was joined, if there is one.
     #[cfg(feature = "roaming")]
-    fn join_site(&self, site: Option<&SiteConfig>) -> Result<(), GatewayError> {
-        let Some(site) = site else { return Ok(()) };
-        let failed = |why: String| GatewayError::Roaming(why);
-        if self.backend == Backend::Tun {
-            let why = "the backend tun, which is in use, sees no MAC addresses, by which clients are known";
-            return Err(failed(why.to_owned()));
+    fn start_roaming(self, joining: Option<Joining>) -> Result<Self, GatewayError> {
+        if let Some(joining) = joining {
+            let roaming = Roaming::start(joining, self.requests.clone());
+            let roaming = roaming.map_err(|error| GatewayError::Roaming(error.to_string()))?;
+            self.roaming.get_or_init(|| roaming);
         }
-        let is_radio = |port: &&Port| port.side == Side::Radio;
-        let mut radio: Vec<String> =
-            self.ports.iter().filter(is_radio).map(|port| port.name.clone()).collect();
-        radio.dedup();
-        let parts = setup::open(site, radio).map_err(failed)?;
-        self.roam(parts).map(drop).map_err(|error| failed(error.to_string()))
+        Ok(self)
     }
 
     /// Drains the gateway, closes its ports, and returns its counters.
@@ -278,6 +307,26 @@ impl Gateway {
         }
         outcome?
     }
+}
+
+/// Opens the files and the channel of a site, if there is one, in the network namespace of the calling thread.
+#[cfg(feature = "roaming")]
+fn join_site(
+    site: Option<&SiteConfig>,
+    ports: &[Port],
+    backend: Backend,
+) -> Result<Option<Joining>, GatewayError> {
+    let Some(site) = site else { return Ok(None) };
+    let failed = |why: String| GatewayError::Roaming(why);
+    if backend == Backend::Tun {
+        let why = "the backend tun, which is in use, sees no MAC addresses, by which clients are known";
+        return Err(failed(why.to_owned()));
+    }
+    let is_radio = |port: &&Port| port.side == Side::Radio;
+    let mut radio: Vec<String> = ports.iter().filter(is_radio).map(|port| port.name.clone()).collect();
+    radio.dedup();
+    let parts = setup::open(site, radio).map_err(failed)?;
+    Joining::open(parts).map(Some).map_err(|error| failed(error.to_string()))
 }
 
 /// For the caller, a loop that does not answer is no different from one that has ended.

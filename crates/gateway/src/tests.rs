@@ -260,6 +260,27 @@ fn a_failed_start_runs_no_turn_and_leaves_no_socket() {
 }
 
 #[test]
+fn a_start_that_fails_after_the_ports_are_open_runs_no_turn_and_tells_nobody_that_it_is_ready() {
+    let config = config::parse(
+        "[control]\nsocket = \"off\"\n[metrics]\nlisten = \"off\"\n",
+        "test",
+        LinkSenses::empty(),
+    );
+    let memory = Memory::new(ports());
+    let open = open(std::slice::from_ref(&memory));
+    let start = Start { config: config.expect("it is right"), file: None, owns_process: false };
+    let refused = start.run_after(
+        move |_| Ok(open),
+        |ports, _| -> Result<(), GatewayError> {
+            assert!(!ports.is_empty());
+            Err(GatewayError::Ended)
+        },
+    );
+    assert!(matches!(refused, Err(GatewayError::Ended)), "{refused:?}");
+    assert_eq!(memory.last_heartbeat(), None);
+}
+
+#[test]
 fn a_gateway_starts_without_a_damaged_state_file() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = handover::file_of(&directory.path().join("gateway.sock"));

@@ -86,12 +86,34 @@ impl Drop for End {
     }
 }
 
-impl Roaming {
-    /// Starts the hand-offs of a gateway with these packet loops.
-    pub(crate) fn start(parts: Parts, requests: Requests) -> io::Result<Self> {
+/// An access point whose channel is open, and whose hand-offs have not started. What it receives waits.
+pub(crate) struct Joining {
+    access_point: AccessPoint,
+    max_clients: usize,
+    config: Config,
+    registry: Arc<RegistrySource>,
+    bridge: Option<(BridgeTable, Vec<String>)>,
+    hostapd: Vec<PathBuf>,
+    channel: Box<dyn Channel>,
+    events: SyncSender<Event>,
+    inbox: Receiver<Event>,
+}
+
+impl Joining {
+    /// Opens the channel.
+    pub(crate) fn open(parts: Parts) -> io::Result<Self> {
         let Parts { access_point, max_clients, config, registry, bridge, hostapd, channel } = parts;
         let (events, inbox) = sync_channel(MAX_EVENTS);
         let channel = channel(Inbox::new(events.clone()))?;
+        Ok(Self { access_point, max_clients, config, registry, bridge, hostapd, channel, events, inbox })
+    }
+}
+
+impl Roaming {
+    /// Starts the hand-offs of a gateway with these packet loops.
+    pub(crate) fn start(joining: Joining, requests: Requests) -> io::Result<Self> {
+        let Joining { access_point, max_clients, config, registry, bridge, hostapd, channel, events, inbox } =
+            joining;
         let answers = events.clone();
         let name = access_point.name().to_owned();
         let questions = Questions::start(registry, access_point, move |client, number, answer| {
