@@ -273,7 +273,8 @@ fn time_to_serve(octets: usize, kbps: u64, registry_delay: u64) -> Option<Durati
     site.world.advance_to(ms(10_000));
     site.world.steer(site.set, ClientId(0), &[AccessPointId(1)]);
     site.world.advance_to(ms(60_000));
-    let roam = *site.world.roams().last().expect("it has gone");
+    let roam = site.world.roams().iter().find(|roam| roam.to == site.access_points[1]);
+    let roam = roam.expect("it has gone");
     (roam.connections == 1).then_some(())?;
     Some(roam.served?.since(roam.accepted))
 }
