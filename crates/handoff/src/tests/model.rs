@@ -424,7 +424,16 @@ fn access_points_may_die() {
 
 #[test]
 fn long_histories_with_faults_of_all_kinds_keep_the_rules() {
-    let all = Budget { moves: 12, losses: 6, copies: 6, outages: 6, deaths: 2, timeouts: 30, changes: 6, lapses: 3 };
+    let all = Budget {
+        moves: 12,
+        losses: 6,
+        copies: 6,
+        outages: 6,
+        deaths: 2,
+        timeouts: 30,
+        changes: 6,
+        lapses: 3,
+    };
     for seed in 0..20_000 {
         // A crash excuses all states that there are: half of the histories have none.
         let deaths = if seed % 2 == 0 { 0 } else { all.deaths };
