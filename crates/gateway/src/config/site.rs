@@ -118,7 +118,7 @@ pub(super) fn read(
     if listen.port() == 0 {
         return Err(fail(
             &["listen"],
-            "nobody would find port 0, which the kernel replaces; expected another one",
+            "other access points would not find port 0, which the kernel replaces; expected another one",
         ));
     }
     if table.peer.len() > MAX_PEERS {

@@ -333,7 +333,7 @@ impl Handoffs {
         {
             self.counters.unreleased += 1;
             let to = self.access_points.name(to);
-            warn!(%client, to, "the state of a client may be lost: nobody says to have taken it");
+            warn!(%client, to, "the state of a client may be lost: no access point says that it has taken it");
         }
     }
 
@@ -650,7 +650,7 @@ mod tests {
         assert_eq!(outside.sent, 1, "a request");
         // The state is large, and takes three seconds.
         let now = wait(&mut handoffs, Instant::ZERO, Duration::from_secs(3), 10_000, &mut outside);
-        assert_eq!((outside.sent, outside.served), (1, 0), "nobody is asked again");
+        assert_eq!((outside.sent, outside.served), (1, 0), "no access point is asked again");
         let transfer = from_stairs(|_, hall| Message::Transfer {
             attempt: Attempt { by: hall, number: 1 },
             epoch: 7,

@@ -13,7 +13,6 @@ use lasthop_packet::{Instant, Payload};
 use lasthop_tcp::Snapshot;
 use serde::{Deserialize, Serialize};
 
-use super::pair::Pair;
 use crate::transfer::SIMULATED;
 
 /// How long a pair waits for the next piece of its data.
@@ -77,6 +76,12 @@ impl Awaited {
         self.octets
     }
 
+    /// A piece of so many octets has come.
+    fn arrived(&mut self, side: Side, octets: u64, now: Instant) {
+        self.octets.0[side as usize] -= octets;
+        self.since = now;
+    }
+
     /// When the wait ends; `None` if nothing follows.
     pub(super) fn deadline(self) -> Option<Instant> {
         (!self.octets.is_nothing()).then(|| self.since + LONGEST_WAIT)
@@ -99,6 +104,34 @@ impl Piece {
         SavedAwaited([0, 1].map(|to| {
             pieces.iter().filter(|piece| piece.to == to).map(|piece| piece.payload.len() as u64).sum()
         }))
+    }
+
+    /// The side that it goes to, and its data, for a pair that waits for it and has `taken` octets of memory. The pair waits
+    /// for that much less. Its memory is within what was declared when the pair came.
+    pub(super) fn take_for(
+        self,
+        awaited: &mut Awaited,
+        taken: usize,
+        cx: &Context<'_>,
+    ) -> Result<(Side, Payload), ImportError> {
+        let Self { to, payload } = self;
+        let side = match to {
+            0 => Side::Core,
+            1 => Side::Radio,
+            _ => return Err(ImportError::Malformed("unknown side")),
+        };
+        let octets = payload.len() as u64;
+        if octets == 0 || octets > awaited.towards(side) {
+            return Err(ImportError::Malformed("it is not data that this connection waits for"));
+        }
+        if cx.is_real() && payload.is_simulated() {
+            return Err(SIMULATED);
+        }
+        if taken.saturating_add(payload.len() * 2) > cx.budget().octets_per_flow {
+            return Err(ImportError::NoRoom("memory of a connection"));
+        }
+        awaited.arrived(side, octets, cx.now());
+        Ok((side, payload))
     }
 
     /// Octets of simulated streams.
@@ -156,32 +189,6 @@ fn take_store(from: &mut Snapshot, to: &mut Snapshot) -> Vec<Payload> {
     let mut rest = to.take_unsent();
     rest.extend(from.take_unread());
     rest
-}
-
-impl Pair {
-    /// Continues with a piece of the data that follows. Its memory is within what was declared when the pair came.
-    pub(super) fn on_rest(&mut self, piece: Piece, cx: &Context<'_>) -> Result<(), ImportError> {
-        let Piece { to, payload } = piece;
-        let side = match to {
-            0 => Side::Core,
-            1 => Side::Radio,
-            _ => return Err(ImportError::Malformed("unknown side")),
-        };
-        let octets = payload.len() as u64;
-        if octets == 0 || octets > self.awaited.towards(side) {
-            return Err(ImportError::Malformed("it is not data that this connection waits for"));
-        }
-        if cx.is_real() && payload.is_simulated() {
-            return Err(SIMULATED);
-        }
-        if self.octets().saturating_add(payload.len() * 2) > cx.budget().octets_per_flow {
-            return Err(ImportError::NoRoom("memory of a connection"));
-        }
-        self.awaited.octets.0[side as usize] -= octets;
-        self.awaited.since = cx.now();
-        self.leg_mut(side).write(payload);
-        Ok(())
-    }
 }
 
 #[cfg(test)]
