@@ -23,6 +23,9 @@ const MIN_OCTETS: u64 = 8 << 10;
 /// Octets of a piece at most.
 const PIECE: usize = 64 << 10;
 
+/// Octets of a piece at least, unless it is the last one: shorter ones would take more memory than was declared.
+const MIN_PIECE: u64 = 1024;
+
 /// Octets that follow, towards the core side and the radio side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedAwaited([u64; 2]);
@@ -106,12 +109,11 @@ impl Piece {
         }))
     }
 
-    /// The side that it goes to, and its data, for a pair that waits for it and has `taken` octets of memory. The pair waits
-    /// for that much less. Its memory is within what was declared when the pair came.
+    /// The side that it goes to, and its data, for a pair that waits for it and waits for that much less then. There is memory
+    /// for it since the pair has declared what follows.
     pub(super) fn take_for(
         self,
         awaited: &mut Awaited,
-        taken: usize,
         cx: &Context<'_>,
     ) -> Result<(Side, Payload), ImportError> {
         let Self { to, payload } = self;
@@ -127,8 +129,8 @@ impl Piece {
         if cx.is_real() && payload.is_simulated() {
             return Err(SIMULATED);
         }
-        if taken.saturating_add(payload.len() * 2) > cx.budget().octets_per_flow {
-            return Err(ImportError::NoRoom("memory of a connection"));
+        if cx.is_real() && octets < MIN_PIECE && octets < awaited.towards(side) {
+            return Err(ImportError::Malformed("a piece is shorter than it need be"));
         }
         awaited.arrived(side, octets, cx.now());
         Ok((side, payload))

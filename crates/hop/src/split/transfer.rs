@@ -117,8 +117,7 @@ impl Splits {
     fn import_rest(&mut self, key: FlowKey, rest: Piece, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let pair = self.pairs.peek_mut(key).and_then(Entry::awake_mut);
         let pair = pair.ok_or(ImportError::Malformed("no connection waits for it"))?;
-        let taken = pair.octets();
-        let (side, payload) = rest.take_for(&mut pair.awaited, taken, cx)?;
+        let (side, payload) = rest.take_for(&mut pair.awaited, cx)?;
         pair.leg_mut(side).write(payload);
         self.work(key, cx);
         Ok(())

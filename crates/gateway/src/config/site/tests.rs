@@ -48,7 +48,11 @@ fn errors_name_the_key_and_what_was_expected() {
         ("registry.peer = \"hall\"", "roaming.registry.peer: ", "this access point itself"),
         ("registry.peer = \"x\"", "roaming.registry.peer: ", "no [[roaming.peer]] has the name \"x\""),
         ("registry = { file = \"/r\", prefix = \"x\" }", "roaming.registry.prefix: ", "a setting of etcd"),
-        ("registry.file = \"/r\"\nlisten = \"0.0.0.0:0\"", "roaming.listen: ", "other access points would not find port 0"),
+        (
+            "registry.file = \"/r\"\nlisten = \"0.0.0.0:0\"",
+            "roaming.listen: ",
+            "other access points would not find port 0",
+        ),
         ("registry.file = \"/r\"\nlisten = \"9479\"", "roaming.listen: ", "such as \"10.0.0.1:9479\""),
         ("registry.file = \"/r\"\nmax-clients = 0", "roaming.max-clients: ", "1 to 100000"),
         ("registry.file = \"/r\"\nsite-key = \"key\"", "roaming.site-key: ", "absolute path"),
