@@ -8,7 +8,7 @@
 //! ```
 //!
 //! It knows what access points tell it: their loads, who is associated with them since when, and the reports and answers
-//! of clients. The rules and most defaults are those of OpenWrt's usteer, by the names of its options; usteer itself
+//! of clients. The rules and most defaults are those of `OpenWrt`'s usteer, by the names of its options; usteer itself
 //! compares numbers of clients only when a client associates.
 
 use std::collections::BTreeMap;

@@ -122,24 +122,24 @@ fn stations(run: &RunSummary) -> String {
 /// How clients roamed, in a sentence or two.
 fn roaming(summary: &RoamingSummary) -> String {
     let millis = |seconds: f64| format!("{} ms", number(seconds * 1e3, 1));
-    let mut text = format!("hand-offs: {}", summary.hand_offs);
+    let mut parts = vec![format!("hand-offs: {}", summary.hand_offs)];
     if let Some(gap) = summary.radio_gap_s {
-        text += &format!("; a client had no access point for {} (median)", millis(gap));
+        parts.push(format!("; a client had no access point for {} (median)", millis(gap)));
     }
     if let (Some(gap), Some(unserved)) = (summary.agent_gap_s, summary.unserved) {
-        text += &format!(
+        parts.push(format!(
             "; the next access point had what was handed over {} after it had accepted the client (median), at \
              {unserved} hand-offs never",
             millis(gap)
-        );
+        ));
     }
     if let Some(SteeringSummary { measurements, reports, requests, accepted, refused }) = summary.steering {
-        text += &format!(
+        parts.push(format!(
             ". Controller: {measurements} beacon requests, {reports} reports; {requests} clients asked to go, \
              {accepted} accepted, {refused} refused"
-        );
+        ));
     }
-    paragraph(&text)
+    paragraph(&parts.concat())
 }
 
 fn udp_flows(flows: &[&FlowSummary]) -> String {

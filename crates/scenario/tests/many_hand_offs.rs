@@ -38,6 +38,7 @@ fn interruptions(world: &World) -> Vec<f64> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "figures, with --nocapture")]
 fn a_thousand_connections_of_ten_clients_survive_two_hundred_hand_offs() {
     let scenario = crowd();
     for scheme in scenario.schemes.iter().filter(|scheme| scheme.label == "cicada") {

@@ -13,7 +13,7 @@ use crate::file::reader::Reader;
 
 /// A controller of the access points. At intervals it asks clients of overloaded access points which others they receive
 /// (beacon requests of 802.11k), and to go to the strongest of those that have less load (BSS transition requests of 802.11v).
-/// The defaults are those of OpenWrt's usteer where it has the option that is named.
+/// The defaults are those of `OpenWrt`'s usteer where it has the option that is named.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ControllerTable {
