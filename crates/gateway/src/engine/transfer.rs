@@ -38,6 +38,7 @@ struct SavedArrival {
 
 impl SavedConnection {
     /// The length of its agent's state, in octets.
+    #[cfg(feature = "roaming")]
     pub(super) fn octets(&self) -> u64 {
         self.states.iter().map(FlowState::len_with_payloads).sum()
     }
