@@ -73,7 +73,8 @@ fn a_thousand_connections_of_ten_clients_survive_two_hundred_hand_offs() {
             octets / 1000 / hand_offs.len() as u64,
             connections / hand_offs.len(),
         );
-        assert!(at(0.5) <= 5.0, "{}: {} ms in the median", scheme.label, at(0.5));
+        // Two round trips of 2 ms, and the state of a hundred connections after a slow start.
+        assert!(at(0.5) <= 20.0, "{}: {} ms in the median", scheme.label, at(0.5));
     }
     assert!(scenario.duration >= Duration::from_secs(60));
 }

@@ -72,7 +72,7 @@ pub struct Settings {
     /// are offered as much as the hop can take. Mobile hosts that send are offered a window of the
     /// same size, at least four segments.
     pub calls_first: bool,
-    /// Whether fixed hosts are told a window of zero when a mobile host has gone to another access
+    /// Whether the agent advertises a window of zero to fixed hosts when a mobile host has gone to another access
     /// point, until that has the connection's state; default false, because data that arrives
     /// meanwhile waits there; published true.
     pub pause_senders: bool,

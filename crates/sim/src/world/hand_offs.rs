@@ -181,6 +181,10 @@ impl World {
             return;
         }
         let [at, to] = [access_point, to].map(|place| self.service_sets.access_point(set, place));
+        if self.translators.has(at.node) {
+            // It has an address that the distribution system does not see.
+            return;
+        }
         let (client, link) = self.service_sets.client(set, client);
         let Some(agent) = self.network.radio_agent(at.node) else { return };
         let round_trip = self.tunnels.round_trip(at.node, to.node).unwrap_or_default();
