@@ -62,6 +62,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("lasthop gateway gain --from flows.json", "needs the figures of a gateway"),
     ("lasthop compare my-hop.toml", "needs the figures of a gateway"),
     ("sudo lasthop gateway --check", "needs a wireless interface"),
+    ("sudo lasthop gateway site-key", "changes this machine"),
+    ("sudo scp ", "needs another machine"),
     ("sudo systemctl ", "changes this machine"),
     ("sudo apt ", "changes this machine"),
     ("sudo tar ", "changes this machine"),

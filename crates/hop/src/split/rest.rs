@@ -51,6 +51,12 @@ impl SavedAwaited {
         self.0 == [0; 2]
     }
 
+    /// Both together.
+    pub(super) const fn plus(self, other: Self) -> Self {
+        let ([core, radio], [more_core, more_radio]) = (self.0, other.0);
+        Self([core.saturating_add(more_core), radio.saturating_add(more_radio)])
+    }
+
     /// Octets of memory that what follows will take, with its records.
     pub(super) const fn memory(self) -> usize {
         let [core, radio] = self.0;

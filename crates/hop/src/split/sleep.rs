@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::account::Counted;
 use super::knowledge::SavedKnowledge;
 use super::pair::Pair;
-use super::rest::SavedAwaited;
 use crate::last_hop::HopEstimate;
 
 /// A pair without packets for this long goes to sleep.
@@ -37,8 +36,6 @@ pub(super) struct SavedPair {
     pub(super) hop: Option<HopEstimate>,
     /// The missing leg ended with FINs in both directions.
     pub(super) has_ended_well: bool,
-    /// The data that follows.
-    pub(super) awaited: SavedAwaited,
 }
 
 impl Entry {
@@ -99,7 +96,6 @@ impl SavedPair {
             keeps_numbers: pair.keeps_numbers(),
             knowledge: pair.knowledge.save(),
             hop,
-            awaited: pair.awaited.save(),
         }
     }
 
@@ -132,7 +128,6 @@ impl SavedPair {
         if self.keeps_numbers {
             pair.knowledge = self.knowledge.restore(now);
         }
-        pair.awaited = self.awaited.restore(now);
         Ok(pair)
     }
 }

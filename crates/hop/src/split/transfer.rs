@@ -6,7 +6,7 @@ use lasthop_tcp::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use super::knowledge::SavedKnowledge;
-use super::rest::Piece;
+use super::rest::{Piece, SavedAwaited};
 use super::sleep::{Entry, SavedPair};
 use super::table::Splits;
 use crate::transfer::{SIMULATED, export, import};
@@ -30,8 +30,8 @@ pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<
 /// A state of a connection.
 #[derive(Serialize, Deserialize)]
 enum Saved {
-    /// All that the connection needs to continue.
-    Pair(Box<SavedPair>),
+    /// All that the connection needs to continue, and how much follows.
+    Pair(Box<SavedPair>, SavedAwaited),
     /// A piece of the data that follows it.
     Rest(Piece),
 }
@@ -53,10 +53,13 @@ impl Splits {
     pub fn export(&mut self, scheme: &'static str, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
         for key in self.keys(scope) {
+            let pair = self.pairs.peek(key).and_then(Entry::awake);
+            let awaited = pair.map_or_else(SavedAwaited::default, |pair| pair.awaited.save());
             let Some(mut saved) = self.save(key, cx) else { continue };
-            let rest = saved.take_rest();
+            let rest = if awaited.is_nothing() { saved.take_rest() } else { Vec::new() };
+            let awaited = awaited.plus(Piece::octets(&rest));
             let simulated = saved.simulated();
-            let state = export(scheme, VERSION, key, &Saved::Pair(Box::new(saved)));
+            let state = export(scheme, VERSION, key, &Saved::Pair(Box::new(saved), awaited));
             states.extend(state.map(|state| FlowState { simulated, ..state }));
             for piece in rest {
                 let simulated = piece.simulated();
@@ -75,7 +78,7 @@ impl Splits {
         cx: &mut Context<'_>,
     ) -> Result<(), ImportError> {
         match import(state, scheme, VERSION, cx)? {
-            Saved::Pair(saved) => self.import_pair(state.connection, *saved, cx),
+            Saved::Pair(saved, awaited) => self.import_pair(state.connection, (*saved, awaited), cx),
             Saved::Rest(rest) => self.import_rest(state.connection, rest, cx),
         }
     }
@@ -83,13 +86,13 @@ impl Splits {
     fn import_pair(
         &mut self,
         key: FlowKey,
-        saved: SavedPair,
+        (saved, awaited): (SavedPair, SavedAwaited),
         cx: &mut Context<'_>,
     ) -> Result<(), ImportError> {
         if self.has(key) {
             return Err(ImportError::Known);
         }
-        let mut taken = saved.awaited.memory();
+        let mut taken = awaited.memory();
         for leg in [&saved.core, &saved.radio].into_iter().flatten() {
             check_snapshot(leg, taken, cx)?;
             taken += leg.memory();
@@ -98,6 +101,7 @@ impl Splits {
         let mut pair = saved
             .wake(key, self.legs(), cx.now())
             .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
+        pair.awaited = awaited.restore(cx.now());
         if pair.octets() > cx.budget().octets_per_flow {
             return Err(ImportError::NoRoom("memory of a connection"));
         }
@@ -125,14 +129,11 @@ impl Splits {
 }
 
 impl SavedPair {
-    /// Takes the data that can follow later. Nothing is taken where some follows already, or where packets may have
-    /// bypassed the legs.
+    /// Takes the data that can follow later. Nothing is taken where packets may have bypassed the legs.
     fn take_rest(&mut self) -> Vec<Piece> {
-        if self.knowledge != SavedKnowledge::Complete || !self.awaited.is_nothing() {
-            return Vec::new();
+        match self.knowledge {
+            SavedKnowledge::Complete => Piece::take(&mut self.core, &mut self.radio),
+            _ => Vec::new(),
         }
-        let rest = Piece::take(&mut self.core, &mut self.radio);
-        self.awaited = Piece::octets(&rest);
-        rest
     }
 }
