@@ -211,8 +211,9 @@ pub(crate) struct ClientAtAccessPoint {
     early: Vec<(Attempt, FlowState)>,
     /// The attempt that the last state given away answered, and the own one that it had come from.
     given: Option<(Attempt, Option<Attempt>)>,
-    /// Octets that had come from the access point that is waited for, when the wait was last extended.
-    received: u64,
+    /// Octets that had come from the access point that is asked for the state, or had reached the one that the state was
+    /// given to, when the wait was last extended.
+    progress: u64,
 }
 
 /// What becomes of a client's packets at an access point.
@@ -290,7 +291,7 @@ impl HandOffs {
                 obtained: None,
                 early: Vec::new(),
                 given: None,
-                received: 0,
+                progress: 0,
             });
             HandOffId::from_index(clients.len() - 1)
         })
@@ -398,11 +399,17 @@ impl ClientAtAccessPoint {
         self.handoff.as_ref()?.asks()
     }
 
-    /// Its timer has fired; so many octets have come from the access point that is asked for the state. As long as
-    /// these become more, the answer is on the way.
-    pub(crate) fn on_timeout(&mut self, received: u64, now: Instant) -> Vec<Output<ClientState>> {
+    /// The access point that the state was given to, and that has not confirmed it.
+    pub(crate) fn gave(&self) -> Option<Peer> {
+        self.handoff.as_ref()?.gave().map(|(peer, _)| peer)
+    }
+
+    /// Its timer has fired; so many octets have come from the access point that is asked for the state, or have reached the
+    /// one that the state was given to. As long as these become more, the state is on its way.
+    pub(crate) fn on_timeout(&mut self, progress: u64, now: Instant) -> Vec<Output<ClientState>> {
         let is_due = self.timer.fired(now) && self.due.is_some_and(|due| due <= now);
-        let has_come = self.asks().is_some() && std::mem::replace(&mut self.received, received) < received;
+        let is_waiting = self.asks().is_some() || self.gave().is_some();
+        let has_come = is_waiting && std::mem::replace(&mut self.progress, progress) < progress;
         match &mut self.handoff {
             Some(handoff) if is_due && !has_come => handoff.on_timeout(),
             _ => Vec::new(),
@@ -434,9 +441,9 @@ impl ClientAtAccessPoint {
         self.association
     }
 
-    /// The other access point is asked for the state. So many octets have come from it so far.
-    pub(crate) const fn on_request_sent(&mut self, received: u64) {
-        self.received = received;
+    /// Another access point is asked for the state, or is given it. See [`Self::on_timeout`].
+    pub(crate) const fn begin_to_wait(&mut self, progress: u64) {
+        self.progress = progress;
     }
 
     /// A transfer has come that answers an attempt.

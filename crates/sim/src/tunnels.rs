@@ -82,10 +82,17 @@ impl<M> Tunnels<M> {
         id
     }
 
-    /// Octets of messages that have come to a node from another one, complete or not.
+    /// Octets of messages of high priority that have come to a node from another one, complete or not.
     pub(crate) fn received(&self, at: NodeId, from: NodeId) -> u64 {
-        let ends = [Priority::High, Priority::Low].map(|priority| self.by_nodes.get(&(at, from, priority)));
-        ends.into_iter().flatten().map(|id| self.ends[id.index()].read).sum()
+        self.by_nodes.get(&(at, from, Priority::High)).map_or(0, |id| self.ends[id.index()].read)
+    }
+
+    /// Octets of such messages of a node that another one has acknowledged.
+    pub(crate) fn delivered(&self, at: NodeId, to: NodeId) -> u64 {
+        self.by_nodes.get(&(at, to, Priority::High)).map_or(0, |id| {
+            let end = &self.ends[id.index()];
+            end.written.saturating_sub(end.connection.unacknowledged())
+        })
     }
 
     /// The smoothed round-trip time between a node and another one, if they have exchanged messages.

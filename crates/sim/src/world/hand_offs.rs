@@ -79,9 +79,13 @@ impl World {
         let now = self.transit.now();
         let at = self.hand_offs.get(id);
         let (node, set) = (at.nodes().1, at.of().set);
-        let asked = at.asks().map(|peer| self.service_sets.access_point(set, AccessPointId(peer.0)).node);
-        let received = asked.map_or(0, |asked| self.tunnels.received(node, asked));
-        let outputs = self.hand_offs.get_mut(id).on_timeout(received, now);
+        let node_of = |peer: Peer| self.service_sets.access_point(set, AccessPointId(peer.0)).node;
+        let progress = match (at.asks(), at.gave()) {
+            (Some(peer), _) => self.tunnels.received(node, node_of(peer)),
+            (None, Some(peer)) => self.tunnels.delivered(node, node_of(peer)),
+            (None, None) => 0,
+        };
+        let outputs = self.hand_offs.get_mut(id).on_timeout(progress, now);
         self.carry_out_hand_off(id, outputs);
     }
 
@@ -93,10 +97,13 @@ impl World {
             match output {
                 Output::Send(to, mut message) => {
                     let to_node = self.service_sets.access_point(set, AccessPointId(to.0)).node;
-                    let received = self.tunnels.received(node, to_node);
+                    let progress =
+                        [self.tunnels.received(node, to_node), self.tunnels.delivered(node, to_node)];
                     let at = self.hand_offs.get_mut(id);
-                    if let Message::Request { .. } = message {
-                        at.on_request_sent(received);
+                    match message {
+                        Message::Request { .. } => at.begin_to_wait(progress[0]),
+                        Message::Transfer { .. } => at.begin_to_wait(progress[1]),
+                        _ => {}
                     }
                     let rest = rest_to_send(at, to, &mut message);
                     let content = Content::Message { from: me, to, message, association: at.association() };
