@@ -126,7 +126,7 @@ impl Controller {
     ///
     /// # Panics
     ///
-    /// Unless the difference in load is above zero: clients would go to and fro.
+    /// Unless the difference in load is above zero: clients would move back and forth.
     pub fn new(config: ControllerConfig, access_points: usize) -> Self {
         assert!(config.difference > 0.0, "expected a difference above zero");
         Self {

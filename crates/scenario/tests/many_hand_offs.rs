@@ -11,7 +11,7 @@ use lasthop_sim::{Roam, World};
 /// Connections of each client, half of them in each direction.
 const CONNECTIONS: usize = 100;
 
-/// Ten clients that go to and fro past four access points, each with 100 connections.
+/// Ten clients that go back and forth past four access points, each with 100 connections.
 fn crowd() -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/roaming-crowd.toml");
     let mut scenario = file::read(&path, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
