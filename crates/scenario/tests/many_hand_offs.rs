@@ -11,6 +11,9 @@ use lasthop_sim::{Roam, World};
 /// Connections of each client, half of them in each direction.
 const CONNECTIONS: usize = 100;
 
+/// They begin so long after each other: a thousand SYNs at once would not fit into the queue of the server.
+const START_APART: Duration = Duration::from_millis(20);
+
 /// Ten clients that go back and forth past four access points, each with 100 connections.
 fn crowd() -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/roaming-crowd.toml");
@@ -18,8 +21,11 @@ fn crowd() -> Scenario {
     let says_little = |flow: &&FlowModel| ["news", "position"].iter().any(|name| flow.name.starts_with(name));
     let quiet: Vec<FlowModel> = scenario.flows.iter().filter(says_little).cloned().collect();
     for copy in 2..CONNECTIONS / 2 {
-        let copies =
-            quiet.iter().cloned().map(|flow| FlowModel { name: format!("{}-{copy}", flow.name), ..flow });
+        let copies = quiet.iter().cloned().map(|flow| FlowModel {
+            name: format!("{}-{copy}", flow.name),
+            start: flow.start + START_APART * copy as u32,
+            ..flow
+        });
         scenario.flows.extend(copies);
     }
     scenario
@@ -28,7 +34,11 @@ fn crowd() -> Scenario {
 /// How long clients' connections were interrupted for longer than their radio was, in milliseconds, in order.
 fn interruptions(world: &World) -> Vec<f64> {
     let interruption = |roam: &Roam| {
-        roam.from?;
+        let (from, _) = roam.from?;
+        // A client that comes back at once is served all the time.
+        if from == roam.to {
+            return None;
+        }
         let (joined, served) = (roam.joined?, roam.served?);
         Some(if served > joined { served.since(joined).as_secs_f64() * 1e3 } else { 0.0 })
     };
@@ -56,7 +66,8 @@ fn a_thousand_connections_of_ten_clients_survive_two_hundred_hand_offs() {
             outcomes.iter().filter(|flow| flow.octets > 0).count(),
         );
         assert_eq!(live, outcomes.len(), "{}: connections without an octet", scheme.label);
-        let hand_offs: Vec<&Roam> = world.roams().iter().filter(|roam| roam.from.is_some()).collect();
+        let is_hand_off = |roam: &&Roam| roam.from.is_some_and(|(from, _)| from != roam.to);
+        let hand_offs: Vec<&Roam> = world.roams().iter().filter(is_hand_off).collect();
         assert!(hand_offs.len() >= 200, "{}: {} hand-offs", scheme.label, hand_offs.len());
         let throughput = delivered as f64 * 8.0 / scenario.duration.as_secs_f64() / 1e6;
         println!("{}: {} hand-offs, {throughput:.1} Mbit/s", scheme.label, hand_offs.len());
@@ -73,8 +84,8 @@ fn a_thousand_connections_of_ten_clients_survive_two_hundred_hand_offs() {
             octets / 1000 / hand_offs.len() as u64,
             connections / hand_offs.len(),
         );
-        // Two round trips of 2 ms, and the state of a hundred connections after a slow start.
-        assert!(at(0.5) <= 20.0, "{}: {} ms in the median", scheme.label, at(0.5));
+        // A round trip to the former access point, one to the registry, and what a hundred connections need.
+        assert!(at(0.5) <= 5.0, "{}: {} ms in the median", scheme.label, at(0.5));
     }
     assert!(scenario.duration >= Duration::from_secs(60));
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Rng, Seq, Transport};
 use lasthop_tcp::connection::Socket;
-use lasthop_tcp::{Config, Connection};
+use lasthop_tcp::{Config, Connection, PacingRule};
 
 use crate::id::{NodeId, TunnelEndId};
 use crate::packets::PacketKey;
@@ -109,8 +109,9 @@ impl<M> Tunnels<M> {
         let port = PORT + priority as u16;
         let sockets = [near, far].map(|(_, address)| (address, port));
         let [iss, irs] = [(); 2].map(|()| Seq(self.numbers.next_u64() as u32));
-        // As a daemon would have it: the window stays between hand-offs (Linux's `tcp_slow_start_after_idle = 0`).
-        let config = Config { window_validation: false, ..Config::linux() };
+        // As a daemon would have it: the window stays between hand-offs (Linux's `tcp_slow_start_after_idle = 0`), and segments
+        // are spread over the round trip, because a burst would fill the queues in which messages of the other tunnel are.
+        let config = Config { window_validation: false, pacing: PacingRule::Fq, ..Config::linux() };
         let connections = [
             Connection::established(config.clone(), &config, sockets[0], sockets[1], iss, irs),
             Connection::established(config.clone(), &config, sockets[1], sockets[0], irs, iss),

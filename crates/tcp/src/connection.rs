@@ -77,6 +77,21 @@ impl Connection {
         self.send.write(payload);
     }
 
+    /// The next data that the connection was restored without ([`Snapshot::take_outstanding`]). Returns what comes after it.
+    pub fn supply(&mut self, payload: Payload, now: Instant) -> Payload {
+        self.send.supply(payload, now)
+    }
+
+    /// Octets of such data that have not come, acknowledged or not.
+    pub fn awaited(&self) -> u64 {
+        self.send.stream().awaited()
+    }
+
+    /// Whether such data that is not acknowledged has not come.
+    pub fn is_incomplete(&self) -> bool {
+        self.send.stream().is_incomplete()
+    }
+
     /// Appends `len` octets of the simulated stream `stream` from `offset` on.
     pub fn write_stream(&mut self, stream: u32, offset: u64, len: u64) {
         self.send.write_stream(stream, offset, len);

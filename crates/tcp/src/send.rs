@@ -170,8 +170,9 @@ impl SendSide {
         self.control.begin_model(&self.flight, self.rtt.srtt());
     }
 
+    /// Starts the retransmission timer, unless what would be retransmitted is absent.
     pub(crate) fn start_timer(&mut self, now: Instant) {
-        self.retransmission_timer = Some(self.rtt.expiry(now));
+        self.retransmission_timer = (!self.stream.is_incomplete()).then(|| self.rtt.expiry(now));
     }
 
     /// Stops all timers: no more answers of the peer are needed.
@@ -208,6 +209,16 @@ impl SendSide {
             self.record_application_limit();
             self.stream.push(payload);
         }
+    }
+
+    /// The next data that the stream was restored without. Returns what comes after it.
+    pub(crate) fn supply(&mut self, payload: Payload, now: Instant) -> Payload {
+        let was_incomplete = self.stream.is_incomplete();
+        let behind = self.stream.supply(payload);
+        if was_incomplete {
+            self.start_timer(now);
+        }
+        behind
     }
 
     /// Appends `len` octets of simulated stream `stream` from `offset` on.

@@ -19,7 +19,24 @@ pub struct SendBuffer {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Piece {
     Payload(Payload),
-    Stream { stream: u32, offset: u64, len: u64 },
+    Stream {
+        stream: u32,
+        offset: u64,
+        len: u64,
+    },
+    /// Only at the front.
+    Absent(Box<Absent>),
+}
+
+/// Octets that come one after the other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Absent {
+    /// The first ones, which are acknowledged already and have not come.
+    acknowledged: u64,
+    /// Those that have come.
+    supplied: Vec<Payload>,
+    /// Octets that have not come.
+    len: u64,
 }
 
 impl Piece {
@@ -27,6 +44,7 @@ impl Piece {
         match self {
             Self::Payload(payload) => payload.len() as u64,
             Self::Stream { len, .. } => *len,
+            Self::Absent(absent) => absent.octets(),
         }
     }
 
@@ -39,6 +57,7 @@ impl Piece {
                 offset: offset + from,
                 len: u64::from(len).min(whole - from) as u32,
             },
+            Self::Absent(_) => Payload::EMPTY,
         }
     }
 
@@ -49,6 +68,7 @@ impl Piece {
                 *offset += octets;
                 *len -= octets;
             }
+            Self::Absent(absent) => absent.acknowledge(octets),
         }
     }
 }
@@ -60,6 +80,11 @@ impl From<VecDeque<Piece>> for SendBuffer {
             match piece {
                 Piece::Payload(payload) => buffer.push(payload),
                 Piece::Stream { stream, offset, len } => buffer.push_stream(stream, offset, len),
+                Piece::Absent(_) if !buffer.pieces.is_empty() => {}
+                Piece::Absent(absent) => {
+                    buffer.len = absent.octets();
+                    buffer.pieces.push_back(Piece::Absent(absent));
+                }
             }
         }
         buffer
@@ -69,6 +94,42 @@ impl From<VecDeque<Piece>> for SendBuffer {
 impl From<SendBuffer> for VecDeque<Piece> {
     fn from(buffer: SendBuffer) -> Self {
         buffer.pieces
+    }
+}
+
+impl Absent {
+    /// Octets of the buffer, with those that have come.
+    fn octets(&self) -> u64 {
+        self.supplied.iter().map(|payload| payload.len() as u64).fold(self.len, u64::saturating_add)
+    }
+
+    /// Removes the first `octets`, which are acknowledged.
+    fn acknowledge(&mut self, mut octets: u64) {
+        while octets > 0
+            && let Some(first) = self.supplied.first_mut()
+        {
+            let cut = octets.min(first.len() as u64);
+            *first = first.slice(cut as usize, first.len());
+            octets -= cut;
+            if first.is_empty() {
+                self.supplied.remove(0);
+            }
+        }
+        self.acknowledged += octets;
+        self.len -= octets;
+    }
+
+    /// The next of them. Returns what comes after them.
+    fn supply(&mut self, payload: &Payload) -> Payload {
+        let octets = payload.len() as u64;
+        let from = octets.min(self.acknowledged);
+        let to = octets.min(from + self.len);
+        self.acknowledged -= from;
+        self.len -= to - from;
+        if from < to {
+            self.supplied.push(cut(payload, from as usize, to as usize));
+        }
+        payload.slice(to as usize, payload.len())
     }
 }
 
@@ -93,17 +154,70 @@ impl SendBuffer {
     /// Octets of memory in use, at most.
     pub fn memory(&self) -> usize {
         let octets = usize::try_from(self.len).unwrap_or(usize::MAX);
-        memory_of(self.pieces.len(), octets).saturating_add(self.pieces.capacity() * size_of::<Piece>())
+        let supplied = self.absent().map_or(0, |absent| absent.supplied.len());
+        let records = (self.pieces.capacity() + supplied) * size_of::<Piece>();
+        memory_of(self.pieces.len() + supplied, octets).saturating_add(records)
     }
 
     /// Octets of simulated streams.
     pub fn simulated(&self) -> u64 {
+        let of = |payload: &Payload| if payload.is_simulated() { payload.len() as u64 } else { 0 };
         let simulated = self.pieces.iter().map(|piece| match piece {
-            Piece::Payload(payload) if payload.is_simulated() => payload.len() as u64,
-            Piece::Payload(_) => 0,
+            Piece::Payload(payload) => of(payload),
             Piece::Stream { len, .. } => *len,
+            Piece::Absent(absent) => absent.supplied.iter().map(of).fold(0, u64::saturating_add),
         });
         simulated.fold(0, u64::saturating_add)
+    }
+
+    /// The first octets, if some of them are to come.
+    #[inline]
+    fn absent(&self) -> Option<&Absent> {
+        if let Some(Piece::Absent(absent)) = self.pieces.front() { Some(absent) } else { None }
+    }
+
+    /// Octets that are to come, with those that are acknowledged meanwhile.
+    pub fn awaited(&self) -> u64 {
+        self.absent().map_or(0, |absent| absent.acknowledged.saturating_add(absent.len))
+    }
+
+    /// Whether octets are absent that may have to be sent.
+    #[inline]
+    pub fn is_incomplete(&self) -> bool {
+        self.absent().is_some_and(|absent| absent.len > 0)
+    }
+
+    /// The number of octets at the front of which some are absent.
+    pub fn incomplete_until(&self) -> u64 {
+        self.absent().map_or(0, Absent::octets)
+    }
+
+    /// Removes the first `octets`, and returns them: from then on they are absent. Nothing is removed if others are.
+    pub fn take_front(&mut self, octets: u64) -> Vec<Payload> {
+        if self.absent().is_some() {
+            return Vec::new();
+        }
+        let mut front = std::mem::take(self);
+        let rest = front.split_off(octets);
+        if front.len > 0 {
+            let absent = Absent { acknowledged: 0, supplied: Vec::new(), len: front.len };
+            self.pieces.push_back(Piece::Absent(Box::new(absent)));
+            self.len = front.len;
+        }
+        rest.into_iter().for_each(|payload| self.push(payload));
+        front.split_off(0)
+    }
+
+    /// The next of the octets that are absent. Returns what comes after them.
+    pub fn supply(&mut self, payload: Payload) -> Payload {
+        let Some(Piece::Absent(absent)) = self.pieces.front_mut() else { return payload };
+        let behind = absent.supply(&payload);
+        if absent.acknowledged + absent.len == 0 {
+            let supplied = std::mem::take(&mut absent.supplied);
+            self.pieces.pop_front();
+            supplied.into_iter().rev().for_each(|payload| self.pieces.push_front(Piece::Payload(payload)));
+        }
+        behind
     }
 
     /// Octets held.
@@ -157,6 +271,8 @@ impl SendBuffer {
                 match &mut last {
                     Piece::Payload(payload) => *payload = payload.slice(0, rest as usize),
                     Piece::Stream { len, .. } => *len = rest,
+                    // Only what is not outstanding is discarded.
+                    Piece::Absent(_) => {}
                 }
                 self.pieces.push_back(last);
             }
@@ -166,8 +282,8 @@ impl SendBuffer {
     /// Removes everything after the first `octets`, and returns it.
     pub fn split_off(&mut self, octets: u64) -> Vec<Payload> {
         let mut rest = Vec::new();
-        let mut start = 0;
-        for piece in &self.pieces {
+        let mut start = self.incomplete_until();
+        for piece in self.pieces.iter().filter(|piece| !matches!(piece, Piece::Absent(_))) {
             let mut from = octets.saturating_sub(start);
             // A range of a stream may be longer than a payload.
             while from < piece.len() {
@@ -181,9 +297,10 @@ impl SendBuffer {
         rest
     }
 
-    /// Up to `len` octets from `position` on.
+    /// Up to `len` octets from `position` on. None of the buffer may be absent.
     #[inline]
     pub fn slice(&self, position: u64, len: u32) -> Payload {
+        debug_assert!(!self.is_incomplete(), "octets are sent that are absent");
         if let Some(only @ Piece::Stream { .. }) = self.pieces.front()
             && position + u64::from(len) <= only.len()
         {
@@ -214,23 +331,33 @@ impl SendBuffer {
     /// Removes the first `octets`, which are acknowledged.
     #[inline]
     pub fn acknowledge(&mut self, octets: u64) {
-        let mut octets = octets.min(self.len);
+        let octets = octets.min(self.len);
         self.len -= octets;
-        if let Some(Piece::Stream { offset, len, .. }) = self.pieces.front_mut()
-            && *len > octets
-        {
-            *offset += octets;
-            *len -= octets;
-            return;
+        match self.pieces.front_mut() {
+            Some(Piece::Stream { offset, len, .. }) if *len > octets => {
+                *offset += octets;
+                *len -= octets;
+            }
+            _ => self.cut_front(octets),
         }
+    }
+
+    fn cut_front(&mut self, mut octets: u64) {
+        let mut index = 0;
         while octets > 0
-            && let Some(front) = self.pieces.front_mut()
+            && let Some(piece) = self.pieces.get_mut(index)
         {
-            let cut = octets.min(front.len());
-            front.cut_front(cut);
+            let cut = octets.min(piece.len());
+            piece.cut_front(cut);
             octets -= cut;
-            if front.len() == 0 {
-                self.pieces.pop_front();
+            if piece.len() > 0 {
+                return;
+            }
+            if matches!(piece, Piece::Absent(_)) {
+                // They still come.
+                index = 1;
+            } else {
+                self.pieces.remove(index);
             }
         }
     }
@@ -250,6 +377,34 @@ mod tests {
         assert_eq!(buffer.slice(3, 5).octets(), "lo wo");
         buffer.acknowledge(7);
         assert_eq!((buffer.len(), buffer.slice(0, 99).octets()), (4, Bytes::from_static(b"orld")));
+    }
+
+    #[test]
+    fn absent_octets_come_in_order_while_their_first_ones_are_acknowledged() {
+        let whole = Bytes::from((0..=99).collect::<Vec<u8>>());
+        let part = |from: usize, to: usize| Payload::Bytes(whole.slice(from..to));
+        // For each number of octets that are acknowledged after each number that has come.
+        for (come, acknowledged) in (0..=6).flat_map(|come| (0..=10).map(move |octets| (come, octets * 10))) {
+            let mut buffer = SendBuffer::default();
+            for start in [0, 30, 60] {
+                buffer.push(part(start, (start + 30).min(90)));
+            }
+            let front = buffer.take_front(60);
+            assert_eq!(front.iter().map(Payload::len).sum::<usize>(), 60);
+            buffer.push(part(90, 100));
+            assert!(buffer.is_incomplete() && buffer.take_front(10).is_empty());
+            assert_eq!((buffer.len(), buffer.awaited()), (100, 60));
+            for piece in 0..come {
+                assert!(buffer.supply(part(10 * piece, 10 * piece + 10)).is_empty());
+            }
+            buffer.acknowledge(acknowledged as u64);
+            for piece in come..6 {
+                assert!(buffer.supply(part(10 * piece, 10 * piece + 10)).is_empty());
+            }
+            assert!(!buffer.is_incomplete() && buffer.awaited() == 0);
+            assert_eq!(buffer.slice(0, 200).octets(), whole.slice(acknowledged..), "{come}, {acknowledged}");
+            assert_eq!(buffer.supply(part(0, 5)).len(), 5, "nothing is absent");
+        }
     }
 
     #[test]

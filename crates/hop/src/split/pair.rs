@@ -187,14 +187,15 @@ impl Pair {
     /// The next deadline of either leg or of the probes.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let probe = self.inquiry.due().map(|at| Deadline { at, reason: "a question to the ends" });
-        let rest = self.awaited.deadline().map(|at| Deadline { at, reason: "the rest of the data" });
+        let rest = self.awaits_rest().then(|| self.awaited.until());
+        let rest = rest.map(|at| Deadline { at, reason: "the rest of the data" });
         let legs = Deadline::earliest(self.core.deadline(), self.radio.deadline());
         Deadline::earliest(Deadline::earliest(legs, probe), rest)
     }
 
     /// Runs the timers of either leg that are due, and ends the connection if the rest of its data does not come.
     pub(super) fn on_deadline(&mut self, now: Instant) {
-        if self.awaited.deadline().is_some_and(|deadline| deadline <= now) {
+        if self.awaits_rest() && self.awaited.until() <= now {
             self.awaited = Awaited::default();
             self.abort();
         }
@@ -203,6 +204,23 @@ impl Pair {
                 leg.on_deadline(now);
             }
         }
+    }
+
+    /// Whether it needs data that follows from another agent.
+    fn awaits_rest(&self) -> bool {
+        !self.awaited.save().is_nothing() || self.core.is_incomplete() || self.radio.is_incomplete()
+    }
+
+    /// Octets of data that follow from another agent, and go to this side.
+    pub(super) fn to_come(&self, side: Side) -> u64 {
+        self.leg(side).awaited().saturating_add(self.awaited.towards(side))
+    }
+
+    /// Data has followed from another agent, no more than is [to come](Self::to_come).
+    pub(super) fn on_rest(&mut self, side: Side, payload: Payload, now: Instant) {
+        let behind = self.leg_mut(side).supply(payload, now);
+        self.awaited.arrived(side, behind.len() as u64, now);
+        self.leg_mut(side).write(behind);
     }
 
     /// Lets each leg acknowledge in the other end's name, or not.
@@ -258,9 +276,9 @@ impl Pair {
                 .all(|leg| leg.held() == 0 && leg.state() == State::Established)
     }
 
-    /// Octets of memory of the data in both legs.
+    /// Octets of memory of the data in both legs, with what follows.
     pub(super) fn octets(&self) -> usize {
-        self.core.memory() + self.radio.memory()
+        self.core.memory() + self.radio.memory() + self.awaited.save().memory()
     }
 
     /// Octets of memory in all.

@@ -1,9 +1,10 @@
 //! The data of a pair that follows its state to another agent.
 //!
-//! A pair that moves continues at the other agent as soon as that has its legs and their outstanding data. All other data in
-//! the stores of the two directions, which may be far more, follows in further states, in pieces. Until it has come, nothing passes
-//! through the store of its direction: data that arrives meanwhile belongs behind it. If it does not come, the
-//! connection is reset, because it is owed.
+//! A pair that moves continues at the other agent as soon as that has its legs. The data in the stores of the two directions,
+//! which may be far more, follows in further states, in pieces: for each direction first what its leg has outstanding, and
+//! then what waits behind that. A leg acknowledges, and is acknowledged, while its outstanding data is absent; it sends again
+//! when that has come. Until all has come, nothing passes through the store of the direction: data that arrives meanwhile
+//! belongs behind it. If it does not come, the connection is reset, because it is owed.
 
 use std::time::Duration;
 
@@ -17,8 +18,8 @@ use crate::transfer::SIMULATED;
 
 /// How long a pair waits for the next piece of its data.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// Fewer octets of a direction do not follow later, but with the state.
-const MIN_OCTETS: u64 = 8 << 10;
+/// Fewer octets of a direction do not follow, but are in the state: a piece has about as many itself.
+const MIN_OCTETS: u64 = 256;
 
 /// Octets of a piece at most.
 const PIECE: usize = 64 << 10;
@@ -26,7 +27,7 @@ const PIECE: usize = 64 << 10;
 /// Octets of a piece at least, unless it is the last one: shorter ones would take more memory than was declared.
 const MIN_PIECE: u64 = 1024;
 
-/// Octets that follow, towards the core side and the radio side.
+/// Octets that follow behind what is outstanding, towards the core side and the radio side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedAwaited([u64; 2]);
 
@@ -85,15 +86,15 @@ impl Awaited {
         self.octets
     }
 
-    /// A piece of so many octets has come.
-    fn arrived(&mut self, side: Side, octets: u64, now: Instant) {
+    /// A piece has come, of which so many octets are not outstanding.
+    pub(super) fn arrived(&mut self, side: Side, octets: u64, now: Instant) {
         self.octets.0[side as usize] -= octets;
         self.since = now;
     }
 
-    /// When the wait ends; `None` if nothing follows.
-    pub(super) fn deadline(self) -> Option<Instant> {
-        (!self.octets.is_nothing()).then(|| self.since + LONGEST_WAIT)
+    /// When the wait ends.
+    pub(super) fn until(self) -> Instant {
+        self.since + LONGEST_WAIT
     }
 }
 
@@ -108,18 +109,20 @@ impl Piece {
         of(Side::Core as u8, towards_core).chain(of(Side::Radio as u8, towards_radio)).collect()
     }
 
-    /// Octets of each direction.
-    pub(super) fn octets(pieces: &[Self]) -> SavedAwaited {
-        SavedAwaited([0, 1].map(|to| {
-            pieces.iter().filter(|piece| piece.to == to).map(|piece| piece.payload.len() as u64).sum()
-        }))
+    /// Octets of each direction, without so many that are outstanding.
+    pub(super) fn octets(pieces: &[Self], outstanding: [u64; 2]) -> SavedAwaited {
+        let of = |to: usize| {
+            let pieces = pieces.iter().filter(|piece| usize::from(piece.to) == to);
+            pieces.map(|piece| piece.payload.len() as u64).sum::<u64>()
+        };
+        SavedAwaited([0, 1].map(|to| of(to).saturating_sub(outstanding[to])))
     }
 
-    /// The side that it goes to, and its data, for a pair that waits for it and waits for that much less then. There is memory
-    /// for it since the pair has declared what follows.
+    /// The side that it goes to, and its data, for a pair to which so many octets are still to come. There is memory for it
+    /// since the pair has declared what follows.
     pub(super) fn take_for(
         self,
-        awaited: &mut Awaited,
+        to_come: impl Fn(Side) -> u64,
         cx: &Context<'_>,
     ) -> Result<(Side, Payload), ImportError> {
         let Self { to, payload } = self;
@@ -128,17 +131,16 @@ impl Piece {
             1 => Side::Radio,
             _ => return Err(ImportError::Malformed("unknown side")),
         };
-        let octets = payload.len() as u64;
-        if octets == 0 || octets > awaited.towards(side) {
+        let (octets, to_come) = (payload.len() as u64, to_come(side));
+        if octets == 0 || octets > to_come {
             return Err(ImportError::Malformed("it is not data that this connection waits for"));
         }
         if cx.is_real() && payload.is_simulated() {
             return Err(SIMULATED);
         }
-        if cx.is_real() && octets < MIN_PIECE && octets < awaited.towards(side) {
+        if cx.is_real() && octets < MIN_PIECE && octets < to_come {
             return Err(ImportError::Malformed("a piece is shorter than it need be"));
         }
-        awaited.arrived(side, octets, cx.now());
         Ok((side, payload))
     }
 
@@ -189,12 +191,13 @@ fn continues(last: &Payload, piece: &Payload) -> bool {
     stream == next && offset + u64::from(*len) == *from && (len + more) as usize <= PIECE
 }
 
-/// The data between two legs that the second one has not sent yet, in order.
+/// The data between two legs that the second one has not delivered yet, in order.
 fn take_store(from: &mut Snapshot, to: &mut Snapshot) -> Vec<Payload> {
-    if from.unread() + to.unsent() < MIN_OCTETS {
+    if u64::from(to.outstanding()) + to.unsent() + from.unread() < MIN_OCTETS {
         return Vec::new();
     }
-    let mut rest = to.take_unsent();
+    let mut rest = to.take_outstanding();
+    rest.extend(to.take_unsent());
     rest.extend(from.take_unread());
     rest
 }

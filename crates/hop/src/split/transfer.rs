@@ -12,7 +12,7 @@ use super::table::Splits;
 use crate::transfer::{SIMULATED, export, import};
 
 /// The version of [`Saved`]. It changes with the fields, their order or their meaning.
-const VERSION: u8 = 8;
+const VERSION: u8 = 9;
 
 /// Whether a leg may be restored from this snapshot: its memory, in addition to the `taken` octets
 /// of the connection, is within the budget, and its data is not simulated among real hosts. This is
@@ -21,7 +21,8 @@ pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<
     if cx.is_real() && leg.simulated() > 0 {
         return Err(SIMULATED);
     }
-    if taken.saturating_add(leg.memory()) > cx.budget().octets_per_flow {
+    let budget = cx.budget().octets_per_flow;
+    if taken.saturating_add(leg.memory()) > budget || leg.records() > budget {
         return Err(ImportError::NoRoom("memory of a connection"));
     }
     Ok(())
@@ -48,25 +49,28 @@ impl Splits {
         }
     }
 
-    /// Removes and returns the state of these connections: for each of them all that it needs to continue, and then the
-    /// data that can follow later.
+    /// Removes and returns the state of these connections: all that they need to continue, and then the data that can
+    /// follow, first that of connections with little of it.
     pub fn export(&mut self, scheme: &'static str, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let mut states = Vec::new();
+        let (mut states, mut rests) = (Vec::new(), Vec::new());
         for key in self.keys(scope) {
             let pair = self.pairs.peek(key).and_then(Entry::awake);
             let awaited = pair.map_or_else(SavedAwaited::default, |pair| pair.awaited.save());
             let Some(mut saved) = self.save(key, cx) else { continue };
             let rest = if awaited.is_nothing() { saved.take_rest() } else { Vec::new() };
-            let awaited = awaited.plus(Piece::octets(&rest));
+            let awaited = awaited.plus(Piece::octets(&rest, saved.awaited()));
             let simulated = saved.simulated();
             let state = export(scheme, VERSION, key, &Saved::Pair(Box::new(saved), awaited));
             states.extend(state.map(|state| FlowState { simulated, ..state }));
-            for piece in rest {
+            let rest = rest.into_iter().filter_map(|piece| {
                 let simulated = piece.simulated();
-                let state = export(scheme, VERSION, key, &Saved::Rest(piece));
-                states.extend(state.map(|state| FlowState { simulated, may_follow: true, ..state }));
-            }
+                let state = export(scheme, VERSION, key, &Saved::Rest(piece))?;
+                Some(FlowState { simulated, may_follow: true, ..state })
+            });
+            rests.push(rest.collect::<Vec<_>>());
         }
+        rests.sort_by_key(|rest| rest.iter().map(FlowState::len_with_payloads).sum::<u64>());
+        states.extend(rests.into_iter().flatten());
         states
     }
 
@@ -105,15 +109,20 @@ impl Splits {
         if pair.octets() > cx.budget().octets_per_flow {
             return Err(ImportError::NoRoom("memory of a connection"));
         }
+        if !self.has_room_for(pair.footprint(), cx) {
+            // What it owes cannot be delivered, and its ends would wait for it.
+            if !pair.is_free() {
+                pair.reset_both(cx);
+            }
+            return Err(ImportError::NoRoom("connections"));
+        }
         if !pair.is_free() {
             // The last ACKs may have been lost with the old access point's queue, and an end that waits for one would
             // time out.
             pair.core.acknowledge_again();
             pair.radio.acknowledge_again();
         }
-        if !self.admit(key, pair, cx) {
-            return Err(ImportError::NoRoom("connections"));
-        }
+        self.admit(key, pair, cx);
         self.resume(key, hop, cx);
         Ok(())
     }
@@ -121,19 +130,27 @@ impl Splits {
     fn import_rest(&mut self, key: FlowKey, rest: Piece, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let pair = self.pairs.peek_mut(key).and_then(Entry::awake_mut);
         let pair = pair.ok_or(ImportError::Malformed("no connection waits for it"))?;
-        let (side, payload) = rest.take_for(&mut pair.awaited, cx)?;
-        pair.leg_mut(side).write(payload);
+        let (side, payload) = rest.take_for(|side| pair.to_come(side), cx)?;
+        pair.on_rest(side, payload, cx.now());
         self.work(key, cx);
         Ok(())
     }
 }
 
 impl SavedPair {
-    /// Takes the data that can follow later. Nothing is taken where packets may have bypassed the legs.
+    /// Takes the data that can follow later. Nothing is taken where packets may have bypassed the legs, or where the legs
+    /// themselves wait for data.
     fn take_rest(&mut self) -> Vec<Piece> {
         match self.knowledge {
-            SavedKnowledge::Complete => Piece::take(&mut self.core, &mut self.radio),
+            SavedKnowledge::Complete if self.awaited() == [0; 2] => {
+                Piece::take(&mut self.core, &mut self.radio)
+            }
             _ => Vec::new(),
         }
+    }
+
+    /// Octets of the legs' outstanding data that follow.
+    fn awaited(&self) -> [u64; 2] {
+        [&self.core, &self.radio].map(|leg| leg.as_ref().map_or(0, Snapshot::awaited))
     }
 }

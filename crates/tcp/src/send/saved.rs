@@ -53,21 +53,41 @@ impl Saved {
         self.iss
     }
 
-    /// Octets of memory for the data, with an entry for each outstanding segment.
+    /// Octets of memory for the data.
     pub(crate) fn memory(&self) -> usize {
-        let segments = (self.max - self.una).div_ceil(self.mss.max(1)) as usize;
-        self.buffer.memory().saturating_add(segments.saturating_mul(RetransmissionQueue::MEMORY_OF_ONE))
+        self.buffer.memory()
+    }
+
+    /// Octets of memory for an entry of each outstanding segment.
+    pub(crate) fn records(&self) -> usize {
+        let segments = self.outstanding().div_ceil(self.mss.max(1)) as usize;
+        segments.saturating_mul(RetransmissionQueue::MEMORY_OF_ONE)
+    }
+
+    pub(crate) const fn outstanding(&self) -> u32 {
+        self.max.0.wrapping_sub(self.una.0)
     }
 
     /// Octets that are not outstanding.
     pub(crate) fn unsent(&self) -> u64 {
-        self.buffer.len().saturating_sub(u64::from(self.max - self.una))
+        self.buffer.len().saturating_sub(self.outstanding().into())
     }
 
     /// Removes what is not outstanding, and returns it; nothing if it has marks of urgent data.
     pub(crate) fn take_unsent(&mut self) -> Vec<Payload> {
-        let outstanding = u64::from(self.max - self.una);
+        let outstanding = self.outstanding().into();
         if self.urgent.is_empty() { self.buffer.split_off(outstanding) } else { Vec::new() }
+    }
+
+    /// Removes what is outstanding, and returns it; nothing if there are marks of urgent data. It follows.
+    pub(crate) fn take_outstanding(&mut self) -> Vec<Payload> {
+        let outstanding = self.outstanding().into();
+        if self.urgent.is_empty() { self.buffer.take_front(outstanding) } else { Vec::new() }
+    }
+
+    /// Octets of the outstanding data that follow.
+    pub(crate) fn awaited(&self) -> u64 {
+        self.buffer.awaited()
     }
 
     /// Octets of simulated streams.
@@ -77,15 +97,19 @@ impl Saved {
 
     /// Whether a connection in this state can have this sender.
     pub(crate) fn is_sound(&self, state: State, close_requested: bool) -> bool {
-        let outstanding = self.max - self.una;
+        let outstanding = self.outstanding();
         let end = end(state, close_requested);
         let is_flight_sound = match end {
-            _ if state.is_handshaking() => self.una == self.iss && outstanding <= 1,
+            _ if state.is_handshaking() => {
+                self.una == self.iss && outstanding <= 1 && self.buffer.awaited() == 0
+            }
             End::Acknowledged => outstanding == 0 && self.buffer.is_empty(),
             End::Sent => u64::from(outstanding) == self.buffer.len() + 1,
             End::Open | End::Closed => u64::from(outstanding) <= self.buffer.len(),
         };
         is_flight_sound
+            && self.buffer.incomplete_until() <= u64::from(outstanding)
+            && self.buffer.awaited() <= 1 << 30
             && self.urgent.is_sound()
             && outstanding <= 1 << 30
             && (end < End::Sent || close_requested)

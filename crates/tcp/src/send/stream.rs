@@ -49,6 +49,11 @@ impl Stream {
         self.buffer.push(payload);
     }
 
+    /// The next data that the stream was restored without. Returns what comes after it.
+    pub(super) fn supply(&mut self, payload: Payload) -> Payload {
+        self.buffer.supply(payload)
+    }
+
     pub(super) fn push_stream(&mut self, stream: u32, offset: u64, len: u64) {
         self.buffer.push_stream(stream, offset, len);
     }
@@ -87,6 +92,17 @@ impl Stream {
 
     pub(super) const fn buffer(&self) -> &SendBuffer {
         &self.buffer
+    }
+
+    /// Octets that the stream was restored without and that have not come.
+    pub(crate) fn awaited(&self) -> u64 {
+        self.buffer.awaited()
+    }
+
+    /// Whether some of them may have to be sent.
+    #[inline]
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.buffer.is_incomplete()
     }
 
     pub(crate) const fn urgent(&self) -> &UrgentMarks {

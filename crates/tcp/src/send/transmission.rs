@@ -70,6 +70,9 @@ impl SendSide {
     /// [`Self::segment_room`].
     #[inline]
     pub(crate) fn next_segment(&mut self, room: u32, now: Instant) -> Option<Segment> {
+        if self.stream.is_incomplete() {
+            return None;
+        }
         if self.departure.is_paced() && self.is_held_back(now) {
             return None;
         }

@@ -8,15 +8,25 @@ use proptest::prelude::*;
 use super::bench::{Bench, fixed, mobile};
 use crate::cicada::{Cicada, Settings};
 
-/// In the middle of a transfer both ways, with a gap.
+/// In the middle of a transfer both ways, with a gap; the outstanding octets follow.
 fn state() -> FlowState {
     let mut bench = Bench::split();
     bench.core(&fixed(1001, 500, 5001));
     bench.core(&fixed(2001, 500, 5001));
     bench.radio(&mobile(5001, 900, 1001));
-    let (mut states, _) =
-        bench.seat.call(bench.now, |agent, cx| agent.export(Scope::All, cx)).expect("there is an agent");
-    states.pop().expect("a state")
+    export(bench)
+}
+
+/// With some outstanding octets in it.
+fn complete_state() -> FlowState {
+    let mut bench = Bench::split();
+    bench.core(&fixed(1001, 200, 5001));
+    export(bench)
+}
+
+fn export(mut bench: Bench) -> FlowState {
+    let exported = bench.seat.call(bench.now, |agent, cx| agent.export(Scope::All, cx));
+    exported.expect("there is an agent").0.swap_remove(0)
 }
 
 fn drive(state: &FlowState) {
@@ -45,20 +55,25 @@ fn an_unchanged_state_is_accepted() {
     drive(&state());
 }
 
-/// The result of an import by a new agent, in a context modified by `of`, the agent's memory
+/// The result of the state's import by a new agent, in a context modified by `of`, the agent's memory
 /// afterwards, and the octets allocated meanwhile.
-fn import_within(of: impl FnOnce(Context<'_>) -> Context<'_>) -> (Result<(), ImportError>, usize, u64) {
+fn import_within(
+    state: &FlowState,
+    of: impl FnOnce(Context<'_>) -> Context<'_>,
+) -> (Result<(), ImportError>, usize, u64) {
     let (mut rng, mut outbox) = (Rng::named(1, "changed"), Outbox::default());
-    let (state, mut agent) = (state(), Cicada::new(&Settings::default()));
+    let mut agent = Cicada::new(&Settings::default());
     let mut cx = of(Context::new(Instant::from_secs(1), &mut rng, &mut outbox));
     let mut result = Ok(());
-    let allocated = allocation_counter::measure(|| result = agent.import(&state, &mut cx));
+    let allocated = allocation_counter::measure(|| result = agent.import(state, &mut cx));
     (result, agent.octets(), allocated.bytes_total)
 }
 
 #[test]
 fn an_oversized_state_is_rejected_before_it_allocates() {
-    let of = |octets_per_flow| import_within(|cx| cx.within(Budget { octets_per_flow, ..Budget::default() }));
+    let of = |octets_per_flow| {
+        import_within(&state(), |cx| cx.within(Budget { octets_per_flow, ..Budget::default() }))
+    };
     let ((refused, octets, to_read), (taken, _, in_all)) = (of(1), of(1 << 20));
     assert_eq!((refused, octets, taken), (Err(ImportError::NoRoom("memory of a connection")), 0, Ok(())));
     // Only the octets of the state itself when it was read.
@@ -68,7 +83,7 @@ fn an_oversized_state_is_rejected_before_it_allocates() {
 #[test]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "its lifetime is not general enough")]
 fn simulated_octets_are_refused_among_real_hosts() {
-    let (result, octets, _) = import_within(|cx| cx.among_real_hosts());
+    let (result, octets, _) = import_within(&complete_state(), |cx| cx.among_real_hosts());
     assert_eq!((result, octets), (Err(SIMULATED), 0));
 }
 
@@ -78,8 +93,9 @@ proptest! {
     #[test]
     fn changed_octets_do_no_harm(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        is_complete in any::<bool>(),
     ) {
-        let mut state = state();
+        let mut state = if is_complete { complete_state() } else { state() };
         for (place, value) in changes {
             let place = place.index(state.octets.len());
             state.octets[place] = value;

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Accounts as _, FlowState, Scope, Side, Transfer as _};
-use lasthop_packet::TcpFlags;
+use lasthop_agent::{
+    Accounts as _, Budget, Context, FlowState, ImportError, Outbox, Scope, Side, Transfer as _,
+};
+use lasthop_packet::{Packet, Rng, TcpFlags};
 
-use super::bench::{Bench, fixed};
+use super::bench::{Bench, Step, fixed, mobile};
 use crate::cicada::{Cicada, Settings};
 
 /// Octets that the fixed host has sent, and the mobile host has not acknowledged.
@@ -51,6 +53,57 @@ fn a_connection_continues_with_what_is_outstanding_and_owes_the_rest() {
     assert!(!import(&mut bench, &states[1]), "it comes once");
 }
 
+fn is_reset(packet: &Packet) -> bool {
+    packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST))
+}
+
+/// The segments with data to the mobile host, as lines.
+fn data(step: &Step) -> Vec<String> {
+    step.to(Side::Radio).into_iter().filter(|line| !line.contains("+0 ")).collect()
+}
+
+#[test]
+fn outstanding_data_is_sent_again_only_when_it_has_come() {
+    let mut bench = full();
+    let states = export(&mut bench);
+    assert!(import(&mut bench, &states[0]));
+    let waited = bench.wait(2_000);
+    assert_eq!(data(&waited), Vec::<String>::new(), "it is not here");
+    assert!(import(&mut bench, &states[1]));
+    let sent = data(&bench.wait(2_000));
+    assert!(sent[0].starts_with("A 1001+1460 "), "{sent:?}");
+}
+
+#[test]
+fn outstanding_data_may_be_acknowledged_before_it_comes() {
+    let mut bench = full();
+    let states = export(&mut bench);
+    assert!(import(&mut bench, &states[0]));
+    // The radio leg had sent ten segments.
+    let acknowledged = 2 * 1460;
+    bench.radio(&mobile(5001, 100, 1001 + acknowledged));
+    let owed = u64::from(OCTETS - acknowledged) + 100;
+    assert_eq!(bench.obligation().octets(), owed);
+    assert!(import(&mut bench, &states[1]));
+    assert_eq!(bench.obligation().octets(), owed);
+    let sent = data(&bench.wait(2_000));
+    assert!(sent[0].starts_with("A 3921+1460 "), "{sent:?}");
+}
+
+#[test]
+fn a_connection_that_owes_something_and_finds_no_room_is_reset_at_both_ends() {
+    let mut bench = full();
+    let states = export(&mut bench);
+    let (mut rng, mut outbox) = (Rng::named(1, "no room"), Outbox::default());
+    let budget = Budget { octets_in_all: 4096, ..Budget::default() };
+    let mut cx = Context::new(bench.now, &mut rng, &mut outbox).within(budget);
+    let mut agent = Cicada::new(&Settings::default());
+    assert_eq!(agent.import(&states[0], &mut cx), Err(ImportError::NoRoom("connections")));
+    let resets: Vec<Side> =
+        outbox.packets.iter().filter(|(_, packet)| is_reset(packet)).map(|(side, _)| *side).collect();
+    assert_eq!(resets, [Side::Core, Side::Radio]);
+}
+
 #[test]
 fn a_connection_whose_rest_does_not_come_is_reset_at_both_ends() {
     let mut bench = full();
@@ -58,8 +111,6 @@ fn a_connection_whose_rest_does_not_come_is_reset_at_both_ends() {
     assert!(import(&mut bench, &states[0]));
     let sent = bench.wait(11_000).sent;
     for side in [Side::Core, Side::Radio] {
-        let is_reset =
-            |packet: &lasthop_packet::Packet| packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST));
         assert!(sent.iter().any(|(to, packet)| *to == side && is_reset(packet)), "{side:?}");
     }
     assert!(bench.obligation().is_free());
@@ -105,6 +156,7 @@ fn fixed_hosts_pause_at_a_hand_off_if_they_are_to() {
             .iter()
             .any(|(side, packet)| *side == Side::Core && packet.tcp().is_some_and(|tcp| tcp.window > 0));
         assert!(opens, "the window opens with the state");
+        assert!(states[1..].iter().all(|state| import(&mut bench, state)));
         assert!(bench.seat.deadline().is_some_and(|due| due.at < bench.now + Duration::from_secs(1)));
         assert!(bench.seat.agent.as_ref().is_some_and(|agent| agent.octets() > 0));
     }
