@@ -49,7 +49,11 @@ pub fn a_radio_interface_that_vanishes_is_waited_for_and_taken_up_again() {
     daemon.is_in_the_path(&site);
     let log = daemon.log();
     let warnings: Vec<&str> = log.lines().skip_while(|line| !line.contains(fault)).skip(1).collect();
-    let warnings: Vec<&str> = warnings.into_iter().filter(|line| line.contains("WARN")).collect();
+    // On a busy machine the packet loop may pause, and say so.
+    let is_of_load =
+        |line: &&str| line.contains("the packet loop did not run") || line.contains("stepped in again");
+    let warnings: Vec<&str> =
+        warnings.into_iter().filter(|line| line.contains("WARN") && !is_of_load(line)).collect();
     assert!(matches!(warnings[..], [only] if only.contains("the ports are whole again")), "{warnings:?}");
     assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
     site.assert_no_traces();
