@@ -319,6 +319,7 @@ fn about_column(name: &str) -> String {
         ("datagrams_", "lab/src/run/summary.rs", "Datagrams"),
         ("transactions_", "scenario/src/session_figures.rs", "Transactions"),
         ("transactions_", "lab/src/sessions.rs", "DialogueSummary"),
+        ("roaming_", "lab/src/run/roaming.rs", "RoamingSummary"),
         ("", "lab/src/run/summary.rs", "FlowSummary"),
         ("", "lab/src/sessions.rs", "SessionSummary"),
         ("", "scenario/src/session_figures.rs", "Packets"),

@@ -38,7 +38,7 @@ use Kind::{Count, Number, OptionalCount, Text};
 
 /// The columns after those of the varied keys: names of lines, and the figures of flows, of
 /// sessions, of directions, and of the run.
-pub static COLUMNS: [(&str, Kind); 61] = [
+pub static COLUMNS: [(&str, Kind); 66] = [
     ("scheme", Text),
     ("seed", Count),
     ("scope", Text),
@@ -100,6 +100,11 @@ pub static COLUMNS: [(&str, Kind); 61] = [
     ("jain_fairness", Number),
     ("air_time_share", Number),
     ("awake_share", Number),
+    ("roaming_hand_offs", OptionalCount),
+    ("roaming_unserved", OptionalCount),
+    ("roaming_radio_gap_s", Number),
+    ("roaming_agent_gap_s", Number),
+    ("roaming_state_octets", Number),
 ];
 
 impl Column {
@@ -152,6 +157,7 @@ pub(super) fn session_names(session: &str, directions: usize) -> Vec<Names> {
 /// The flows, sessions and directions of a run, each with the figures of the run.
 fn results(run: &RunSummary) -> Vec<Value> {
     let count = |counter| run.count(counter);
+    let roaming = run.roaming.as_ref();
     let known = json!({
         "scheme": run.scheme,
         "seed": run.seed,
@@ -162,6 +168,11 @@ fn results(run: &RunSummary) -> Vec<Value> {
         "jain_fairness": run.aggregate.jain_fairness,
         "air_time_share": run.aggregate.air_time_share,
         "awake_share": run.awake_share(),
+        "roaming_hand_offs": roaming.map(|roaming| roaming.hand_offs),
+        "roaming_unserved": roaming.and_then(|roaming| roaming.unserved),
+        "roaming_radio_gap_s": roaming.and_then(|roaming| roaming.radio_gap_s),
+        "roaming_agent_gap_s": roaming.and_then(|roaming| roaming.agent_gap_s),
+        "roaming_state_octets": roaming.and_then(|roaming| roaming.state_octets),
     });
     let result = |scope: &str, part: Value, more: Value| {
         let mut all = Map::new();
