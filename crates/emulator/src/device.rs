@@ -3,6 +3,7 @@
 //! them here.
 
 use std::io::{self, IoSlice, IoSliceMut};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bytes::Bytes;
@@ -16,8 +17,18 @@ use lasthop_linux::namespace::{IpError, Namespace};
 #[derive(Debug)]
 pub struct Device {
     device: device::Device,
-    /// The device's own Ethernet address, the destination of all frames to the host; zero for TUN.
-    address: [u8; 6],
+    framing: Framing,
+}
+
+/// The header of frames to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    /// A TUN device: none.
+    Bare,
+    /// All frames go to the device's own Ethernet address.
+    ToHost([u8; 6]),
+    /// Frames have the Ethernet addresses of both hosts of the packet ([`ethernet_address`]).
+    BetweenHosts,
 }
 
 /// Why a device cannot be opened.
@@ -62,13 +73,17 @@ impl Device {
     /// Requires `CAP_NET_ADMIN`.
     pub fn open(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         let device = device::Device::new(name, kind)?;
-        let address = match kind {
-            Kind::Tun => [0; 6],
-            Kind::Tap => device
-                .hardware_address()
-                .map_err(|source| DeviceError::Reach { name: device.name().to_owned(), source })?,
+        let framing = match kind {
+            Kind::Tun => Framing::Bare,
+            Kind::Tap => {
+                let address = device.hardware_address();
+                Framing::ToHost(
+                    address
+                        .map_err(|source| DeviceError::Reach { name: device.name().to_owned(), source })?,
+                )
+            }
         };
-        Ok(Self { device, address })
+        Ok(Self { device, framing })
     }
 
     /// Opens a TAP device in a namespace, with address resolution disabled: the host sends to every
@@ -80,6 +95,15 @@ impl Device {
         let device = opened.map_err(|source| DeviceError::Reach { name: name.to_owned(), source })??;
         namespace.ip(&[&format!("link set dev {name} arp off addrgenmode none")])?;
         Ok(device)
+    }
+
+    /// Opens a TAP device in a namespace, at one end of a link between two parts of a bridged network, whose hosts have
+    /// IPv4 addresses and the Ethernet addresses of [`ethernet_address`]. The model carries packets, of which the
+    /// frames are made again: only packets of IPv4 cross it. The device is down; its owner configures it.
+    pub fn between_hosts(namespace: &Namespace, name: &str) -> Result<Self, DeviceError> {
+        let opened = namespace.enter(|| Self::open(name, Kind::Tap));
+        let device = opened.map_err(|source| DeviceError::Reach { name: name.to_owned(), source })??;
+        Ok(Self { framing: Framing::BetweenHosts, ..device })
     }
 
     /// The device's name.
@@ -110,21 +134,49 @@ impl Device {
     /// Delivers a packet to the host. After an error, for example if the device is down, the packet
     /// is lost.
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
-        let sent = match self.device.kind() {
-            Kind::Tun => self.device.write(&[IoSlice::new(packet)]),
-            Kind::Tap => self.device.write(&[IoSlice::new(&self.header(packet)), IoSlice::new(packet)]),
+        let sent = match self.framing {
+            Framing::Bare => self.device.write(&[IoSlice::new(packet)]),
+            Framing::ToHost(address) => {
+                let is_v6 = packet.first().is_some_and(|first| first >> 4 == 6);
+                let header = header(address, FAR_END, if is_v6 { IPV6 } else { IPV4 });
+                self.device.write(&[IoSlice::new(&header), IoSlice::new(packet)])
+            }
+            Framing::BetweenHosts => {
+                let (source, destination) = hosts_of(packet).ok_or(io::ErrorKind::InvalidInput)?;
+                let header = header(ethernet_address(destination), ethernet_address(source), IPV4);
+                self.device.write(&[IoSlice::new(&header), IoSlice::new(packet)])
+            }
         };
         Ok(sent?)
     }
+}
 
-    fn header(&self, packet: &[u8]) -> [u8; ETHERNET_HEADER] {
-        let mut header = [0; ETHERNET_HEADER];
-        header[..6].copy_from_slice(&self.address);
-        header[6..12].copy_from_slice(&FAR_END);
-        let is_v6 = packet.first().is_some_and(|first| first >> 4 == 6);
-        header[12..].copy_from_slice(if is_v6 { &IPV6 } else { &IPV4 });
-        header
+/// The Ethernet address of a host in a bridged network, locally administered, which follows from its IPv4 address; for a
+/// broadcast or multicast address, that of all hosts or of the group (RFC 1112, section 6.4).
+pub fn ethernet_address(host: Ipv4Addr) -> [u8; 6] {
+    let [first, second, third, fourth] = host.octets();
+    if host.is_broadcast() {
+        [0xff; 6]
+    } else if host.is_multicast() {
+        [0x01, 0x00, 0x5e, second & 0x7f, third, fourth]
+    } else {
+        [0x02, 0x6c, first, second, third, fourth]
     }
+}
+
+/// The source and the destination of a packet of IPv4.
+fn hosts_of(packet: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
+    let address =
+        |at: usize| packet.get(at..at + 4)?.first_chunk::<4>().map(|octets| Ipv4Addr::from(*octets));
+    (packet.first()? >> 4 == 4).then_some((address(12)?, address(16)?))
+}
+
+fn header(to: [u8; 6], from: [u8; 6], kind: [u8; 2]) -> [u8; ETHERNET_HEADER] {
+    let mut header = [0; ETHERNET_HEADER];
+    header[..6].copy_from_slice(&to);
+    header[6..12].copy_from_slice(&from);
+    header[12..].copy_from_slice(&kind);
+    header
 }
 
 /// The index and the name of the device at the start of a line of `ip link show` or `ip address
@@ -138,5 +190,30 @@ pub(super) fn listed(line: &str) -> Option<(u32, String)> {
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ethernet_addresses_follow_from_those_of_ip() {
+        let of = |host: [u8; 4]| ethernet_address(host.into());
+        assert_eq!(of([10, 77, 0, 3]), [0x02, 0x6c, 10, 77, 0, 3]);
+        assert_eq!(of([255; 4]), [0xff; 6]);
+        assert_eq!(of([224, 128, 0, 22]), [0x01, 0x00, 0x5e, 0, 0, 22]);
+    }
+
+    #[test]
+    fn a_packet_of_ipv4_names_its_hosts_and_no_other_does() {
+        let mut packet = [0; 20];
+        packet[0] = 0x45;
+        packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+        assert_eq!(hosts_of(&packet), Some(([10, 0, 0, 1].into(), [10, 0, 0, 2].into())));
+        assert_eq!(hosts_of(&packet[..19]), None);
+        assert_eq!(hosts_of(&[]), None);
+        packet[0] = 0x60;
+        assert_eq!(hosts_of(&packet), None);
     }
 }

@@ -9,8 +9,18 @@ use super::device::Device;
 pub struct End {
     /// The external node that represents the host.
     pub node: NodeId,
-    /// The external node to which its packets go, on the shortest path.
-    pub peer: NodeId,
+    /// Where its packets go.
+    pub peer: Peer,
     /// The host's device.
     pub device: Device,
+}
+
+/// Where the packets of a host go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// To this external node, on the shortest path, whatever their addresses are.
+    Node(NodeId),
+    /// Where the associations of a service set lead, of which the host is a station
+    /// ([`World::inject_at_station`](lasthop_sim::World::inject_at_station)).
+    Associated,
 }

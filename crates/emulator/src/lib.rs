@@ -20,8 +20,8 @@
 //! | [`fates`] | reports of the link layers to agents outside the world |
 //!
 //! Start with [`Emulator::new`]. A packet that a host sends on its device enters the world at the
-//! host's node when it is read, travels to the peer's node whatever its addresses are, and is
-//! delivered to the peer's host at its time of arrival in the model.
+//! host's node when it is read, travels to the peer's node, and is delivered to the peer's host at its
+//! time of arrival in the model.
 
 pub mod client_side;
 pub mod command;
@@ -52,10 +52,10 @@ pub mod user;
 
 use std::io;
 
-use lasthop_sim::World;
+use lasthop_sim::{Observer, World};
 
 pub use device::{Device, DeviceError};
-pub use end::End;
+pub use end::{End, Peer};
 pub use fates::FateOfFrame;
 pub use pacer::Options;
 pub use running::{EmulationEnded, Handle, Running};
@@ -78,7 +78,12 @@ impl Emulator {
     /// about their frames from now on. It runs on the emulator's thread, between events of the
     /// model, and must not block.
     pub fn on_fates(&mut self, listener: impl FnMut(&FateOfFrame<'_>) + Send + 'static) {
-        self.world.observe(Box::new(fates::FateObserver(listener)));
+        self.observe(Box::new(fates::FateObserver(listener)));
+    }
+
+    /// Adds an observer of the world, under the same conditions.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.world.observe(observer);
     }
 
     /// Starts the clock on a new thread.

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::device::{LONGEST_FRAME, Received};
-use super::end::End;
+use super::end::{End, Peer};
 use super::measurements::Measurements;
 use super::summary::Summary;
 use lasthop_linux::clock;
@@ -164,7 +164,10 @@ impl Pacer {
         self.measured.packets.taken += 1;
         self.advance();
         let End { node, peer, .. } = self.ends[end];
-        self.world.inject_to(node, peer, packet);
+        match peer {
+            Peer::Node(peer) => self.world.inject_to(node, peer, packet),
+            Peer::Associated => self.world.inject_at_station(node, packet),
+        }
     }
 
     fn hand_out(&mut self) {

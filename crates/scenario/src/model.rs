@@ -214,6 +214,12 @@ impl Scenario {
             .collect()
     }
 
+    /// Whether a node is an access point among several, or a client that roams among them.
+    pub fn roams(&self, node: usize) -> bool {
+        let cells = self.wlans.iter().filter(|cell| cell.roaming.is_some());
+        cells.flat_map(|cell| &cell.stations).any(|station| station.node == node)
+    }
+
     /// Keeps only the flows for which `keep`, called with the index of each, returns true. Removes
     /// the TCP settings of the others from the rows of the comparison.
     pub fn keep_flows(&mut self, keep: impl Fn(usize, &FlowModel) -> bool) {

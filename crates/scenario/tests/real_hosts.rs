@@ -49,7 +49,7 @@ fn address(node: usize) -> IpAddr {
 fn build(scenario: &Scenario, scheme: &str) -> BuiltLinks {
     let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(address).collect();
     let scheme = scenario.schemes.iter().find(|choice| choice.label == scheme).expect("a row");
-    let hosts = RealHosts { gateway: GATEWAY, addresses: &addresses };
+    let hosts = RealHosts { gateways: &[GATEWAY], addresses: &addresses };
     scenario.build_links(scheme, 1, hosts).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -1,6 +1,7 @@
 //! Where clients go, and how long it takes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lasthop_packet::Instant;
 
@@ -25,6 +26,27 @@ pub struct Roam {
     pub connections: usize,
     /// Octets of that state, with the packets in it.
     pub octets: u64,
+}
+
+impl Roam {
+    /// Whether the client came from another access point.
+    pub fn is_hand_off(&self) -> bool {
+        self.from.is_some_and(|(from, _)| from != self.to)
+    }
+
+    /// How long the client had no access point; `None` if it had none before, or does not know of this one yet.
+    pub fn radio_gap(&self) -> Option<Duration> {
+        let (_, left) = self.from?;
+        Some(self.joined?.since(left))
+    }
+
+    /// The time from the moment at which the client left its former access point until this one served it: with the state
+    /// of its connections if agents hand over. `None` if that has not come, or the client had no access point before.
+    pub fn interruption(&self, agents_hand_over: bool) -> Option<Duration> {
+        let ((_, left), joined) = (self.from?, self.joined?);
+        let served = if agents_hand_over { self.served? } else { joined };
+        Some(served.max(joined).since(left))
+    }
 }
 
 /// Where all clients have gone so far.

@@ -158,6 +158,13 @@ impl ServiceSets {
         (client.place(), client.link())
     }
 
+    /// Whether there are such a client and such an access point.
+    pub(crate) fn has(&self, Association { set, client, access_point }: Association) -> bool {
+        self.all.get(set.index()).is_some_and(|set| {
+            (client.0 as usize) < set.clients.len() && (access_point.0 as usize) < set.access_points.len()
+        })
+    }
+
     /// The cell of a service set.
     pub(crate) fn cell(&self, set: ServiceSetId) -> WlanId {
         self.all[set.index()].cell

@@ -35,7 +35,7 @@
 //! | `agents`, `options` | what agents see and send; what they attach to frames |
 //! | `flows`, `sessions` | what applications and endpoints send and receive |
 //! | `ad_hoc` | what waits for a route, and messages about routes |
-//! | `roaming` | associations, to routes and links; announcements of clients |
+//! | `roaming`, `announcements` | associations, to routes and links; where clients are, to nodes and real hosts |
 //! | `hand_offs` | clients' states, from agent to agent; their mappings, from translator to translator |
 //! | `translation`, `reach` | packets that a node translates; connections whose ends know each other by other addresses |
 //! | `impairments`, `changes` | packets to what links do to them; changes to the links |
@@ -43,6 +43,7 @@
 
 mod ad_hoc;
 mod agents;
+mod announcements;
 mod build;
 mod build_links;
 mod changes;

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use lasthop_emulator::DeviceError;
 use lasthop_gateway::GatewayError;
+use lasthop_gateway::control::AskError;
 use lasthop_linux::namespace::IpError;
 
 /// The reason for which a scenario cannot be tried.
@@ -88,6 +89,17 @@ pub enum TrialError {
     /// The gateway did not start, or failed.
     #[error("the gateway: {0}")]
     Daemon(#[from] GatewayError),
+    /// A gateway did not answer on its control socket.
+    #[error(transparent)]
+    Unanswered(AskError),
+    /// The files of gateways cannot be created.
+    #[error("the files of gateways, in {}: {error}", folder.display())]
+    Files {
+        /// The folder.
+        folder: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
     /// A transfer failed.
     #[error("{what}: {error}")]
     Transfer {

@@ -1,4 +1,4 @@
-//! The gateway of a trial: the real daemon, in the namespace of the edge, and the reports of its
+//! The gateway of a trial: the real daemon, in the namespace of an edge, and the reports of its
 //! link layers.
 
 #[cfg(test)]
@@ -7,7 +7,7 @@ mod tests;
 use std::net::Ipv4Addr;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{LinkModel, Scenario};
+use lasthop_scenario::{BuiltLinks, LinkModel, Scenario};
 use lasthop_schemes::SchemeStack;
 use lasthop_sim::{LinkId, NodeId};
 
@@ -24,33 +24,34 @@ use lasthop_gateway::{Gateway, Start};
 /// so that those of 100 ms fit, and the loop still processes all of them in a short turn.
 const FATES: usize = 1024;
 
-/// Starts a gateway with schemes at the edge of a site, on the best available backend. `agent`, if
-/// given, replaces the schemes' own. Also returns the link events that the agent needs.
-pub(super) fn start(
+/// The configuration of a gateway with schemes at an edge of a site, on the best available backend.
+/// `agent`, if given, replaces the schemes' own.
+pub(super) fn config(
     scenario: &Scenario,
-    edge: usize,
-    site: &Site,
+    (edge, site): (usize, &Site),
+    (core, radio): (Vec<String>, Vec<String>),
     stack: &SchemeStack,
     agent: Option<AgentMaker>,
-) -> Result<(Gateway, LinkSenses), TrialError> {
+) -> Result<Config, TrialError> {
     let surroundings = Surroundings { address: site.address(edge), ..senses(scenario, edge).into() };
     let rule = RulePlan::new(stack, Selector::default(), surroundings);
     let mut rule = rule.map_err(|error| TrialError::Gateway(error.to_string()))?;
     if agent.is_some() {
         rule.agent = agent;
     }
-    let (core, radio) = ports(scenario, edge);
-    let config = Config {
+    Ok(Config {
         core: Some(core),
         radio: Some(radio),
         // The gateway is part of the test setup, as the emulator is: its lateness delays the whole
         // run.
         realtime: true,
         ..Config::with_rules(vec![rule])
-    };
-    let needs = config.plan.needs();
-    let gateway = Start { config, file: None, owns_process: false }.inside(&site.hosts[edge])?;
-    Ok((gateway, needs))
+    })
+}
+
+/// Starts a gateway on its host.
+pub(super) fn start(config: Config, (edge, site): (usize, &Site)) -> Result<Gateway, TrialError> {
+    Ok(Start { config, file: None, owns_process: false }.inside(&site.hosts[edge])?)
 }
 
 /// Checks that a gateway at this edge could run every scheme.
@@ -86,15 +87,28 @@ fn refusal(error: &RuleError) -> String {
 }
 
 /// The link events at the edge: those that all of its wireless links report and that the daemon can
-/// receive.
+/// receive; none at an access point whose clients roam, as at one whose driver does not report any.
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
+    if scenario.roams(edge) {
+        return LinkSenses::empty();
+    }
     let offered = |end: End| scenario.links[end.link].link.is_wireless().then(|| scenario.senses(end.link));
     let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
     offered.fold(LinkReporter::SENSES, LinkSenses::intersection)
 }
 
-/// Reports to the gateway the fates of the frames that the edge transmits on its wireless links.
-/// `transmitters` are the nodes of the model that transmit for the edge, with their links. An
+/// The nodes of the model that transmit for the edge on its wireless links, with these links.
+pub(super) fn transmitters(scenario: &Scenario, edge: usize, built: &BuiltLinks) -> Vec<(NodeId, LinkId)> {
+    let of_edge =
+        ends(scenario).filter(|end| end.node == edge && scenario.links[end.link].link.is_wireless());
+    let transmitter = |end: End| {
+        let (first, second) = built.transmitters[end.link];
+        (if end.place == 0 { first } else { second }, built.links[end.link])
+    };
+    of_edge.map(transmitter).collect()
+}
+
+/// Reports to the gateway the fates of the frames that these [`transmitters`] send. An
 /// access point does not know the fates of the clients' own frames.
 pub(super) fn report_fates(
     gateway: &Gateway,

@@ -4,6 +4,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `site` | hosts: namespaces with addresses and routes |
+//! | `bridged` | the same where clients roam: a bridged network |
 //! | `flows` | runs the flows of a case, and its sessions beside them |
 //! | `transfer` | a TCP transfer, checked octet by octet |
 //! | `sessions` | the sessions of a run: `dialogue`s over TCP and `call`s over RTP, at the times of a `timetable` |
@@ -13,6 +14,8 @@
 //! | [`sample`] | the state of a sender over time |
 //! | `latency` | round-trip times of small packets during a run |
 //! | [`plan`] | the runs of a trial |
+//! | `gateway`, `gateways` | the gateway at an edge, and what its link layers report; all gateways of a run |
+//! | [`roaming`] | gateways between which clients roam, and their hand-offs |
 //! | [`stations`] | the use of the air by the stations of 802.11 cells |
 //! | `congestion` | the names of congestion controls in the kernel and in the simulator |
 //! | [`Program`] | another program instead of the gateway |
@@ -23,18 +26,21 @@
 //! Start with [`run`]. Every host, device and filter belongs to the process, and vanishes when the
 //! process ends for any reason.
 
+mod bridged;
 mod call;
 mod congestion;
 mod dialogue;
 mod error;
 mod flows;
 mod gateway;
+mod gateways;
 mod latency;
 mod outcome;
 mod pattern;
 pub mod plan;
 pub mod prediction;
 mod program;
+pub mod roaming;
 pub mod sample;
 pub mod session;
 mod sessions;
@@ -47,20 +53,20 @@ mod verdict;
 mod wait;
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
-use lasthop_agent::LinkSenses;
 use lasthop_scenario::{RealHosts, Scenario};
-use lasthop_sim::NodeId;
 
-use lasthop_emulator::{self as emulator, Device, Emulator};
-use lasthop_gateway::Gateway;
+use bridged::Lan;
+use gateways::Gateways;
+use lasthop_emulator::{self as emulator, Emulator};
+use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_linux::clock;
 use outcome::Circumstances;
 use plan::Case;
-use site::{Site, device_name, edge, ends};
+use roaming::Ways;
+use site::Site;
 
 pub use error::TrialError;
 pub use flows::Options;
@@ -81,48 +87,49 @@ pub fn run_with(
     agent: Option<AgentMaker>,
     options: Options<'_>,
 ) -> Result<RunOutcome, TrialError> {
-    let edge = edge(scenario)?;
+    let lan = Lan::of(scenario);
+    let edges = plan::edges(scenario)?;
     let scheme = &scenario.schemes[case.scheme_index];
-    let site = Site::new(scenario)?;
-    let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(|node| site.address(node)).collect();
-    let hosts = RealHosts { gateway: edge, addresses: &addresses };
+    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
+    let site = Site::new(scenario, addresses)?;
+    let hosts = RealHosts { gateways: &edges, addresses: &site.addresses };
     let built = scenario.build_links(scheme, case.seed, hosts)?;
-    let (mut emulated, mut transmitters) = (Vec::new(), Vec::new());
-    for end in ends(scenario) {
-        let (first, second) = built.ends[end.link];
-        let (node, peer): (NodeId, NodeId) = if end.place == 0 { (first, second) } else { (second, first) };
-        let name = device_name(&scenario.links[end.link], end.link);
-        if end.node == edge && scenario.links[end.link].link.is_wireless() {
-            let (first, second) = built.transmitters[end.link];
-            transmitters.push((if end.place == 0 { first } else { second }, built.links[end.link]));
-        }
-        emulated.push(emulator::End { node, peer, device: Device::tap_in(&site.hosts[end.node], &name)? });
+    let emulated = match &lan {
+        Some(lan) => lan.attach(&site, &built)?,
+        None => site.attach(scenario, &built)?,
+    };
+    match &lan {
+        Some(lan) => lan.configure(&site)?,
+        None => site.configure(scenario)?,
     }
-    site.configure(scenario)?;
     // Started before the emulator's clock, because the kernel verifies the gateway's programs
     // without a break, for 20 ms and more.
     let program = options.programs.iter().find(|program| program.label == case.scheme);
     let program = program.map(|program| {
-        let (core, radio) = gateway::ports(scenario, edge);
+        if lan.is_some() {
+            let problem = "a program does not learn where clients roam; leave it out";
+            return Err(TrialError::unsuitable("--beside", problem));
+        }
+        let (core, radio) = gateway::ports(scenario, edges[0]);
         program
-            .start(&site.hosts[edge], &core, &radio)
+            .start(&site.hosts[edges[0]], &core, &radio)
             .map_err(|error| TrialError::Program { path: program.path.clone(), error })
     });
     let program = program.transpose()?;
-    let gateway = match scheme.stack() {
-        _ if program.is_some() => None,
-        Some(stack) if !stack.is_nothing() => Some(gateway::start(scenario, edge, &site, stack, agent)?),
-        _ => None,
+    let mut gateways = match scheme.stack() {
+        Some(stack) if program.is_none() && !stack.is_nothing() => {
+            Gateways::start(scenario, &site, stack, agent.as_ref())?
+        }
+        _ => Gateways::none(),
     };
+    let stations_that_roam = lan.as_ref().map(|lan| lan.stations(&built));
+    let transmitters = gateway::transmitters(scenario, edges[0], &built);
     let mut emulator = Emulator::new(built.world, emulated);
-    let (gateway, needs) =
-        gateway.map_or((None, LinkSenses::empty()), |(gateway, needs)| (Some(gateway), needs));
-    if let Some(gateway) = gateway.as_ref().filter(|_| needs.contains(LinkSenses::FRAME_FATE)) {
-        gateway::report_fates(gateway, &mut emulator, transmitters)?;
-    }
+    gateways.connect(&mut emulator, stations_that_roam, transmitters)?;
     let failed = |error| TrialError::Transfer { what: "the emulator".to_owned(), error };
     let running = emulator.spawn(emulator::Options::default()).map_err(failed)?;
-    let busy_before = gateway.as_ref().map(Gateway::report).transpose()?.map(|report| report.cpu_s);
+    let cpu_s = |reports: &[LoopReport]| reports.iter().map(|report| report.cpu_s).sum::<f64>();
+    let busy_before = cpu_s(&gateways.reports()?);
 
     let zero = clock::now();
     let times = case.times(scenario);
@@ -133,24 +140,30 @@ pub fn run_with(
         return Err(TrialError::Interrupted);
     }
     let took = clock::now().since(began).as_secs_f64();
-    let report = gateway.as_ref().map(Gateway::report).transpose()?;
+    let reports = gateways.reports()?;
     let stations = stations::list(scenario, &built.wlans);
-    let used = running.with_world(move |world| (stations::used(world, stations), world.reported().clone()));
-    let (stations, reported) = used.map_err(|gone| failed(io::Error::other(gone)))?;
-    let busy = report.as_ref().map(|report| report.cpu_s);
-    // The emulator's clock stops first, for the same reason; the gateway then only loses its
-    // interface.
+    let seen = running.with_world(move |world| {
+        (stations::used(world, stations), world.reported().clone(), Ways::of(world))
+    });
+    let (stations, reported, ways) = seen.map_err(|gone| failed(io::Error::other(gone)))?;
+    // The emulator's clock stops first, for the same reason; the gateways then only lose their
+    // interfaces.
     let summary = running.stop().map_err(failed)?;
-    drop(gateway);
+    let ways = match gateways.served()? {
+        Some(served) => ways.with_gateways(&served),
+        None => ways,
+    };
+    drop(gateways);
     let is_program = program.is_some();
     drop(program);
 
-    let because = verdict::reasons(&summary, report.as_ref(), &results.round_trips, results.kept_waiting);
+    let because = verdict::reasons(&summary, &reports, &results.round_trips, results.kept_waiting);
     let predicted =
         if is_program { None } else { prediction::predict(scenario, case, options.sample_every)? };
     let circumstances = Circumstances {
-        gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
-        gateway: report,
+        gateway_cores: (!reports.is_empty()).then(|| (cpu_s(&reports) - busy_before) / took),
+        gateways: reports,
+        hand_offs: lan.is_some().then(|| ways.hand_offs()),
         stations,
         reported,
         emulator: summary,

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::flows::RunResults;
 use super::plan::{Case, CaseFlow};
 use super::prediction::{Predicted, Prediction, share_of};
+use super::roaming::{HandOff, RoamingRun};
 use super::sample::Sample;
 use super::session::{SessionFigures, SessionRun};
 use super::stations::{StationUse, awake_share};
@@ -23,6 +24,8 @@ pub struct RunOutcome {
     pub flows: Vec<Outcome>,
     /// For each of its sessions, in order.
     pub sessions: Vec<SessionRun>,
+    /// For its clients, if they roam.
+    pub roaming: Option<RoamingRun>,
 }
 
 /// The results of one run for one of its flows.
@@ -68,14 +71,16 @@ pub struct Outcome {
     pub latency_median_ms: Option<f64>,
     /// 95th percentile of that round-trip time, in milliseconds; `None` likewise.
     pub latency_p95_ms: Option<f64>,
-    /// Processor time of the gateway's packet loop, as a share of one core; `None` without a
+    /// Processor time of the packet loops of all gateways, as a share of one core; `None` without a
     /// gateway.
     pub gateway_cores: Option<f64>,
     /// Report of the gateway's packet loop, as `report` in `lasthop gateway status --json`; `None`
-    /// without a gateway.
+    /// without a gateway, or with several.
     pub gateway: Option<LoopReport>,
     /// Whether every octet arrived as it was sent.
     pub intact: bool,
+    /// Whether the connection ended before its time, for example because it was reset.
+    pub lost: bool,
     /// One entry for each station of each 802.11 cell.
     pub stations: Vec<StationUse>,
     /// ACKs that agents in the model generated on behalf of receivers; those of the gateway are in
@@ -100,12 +105,25 @@ pub struct Outcome {
 /// Facts that are the same for all flows and sessions of a run.
 pub(super) struct Circumstances {
     pub(super) gateway_cores: Option<f64>,
-    pub(super) gateway: Option<LoopReport>,
+    /// The reports of all gateways.
+    pub(super) gateways: Vec<LoopReport>,
+    /// The hand-offs of clients; `None` if they do not roam.
+    pub(super) hand_offs: Option<Vec<HandOff>>,
     pub(super) stations: Vec<StationUse>,
     /// The counters that agents in the model reported.
     pub(super) reported: Tally,
     pub(super) emulator: lasthop_emulator::Summary,
     pub(super) because: Vec<String>,
+}
+
+impl Circumstances {
+    /// The report of the only gateway.
+    fn gateway(&self) -> Option<LoopReport> {
+        match &self.gateways[..] {
+            [only] => Some(only.clone()),
+            _ => None,
+        }
+    }
 }
 
 impl RunOutcome {
@@ -117,7 +135,7 @@ impl RunOutcome {
         circumstances: &Circumstances,
     ) -> Self {
         let (of_flows, of_sessions) = match predicted {
-            Some(Prediction { flows, sessions }) => (&flows[..], &sessions[..]),
+            Some(Prediction { flows, sessions, .. }) => (&flows[..], &sessions[..]),
             None => (&[][..], &[][..]),
         };
         let sessions = case.sessions.iter().zip(&results.sessions).enumerate();
@@ -132,14 +150,29 @@ impl RunOutcome {
             real: SessionFigures::new(scenario, &scenario.sessions[of_case.index], outcome),
             predicted: of_sessions.get(place).cloned(),
             intact: outcome.intact,
-            gateway: circumstances.gateway.clone(),
+            gateway: circumstances.gateway(),
             emulator: circumstances.emulator.clone(),
             stations: circumstances.stations.clone(),
             trusted: circumstances.because.is_empty(),
             because: circumstances.because.clone(),
         });
-        let sessions = sessions.collect();
-        Self { flows: flows(scenario, case, results, of_flows, circumstances), sessions }
+        let sessions: Vec<SessionRun> = sessions.collect();
+        let flows = flows(scenario, case, results, of_flows, circumstances);
+        let corrupted =
+            flows.iter().map(|flow| flow.intact).chain(sessions.iter().map(|session| session.intact));
+        let corrupted = corrupted.filter(|intact| !intact).count() as u64;
+        let roaming = circumstances.hand_offs.clone().map(|hand_offs| RoamingRun {
+            flows: case.flows.iter().map(|flow| flow.name.clone()).collect(),
+            controls: case.congestion().cloned().collect(),
+            scheme: case.scheme.clone(),
+            seed: case.seed,
+            hand_offs,
+            predicted_hand_offs: predicted.map(|predicted| predicted.hand_offs.clone()),
+            connections_lost: flows.iter().filter(|flow| flow.lost).count() as u64,
+            corrupted,
+            gateways: circumstances.gateways.clone(),
+        });
+        Self { flows, sessions, roaming }
     }
 }
 
@@ -174,8 +207,9 @@ fn flows(
             latency_median_ms: round_trips.quantile(0.5).map(millis),
             latency_p95_ms: round_trips.quantile(0.95).map(millis),
             gateway_cores: circumstances.gateway_cores,
-            gateway: circumstances.gateway.clone(),
+            gateway: circumstances.gateway(),
             intact: transferred.intact,
+            lost: transferred.lost,
             stations: circumstances.stations.clone(),
             acks_generated: circumstances.reported.get(&ACKS_GENERATED),
             acks_suppressed: circumstances.reported.get(&ACKS_SUPPRESSED),

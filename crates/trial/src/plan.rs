@@ -12,6 +12,7 @@ use lasthop_packet::units::format_duration;
 use lasthop_scenario::{ActivityModel, Scenario, SchemeChoice};
 use lasthop_sim::Application;
 
+use super::bridged::Lan;
 use super::congestion::{all_simulated, of_the_kernel, simulated};
 use super::error::TrialError;
 
@@ -224,8 +225,15 @@ impl Case {
 /// Checks a scenario before the first run.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     super::site::check(scenario)?;
-    let edge = super::site::edge(scenario)?;
-    super::gateway::check(scenario, edge)?;
+    for scheme in &scenario.schemes {
+        scenario.check_links(scheme)?;
+    }
+    if let Some(lan) = Lan::of(scenario) {
+        lan.check()?;
+    }
+    for edge in edges(scenario)? {
+        super::gateway::check(scenario, edge)?;
+    }
     check_flows(scenario)?;
     check_sessions(scenario)?;
     check_changes(scenario)?;
@@ -238,6 +246,14 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
         }
     }
     Ok(())
+}
+
+/// The nodes with gateways: the access points among which clients roam, or else the only edge.
+pub(super) fn edges(scenario: &Scenario) -> Result<Vec<usize>, TrialError> {
+    match Lan::of(scenario) {
+        Some(lan) => Ok(lan.access_points()),
+        None => Ok(vec![super::site::edge(scenario)?]),
+    }
 }
 
 /// Checks that the hosts' kernel has every congestion control.

@@ -19,6 +19,7 @@ use lasthop_tcp::{Congestion, SlowStart};
 use super::congestion::simulated;
 use super::error::TrialError;
 use super::plan::Case;
+use super::roaming::{HandOff, Ways};
 use super::sample::Sample;
 use super::session::SessionFigures;
 use super::stations;
@@ -30,6 +31,8 @@ pub struct Prediction {
     pub flows: Vec<Predicted>,
     /// The predictions for each session of the case, in order.
     pub sessions: Vec<SessionFigures>,
+    /// The hand-offs of clients between access points.
+    pub hand_offs: Vec<HandOff>,
 }
 
 /// The prediction for a flow.
@@ -98,7 +101,8 @@ pub fn predict(
         let outcome = built.world.session_outcome(built.sessions[session.index]);
         SessionFigures::new(&reduced, &reduced.sessions[session.index], &outcome)
     });
-    Ok(Some(Prediction { flows, sessions: sessions.collect() }))
+    let hand_offs = Ways::of(&built.world).hand_offs();
+    Ok(Some(Prediction { flows, sessions: sessions.collect(), hand_offs }))
 }
 
 fn place(scenario: &Scenario, name: &str) -> Option<usize> {

@@ -1,10 +1,11 @@
 //! A scenario's nodes as hosts on this machine: each is a network namespace, and emulated links
-//! join them.
+//! join them. Here every link is a subnet, and routers route; where clients roam, see `bridged`.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_scenario::{LinkModel, Scenario};
+use lasthop_emulator::{self as emulator, Device, Peer};
+use lasthop_scenario::{BuiltLinks, LinkModel, Scenario};
 use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
 
@@ -22,8 +23,8 @@ const LONGEST_DEVICE_NAME: usize = 15;
 pub struct Site {
     /// Hosts by the index of their node.
     pub hosts: Vec<Namespace>,
-    /// Each host's address on each of its links.
-    addresses: Vec<Vec<(usize, IpAddr)>>,
+    /// The address of each node for others.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// One end of a link.
@@ -101,20 +102,28 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
 
 impl Site {
     /// A namespace for each node, still without devices.
-    pub fn new(scenario: &Scenario) -> Result<Self, TrialError> {
+    pub fn new(scenario: &Scenario, addresses: Vec<IpAddr>) -> Result<Self, TrialError> {
         check(scenario)?;
         let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
         let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
-        let mut addresses = vec![Vec::new(); hosts.len()];
-        for end in ends(scenario) {
-            addresses[end.node].push((end.link, address(end)));
-        }
         Ok(Self { hosts, addresses })
     }
 
-    /// The address of a node for others: that on its first link.
+    /// The address of a node for others.
     pub fn address(&self, node: usize) -> IpAddr {
-        self.addresses[node].first().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |(_, address)| *address)
+        self.addresses[node]
+    }
+
+    /// Creates the devices of the hosts at all links between them, each at its end of the model.
+    pub fn attach(&self, scenario: &Scenario, built: &BuiltLinks) -> Result<Vec<emulator::End>, TrialError> {
+        let attached = ends(scenario).map(|end| {
+            let (first, second) = built.ends[end.link];
+            let (node, peer) = if end.place == 0 { (first, second) } else { (second, first) };
+            let name = device_name(&scenario.links[end.link], end.link);
+            let device = Device::tap_in(&self.hosts[end.node], &name)?;
+            Ok(emulator::End { node, peer: Peer::Node(peer), device })
+        });
+        attached.collect()
     }
 
     /// Configures the addresses of the devices, which must exist, and a route from every node to
@@ -142,12 +151,25 @@ impl Site {
             let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
             host.ip(&commands)?;
             host.sysctl("ipv4/ip_forward", "1").map_err(TrialError::Namespace)?;
+        }
+        self.set_sysctls(scenario)
+    }
+
+    /// Makes the scenario's settings of the hosts' kernel.
+    pub fn set_sysctls(&self, scenario: &Scenario) -> Result<(), TrialError> {
+        for host in &self.hosts {
             for (path, value) in &scenario.trial.sysctl {
                 host.sysctl(path, value).map_err(|error| TrialError::Sysctl { path: path.clone(), error })?;
             }
         }
         Ok(())
     }
+}
+
+/// The address of each node for others, where every link is a subnet: that on its first link.
+pub fn addresses(scenario: &Scenario) -> Vec<IpAddr> {
+    let of_node = |node: usize| ends(scenario).find(|end| end.node == node).map(address);
+    (0..scenario.nodes.len()).map(|node| of_node(node).unwrap_or(Ipv4Addr::UNSPECIFIED.into())).collect()
 }
 
 /// `10.77.LINK.1` or `.2`; [`check`] requires that the link's number is an octet.

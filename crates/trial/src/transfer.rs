@@ -65,6 +65,8 @@ pub struct Transferred {
     pub retransmits: u64,
     /// Whether every octet arrived as it was sent.
     pub intact: bool,
+    /// Whether the connection ended before its time, for example because it was reset.
+    pub lost: bool,
     /// Samples of the sender, if requested.
     pub series: Vec<Sample>,
 }
@@ -83,6 +85,8 @@ struct Sent {
 struct Received {
     octets: u64,
     intact: bool,
+    /// Whether the connection ended before the last octet, and before the end.
+    lost: bool,
     /// The time of the last octet; `None` if the transfer did not complete.
     completed: Option<Instant>,
     /// The octets received until the goodput began to count, and that time; only without a size.
@@ -125,7 +129,7 @@ impl Transfer<'_> {
 
     /// The combined results of both ends.
     fn transferred(&self, begin: Instant, sent: Sent, received: &Received) -> Transferred {
-        let Received { octets, intact, completed, settled, end } = *received;
+        let Received { octets, intact, lost, completed, settled, end } = *received;
         let (before, since) = match self.size {
             Some(_) => (0, sent.began),
             None => settled.unwrap_or((octets, end)),
@@ -137,6 +141,7 @@ impl Transfer<'_> {
             completion: completed.map(|last| last.since(begin)),
             retransmits: sent.retransmits,
             intact,
+            lost,
             kept_waiting: None,
             series: sent.series,
         }
@@ -240,9 +245,10 @@ impl Transfer<'_> {
             }
         }
         let end = now();
+        let is_over = self.over();
         abort_on_close(&stream);
         let completed = last.filter(|_| self.size.is_some_and(|size| octets >= size));
-        Ok(Received { octets, intact, completed, settled, end })
+        Ok(Received { octets, intact, lost: completed.is_none() && !is_over, completed, settled, end })
     }
 }
 

@@ -29,7 +29,7 @@ use lasthop_emulator::names::Names;
 use lasthop_emulator::open_files::OpenFiles;
 use lasthop_emulator::services::Wanted;
 use lasthop_emulator::supervisor::{Supervisor, keep};
-use lasthop_emulator::{Emulator, End, Options, Summary};
+use lasthop_emulator::{Emulator, End, Options, Peer, Summary};
 use lasthop_linux::results::{ResultFile, is_standard_output};
 use lasthop_scenario::Built;
 use lasthop_sim::NodeId;
@@ -272,8 +272,8 @@ fn run(
         reach.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
     }
     let ends = vec![
-        End { node: near, peer: far, device: near_device },
-        End { node: far, peer: near, device: far_device },
+        End { node: near, peer: Peer::Node(far), device: near_device },
+        End { node: far, peer: Peer::Node(near), device: far_device },
     ];
     let options = Options {
         real_time: !arguments.no_fifo,

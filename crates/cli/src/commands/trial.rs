@@ -4,6 +4,7 @@ mod doubts;
 mod fairness;
 mod prediction;
 mod report;
+mod roaming;
 mod rows;
 mod runs;
 mod series;

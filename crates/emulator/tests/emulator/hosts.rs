@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use lasthop_emulator::{Device, Emulator, End};
+use lasthop_emulator::{Device, Emulator, End, Peer};
 use lasthop_linux::namespace::Namespace;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::{
@@ -58,7 +58,7 @@ impl Hosts {
                     host.sysctl("ipv6/conf/hop/disable_ipv6", "1").expect("it is there");
                 }
                 host.ip(&["link set hop up"]).expect("an ordinary device");
-                End { node, peer, device }
+                End { node, peer: Peer::Node(peer), device }
             },
         );
         let emulator = Emulator::new(world, ends.into());

@@ -6,7 +6,7 @@ use lasthop_emulator::client_side::ClientSide;
 use lasthop_emulator::directory::Directory;
 use lasthop_emulator::machine::Machine;
 use lasthop_emulator::masquerade::Masquerade;
-use lasthop_emulator::{Device, Emulator, End, Options};
+use lasthop_emulator::{Device, Emulator, End, Options, Peer};
 use lasthop_linux::namespace::Namespace;
 use std::time::Duration;
 
@@ -51,8 +51,8 @@ pub fn dropping_the_client_side_removes_all_its_traces() {
 
     let (world, [near_node, far_node], _) = world(1, &direction(50, 0.0), Duration::from_millis(1));
     let ends = vec![
-        End { node: near_node, peer: far_node, device: near },
-        End { node: far_node, peer: near_node, device: far },
+        End { node: near_node, peer: Peer::Node(far_node), device: near },
+        End { node: far_node, peer: Peer::Node(near_node), device: far },
     ];
     let running = Emulator::new(world, ends).spawn(Options::default()).expect("a thread");
     assert_ne!(traces(&machine)[0], before[0]);
@@ -108,7 +108,8 @@ pub fn a_device_that_is_down_or_gone_loses_packets_and_nothing_else() {
     let host = Namespace::new("host").expect("root");
     let device = Device::tap_in(&host, "hop").expect("TAP devices are to be had");
     let (world, [node, peer], _) = world(1, &direction(50, 0.0), Duration::from_millis(1));
-    let running = Emulator::new(world, vec![End { node, peer, device }]).spawn(Options::default());
+    let running =
+        Emulator::new(world, vec![End { node, peer: Peer::Node(peer), device }]).spawn(Options::default());
     let running = running.expect("a thread");
     host.ip(&["link delete hop"]).expect("it is there");
     std::thread::park_timeout(Duration::from_millis(50));

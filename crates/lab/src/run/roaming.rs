@@ -69,20 +69,13 @@ impl RoamingSummary {
     /// The hand-offs in a world from `start` on.
     pub(super) fn new(built: &Built, start: Instant) -> Self {
         let world = &built.world;
-        let is_hand_off = |roam: &&Roam| roam.from.is_some_and(|(from, _)| from != roam.to);
-        let roams = world.roams().iter().filter(is_hand_off).filter(|roam| roam.accepted >= start);
+        let roams = world.roams().iter().filter(|roam| roam.is_hand_off() && roam.accepted >= start);
         let roams: Vec<&Roam> = roams.collect();
-        let radio = roams.iter().filter_map(|roam| {
-            let (_, left) = roam.from?;
-            Some(roam.joined?.since(left).as_secs_f64())
-        });
+        let radio = roams.iter().filter_map(|roam| Some(roam.radio_gap()?.as_secs_f64()));
         let served: Vec<&Roam> = roams.iter().copied().filter(|roam| roam.served.is_some()).collect();
         let agent = served.iter().filter_map(|roam| Some(roam.served?.since(roam.accepted).as_secs_f64()));
-        let hand_off = roams.iter().filter_map(|roam| {
-            let ((_, left), joined) = (roam.from?, roam.joined?);
-            let served = if world.hands_over() { roam.served? } else { joined };
-            Some(served.max(joined).since(left).as_secs_f64())
-        });
+        let hand_off =
+            roams.iter().filter_map(|roam| Some(roam.interruption(world.hands_over())?.as_secs_f64()));
         let hand_off: Vec<f64> = hand_off.collect();
         let octets = served.iter().map(|roam| roam.octets).sum::<u64>() as f64;
         Self {

@@ -39,11 +39,17 @@ pub enum BuildError {
         /// The cell.
         wlan: String,
     },
-    /// Clients of real hosts do not roam yet.
-    #[error("the stations of {wlan:?} roam among access points, which works with simulated nodes only")]
+    /// Clients of real hosts roam in a network of their own, of which the gateways have the only agents.
+    #[error(
+        "scheme {scheme:?}: clients roam among access points that {problem}, which works with simulated nodes only"
+    )]
     Roaming {
         /// The cell.
         wlan: String,
+        /// The scheme.
+        scheme: String,
+        /// What works with simulated nodes only.
+        problem: &'static str,
     },
     /// Translation between real hosts, which are elsewhere in the network.
     #[error("node {node:?} translates addresses, which works with simulated nodes only")]

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_schemes::Seat;
+use lasthop_schemes::{Placement, Seat};
 use lasthop_sim::{Direction, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig, World};
 
 use super::built::BuiltWlan;
 use super::{BuildError, Seats, of_stations};
-use crate::model::{Link, LinkModel, NodeModel, Scenario, SchemeChoice};
+use crate::model::{Link, LinkModel, NodeModel, Scenario, SchemeChoice, WlanStation};
 
 /// A world of links between external nodes.
 pub struct BuiltLinks {
@@ -26,14 +26,16 @@ pub struct BuiltLinks {
     pub links: Vec<LinkId>,
     /// The 802.11 cells, each with its stations.
     pub wlans: Vec<BuiltWlan>,
+    /// The nodes of each cell's stations.
+    pub stations: Vec<Vec<NodeId>>,
 }
 
 /// The real hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct RealHosts<'a> {
-    /// Index of the node whose agents run on its own host, except those at links to simulated
+    /// Indices of the nodes whose agents run on their own hosts, except those at links to simulated
     /// nodes.
-    pub gateway: usize,
+    pub gateways: &'a [usize],
     /// The address of each node's host, by the index of the node; not used for simulated nodes.
     pub addresses: &'a [IpAddr],
 }
@@ -48,24 +50,16 @@ impl Scenario {
     /// gateway at links to real hosts.
     ///
     /// A station of an 802.11 cell is one node, however many links it has. A wire with a delay of
-    /// some nanoseconds joins the end of each of its links to it.
+    /// some nanoseconds joins the end of each of its links to it. Where clients roam, each station is
+    /// itself the external node of its host: [`World::inject_at_station`].
     pub fn build_links(
         &self,
         scheme: &SchemeChoice,
         seed: u64,
         hosts: RealHosts<'_>,
     ) -> Result<BuiltLinks, BuildError> {
-        if let Some(cell) = self.wlans.iter().find(|cell| cell.routing.is_some()) {
-            return Err(BuildError::RealHosts { wlan: cell.name.clone() });
-        }
-        if let Some(cell) = self.wlans.iter().find(|cell| cell.roaming.is_some()) {
-            return Err(BuildError::Roaming { wlan: cell.name.clone() });
-        }
-        let translates = |node: &&NodeModel| node.nat.is_some();
-        if let Some(node) = self.nodes.iter().find(translates) {
-            return Err(BuildError::Translation { node: node.name.clone() });
-        }
-        let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new() };
+        self.check_links(scheme)?;
+        let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new(), hosts };
         let stations = self
             .wlans
             .iter()
@@ -87,7 +81,7 @@ impl Scenario {
                     address = hosts.addresses[end];
                     site.world.set_interface_address(joint, links[index], address);
                 }
-                if !(is_real && end == hosts.gateway) {
+                if !(is_real && hosts.gateways.contains(&end)) {
                     seats.watch((end, joint), Seat { role: self.role(end), address }, index);
                 }
             }
@@ -120,13 +114,59 @@ impl Scenario {
                 self.add_session(&mut site.world, (index, session), between, scheme);
             }
         }
-        Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans })
+        Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans, stations })
+    }
+}
+
+impl Scenario {
+    /// Whether [`Self::build_links`] can build the links between real hosts under a scheme.
+    pub fn check_links(&self, scheme: &SchemeChoice) -> Result<(), BuildError> {
+        if let Some(cell) = self.wlans.iter().find(|cell| cell.routing.is_some()) {
+            return Err(BuildError::RealHosts { wlan: cell.name.clone() });
+        }
+        let translates = |node: &&NodeModel| node.nat.is_some();
+        if let Some(node) = self.nodes.iter().find(translates) {
+            return Err(BuildError::Translation { node: node.name.clone() });
+        }
+        let roaming = self
+            .wlans
+            .iter()
+            .enumerate()
+            .filter_map(|(index, cell)| Some((index, cell, cell.roaming.as_ref()?)));
+        for (index, cell, roaming) in roaming {
+            let is_other = |link: &LinkModel| link.link.is_wireless() && !link.link.is_of_cell(index);
+            let has_agent = |client: &WlanStation| {
+                let address = NodeConfig::default_address(client.node);
+                let agent = |placement: &dyn Placement| {
+                    placement.agent(Seat { role: self.role(client.node), address })
+                };
+                scheme.placement().and_then(agent).is_some()
+            };
+            let problem = if roaming.nat.is_some() {
+                "translate addresses"
+            } else if !self.trial.simulated.is_empty() {
+                "share the network with nodes in try.simulated"
+            } else if self.links.iter().any(is_other) {
+                "share the network with other wireless links"
+            } else if cell.stations[roaming.access_points..].iter().any(has_agent) {
+                "have clients with agents of the scheme"
+            } else {
+                continue;
+            };
+            return Err(BuildError::Roaming {
+                wlan: cell.name.clone(),
+                scheme: scheme.label.clone(),
+                problem,
+            });
+        }
+        Ok(())
     }
 }
 
 /// The world while it is built.
 struct Site<'a> {
     scenario: &'a Scenario,
+    hosts: RealHosts<'a>,
     world: World,
     /// The nodes of the scenario that are nodes here: simulated nodes, stations, and the other ends
     /// of links of simulated nodes.
@@ -137,8 +177,15 @@ impl Site<'_> {
     /// The node for the scenario's node with this index; added at the first call.
     fn node(&mut self, index: usize) -> NodeId {
         let (world, model) = (&mut self.world, &self.scenario.nodes[index]);
-        let kind = if self.scenario.trial.simulated.contains(&index) { model.kind } else { NodeKind::Router };
+        let (kind, address) = if self.scenario.trial.simulated.contains(&index) {
+            (model.kind, None)
+        } else if self.scenario.roams(index) {
+            (NodeKind::External, Some(self.hosts.addresses[index]))
+        } else {
+            (NodeKind::Router, None)
+        };
         let config = NodeConfig {
+            address,
             processing_delay: model.processing_delay,
             buffer: model.buffer,
             ..NodeConfig::new(&model.name, kind)
@@ -156,7 +203,8 @@ impl Site<'_> {
 
     /// The nodes at which the real hosts of a link are.
     fn ends(&mut self, link: &LinkModel, joints: (NodeId, NodeId)) -> (NodeId, NodeId) {
-        if !self.scenario.joins_real_hosts(link) || !matches!(link.link, Link::Radio { .. }) {
+        let is_own_host = self.scenario.roams(link.ends.1);
+        if !self.scenario.joins_real_hosts(link) || !matches!(link.link, Link::Radio { .. }) || is_own_host {
             return joints;
         }
         (self.external_at(link, link.ends.0, joints.0), self.external_at(link, link.ends.1, joints.1))

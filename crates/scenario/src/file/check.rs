@@ -35,7 +35,7 @@ fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> FileError {
         BuildError::Placement { wlan, .. } => reader.fail(&["wlans", wlan, "placement", "apart"], problem),
         BuildError::OnDemand { node, .. } => reader.fail(&["nodes", node], problem),
         BuildError::RealHosts { wlan } => reader.fail(&["wlans", wlan, "routing"], problem),
-        BuildError::Roaming { wlan } => reader.fail(&["wlans", wlan, "roaming"], problem),
+        BuildError::Roaming { wlan, .. } => reader.fail(&["wlans", wlan, "roaming"], problem),
         BuildError::Translation { node } => reader.fail(&["nodes", node, "nat"], problem),
         BuildError::Established { flow, .. } => reader.fail(&["flows", flow, "opening"], problem),
         BuildError::RegistryOutside { wlan, .. } => {

@@ -1,15 +1,12 @@
 //! Clients that roam: between cells, service sets, routes and agents.
 //!
-//! An access point that has associated a client announces it to the distribution system. Until the announcement has
-//! come to a node, packets for the client go where it was before.
+//! An access point that has associated a client announces it to the distribution system (`announcements`).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bytes::Bytes;
 use lasthop_agent::Agent;
 use lasthop_ess::{AccessPointId, ClientId};
-use lasthop_packet::{Ip, Packet, Payload, Transport, Udp};
 use lasthop_wifi::{ManagementFrame, StationId};
 
 use super::World;
@@ -22,10 +19,7 @@ use crate::packets::PacketKey;
 use crate::service_sets::{
     AccessPointMember, Action, Association, ClientMember, DistributionSystem, Place, ServiceSetConfig,
 };
-use crate::technology::{Addressee, Egress, StationEvent, Technology as _};
-
-/// The UDP port of announcements. Real ones have no IP header; they are as long.
-const ANNOUNCEMENT_PORT: u16 = 3517;
+use crate::technology::{Egress, StationEvent, Technology as _};
 
 impl World {
     /// Makes stations of a cell the access points and clients of an extended service set, after all other nodes and links
@@ -310,82 +304,5 @@ impl World {
         for frame in frames {
             self.drop_from_queue((at.node, link), PacketKey(frame.key), DropCause::NotAssociated);
         }
-    }
-
-    /// A node tells its neighbors in the distribution system where a client is; not the one that it knows it from.
-    fn announce(&mut self, node: NodeId, known_from: Option<LinkId>, of: Association, number: u64) {
-        let neighbors = self.service_sets.distribution(of.set).neighbors(node).to_vec();
-        for (link, neighbor) in neighbors.into_iter().filter(|(link, _)| Some(*link) != known_from) {
-            let Some(interface) = self.network.interface_to(node, link) else { continue };
-            let announcement = Announcement { via: link, of, number };
-            let udp = Udp { source_port: ANNOUNCEMENT_PORT, destination_port: ANNOUNCEMENT_PORT };
-            let ip = Ip::new(self.node_address(node), self.node_address(neighbor));
-            let packet = Packet::new(ip, Transport::Udp(udp), Payload::Bytes(announcement.octets()));
-            let key = self.transit.packets_mut().insert_message(packet);
-            self.originate_to(neighbor, key);
-            self.enqueue((node, interface), Addressee::Peer, key);
-        }
-    }
-
-    /// Whether a message that has reached a node is an announcement; if so, the node has learned from it.
-    pub(super) fn takes_announcement(&mut self, node: NodeId, key: PacketKey) -> bool {
-        if !self.service_sets.are_any() {
-            return false;
-        }
-        let packet = self.transit.packet(key);
-        let Some(announcement) = Announcement::read(packet) else { return false };
-        self.transit.accounts_mut().consumed += 1;
-        self.transit.packets_mut().remove(key);
-        let Announcement { via, of, number } = announcement;
-        let (client, _) = self.service_sets.client(of.set, of.client);
-        let Some(interface) = self.network.interface_to(node, via) else { return true };
-        if !self.network.learn((node, interface), client.node, number) {
-            return true;
-        }
-        self.announce(node, Some(via), of, number);
-        if let Some(access_point) = self.service_sets.distribution(of.set).access_point(node) {
-            let gone = Association { access_point, ..of };
-            self.send_after(gone, of.access_point);
-            self.service_sets.remove(gone, &mut self.transit);
-            self.carry_out_actions();
-        }
-        true
-    }
-}
-
-/// An access point announces a client.
-struct Announcement {
-    /// The link by which it comes to a node.
-    via: LinkId,
-    of: Association,
-    number: u64,
-}
-
-impl Announcement {
-    fn octets(&self) -> Bytes {
-        let Association { set, client, access_point } = self.of;
-        let words = [self.via.0, set.0, client.0, access_point.0];
-        let octets = words.into_iter().flat_map(u32::to_be_bytes).chain(self.number.to_be_bytes());
-        octets.collect()
-    }
-
-    fn read(packet: &Packet) -> Option<Self> {
-        let Transport::Udp(Udp { destination_port: ANNOUNCEMENT_PORT, .. }) = packet.transport() else {
-            return None;
-        };
-        let octets = packet.payload().octets();
-        let (words, number) = octets.split_at_checked(16)?;
-        let mut words =
-            words.chunks_exact(4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
-        let mut next = || words.next();
-        Some(Self {
-            via: LinkId(next()?),
-            of: Association {
-                set: ServiceSetId(next()?),
-                client: ClientId(next()?),
-                access_point: AccessPointId(next()?),
-            },
-            number: u64::from_be_bytes(number.try_into().ok()?),
-        })
     }
 }

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use lasthop_lab::stats::median;
 use lasthop_lab::table::Table;
 use lasthop_scenario::Scenario;
+use lasthop_trial::roaming::RoamingRun;
 use lasthop_trial::session::SessionRun;
 use lasthop_trial::{Outcome, RunOutcome};
 use serde::Serialize;
 
 use super::doubts::{Doubt, Notes, doubts};
 use super::fairness::{self, Fairness, Shared};
+use super::roaming::{self, RoamingRow};
 use super::rows::{grouped, mbps, number, with_endpoints};
 use super::sessions::{self, Entry, SessionRow};
 
@@ -36,6 +38,10 @@ pub(super) struct Report {
     sessions: Vec<SessionRow>,
     /// One entry for each session of each run.
     session_runs: Vec<SessionRun>,
+    /// One row for each group of runs that differ in the seed only; empty if clients do not roam.
+    roaming: Vec<RoamingRow>,
+    /// One entry for each run; empty if clients do not roam.
+    roaming_runs: Vec<RoamingRun>,
 }
 
 /// Medians over the seeds.
@@ -80,7 +86,7 @@ struct Row {
     latency_median_ms: Option<f64>,
     /// 95th percentile of that round-trip time, in milliseconds.
     latency_p95_ms: Option<f64>,
-    /// Processor time of the gateway's packet loop, as a share of one core.
+    /// Processor time of the packet loops of all gateways, as a share of one core.
     gateway_cores: Option<f64>,
     /// Percentage by which the goodput is above the baseline's; `None` for the baseline.
     improvement_percent: Option<f64>,
@@ -88,10 +94,11 @@ struct Row {
 
 impl Report {
     pub(super) fn new(scenario: &Scenario, outcomes: Vec<RunOutcome>) -> Self {
-        let (mut runs, mut session_runs) = (Vec::new(), Vec::new());
-        for RunOutcome { flows, sessions } in outcomes {
+        let (mut runs, mut session_runs, mut roaming_runs) = (Vec::new(), Vec::new(), Vec::new());
+        for RunOutcome { flows, sessions, roaming } in outcomes {
             runs.extend(flows);
             session_runs.extend(sessions);
+            roaming_runs.extend(roaming);
         }
         let baseline = scenario.schemes[scenario.baseline].label.clone();
         let rows = grouped(&runs, |run| (run.flow.clone(), run.congestion.clone(), run.scheme.clone()));
@@ -125,15 +132,18 @@ impl Report {
             runs,
             sessions: sessions::rows(&session_runs.iter().map(Entry::new).collect::<Vec<_>>()),
             session_runs,
+            roaming: roaming::rows(&roaming_runs),
+            roaming_runs,
         }
     }
 
-    /// The table of the flows, and those of the sessions.
+    /// The table of the flows, those of the sessions, and that of the hand-offs.
     pub(super) fn table(&self) -> String {
         let flows = (!self.rows.is_empty()).then(|| self.flows());
         flows
             .into_iter()
             .chain(sessions::tables(&self.sessions, &self.notes()))
+            .chain(roaming::table(&self.roaming))
             .collect::<Vec<_>>()
             .join("\n")
     }
@@ -223,6 +233,7 @@ impl Report {
             ));
         }
         lines.extend(self.fairness.iter().map(Fairness::line));
+        lines.extend(roaming::remark(&self.roaming));
         lines.extend(self.notes().lines());
         lines.extend(self.with_endpoints.iter().map(|scheme| {
             format!("part of {scheme:?} runs in TCP endpoints, which the hosts' kernel does not support: this result includes only the gateway")
@@ -235,10 +246,12 @@ impl Report {
     fn refusals(&self) -> BTreeSet<String> {
         let of_flows = self.runs.iter().map(|run| (&run.emulator, &run.gateway));
         let of_sessions = self.session_runs.iter().map(|run| (&run.emulator, &run.gateway));
+        let several = self.roaming_runs.iter().flat_map(|run| &run.gateways);
         let notes = of_flows.chain(of_sessions).flat_map(|(emulator, gateway)| {
             let of_gateway = gateway.iter().flat_map(|report| &report.notes);
             emulator.notes.iter().chain(of_gateway)
         });
+        let notes = notes.chain(several.flat_map(|report| &report.notes));
         notes.cloned().collect()
     }
 }

@@ -1,0 +1,89 @@
+//! All gateways of a run: one at the only edge, or one at each access point among which clients roam.
+
+use lasthop_agent::LinkSenses;
+use lasthop_emulator::Emulator;
+use lasthop_gateway::Gateway;
+use lasthop_gateway::packet_loop::LoopReport;
+use lasthop_gateway::plan::AgentMaker;
+use lasthop_scenario::Scenario;
+use lasthop_schemes::SchemeStack;
+use lasthop_sim::{LinkId, NodeId};
+
+use super::bridged::Lan;
+use super::error::TrialError;
+use super::gateway;
+use super::plan::edges;
+use super::roaming::hand_over::HandOver;
+use super::roaming::{Served, Stations};
+use super::site::Site;
+
+/// Running gateways. They end when this value is dropped.
+pub(super) struct Gateways {
+    /// In the order of the edges.
+    all: Vec<Gateway>,
+    needs: LinkSenses,
+    /// Dropped after the gateways, because it has their files.
+    hand_over: Option<HandOver>,
+}
+
+impl Gateways {
+    /// No gateway.
+    pub(super) const fn none() -> Self {
+        Self { all: Vec::new(), needs: LinkSenses::empty(), hand_over: None }
+    }
+
+    /// Starts a gateway with these schemes at each edge. `agent`, if given, replaces the schemes' own.
+    pub(super) fn start(
+        scenario: &Scenario,
+        site: &Site,
+        stack: &SchemeStack,
+        agent: Option<&AgentMaker>,
+    ) -> Result<Self, TrialError> {
+        let (edges, lan) = (edges(scenario)?, Lan::of(scenario));
+        let registry = lan.as_ref().and_then(Lan::registry);
+        let addresses = || edges.iter().map(|edge| site.address(*edge)).collect();
+        let hand_over = registry.map(|registry| HandOver::new(addresses(), registry)).transpose()?;
+        let (mut started, mut needs) = (Vec::new(), LinkSenses::empty());
+        for (number, edge) in edges.into_iter().enumerate() {
+            let ports = lan.as_ref().map_or_else(|| gateway::ports(scenario, edge), |lan| lan.ports(edge));
+            let mut config = gateway::config(scenario, (edge, site), ports, stack, agent.cloned())?;
+            if let Some(hand_over) = &hand_over {
+                config = hand_over.complete(config, number);
+            }
+            needs |= config.plan.needs();
+            started.push(gateway::start(config, (edge, site))?);
+        }
+        Ok(Self { all: started, needs, hand_over })
+    }
+
+    /// Has the model report to the gateways what the drivers and daemons of real access points report: the fates of
+    /// frames, and associations. `stations` are those of the cell in which clients roam, `transmitters` those of the
+    /// first edge.
+    pub(super) fn connect(
+        &mut self,
+        emulator: &mut Emulator,
+        stations: Option<Stations>,
+        transmitters: Vec<(NodeId, LinkId)>,
+    ) -> Result<(), TrialError> {
+        if let (Some(stations), Some(hand_over)) = (stations, &mut self.hand_over) {
+            emulator.observe(hand_over.observer(stations)?);
+        }
+        // Only a single edge offers them: see `gateway::senses`.
+        if let [gateway] = &self.all[..]
+            && self.needs.contains(LinkSenses::FRAME_FATE)
+        {
+            gateway::report_fates(gateway, emulator, transmitters)?;
+        }
+        Ok(())
+    }
+
+    /// The reports of their packet loops.
+    pub(super) fn reports(&self) -> Result<Vec<LoopReport>, TrialError> {
+        Ok(self.all.iter().map(Gateway::report).collect::<Result<_, _>>()?)
+    }
+
+    /// When they served clients that have associated, if they hand over. The emulation must have ended.
+    pub(super) fn served(&mut self) -> Result<Option<Vec<Served>>, TrialError> {
+        self.hand_over.as_mut().map(HandOver::served).transpose()
+    }
+}

@@ -1,0 +1,148 @@
+//! Clients that roam between the gateways of a trial, with their connections.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `hand_over` | what gateways that hand over need, or nothing in a build without roaming |
+//! | `files` | their files, and where the registry is |
+//! | `associations` | tells them who has associated, and asks when a client was served |
+//!
+//! An interruption is the same span on real hosts and in the simulator ([`Roam::interruption`]). The
+//! association itself is the model's on both sides; when a client is served, its gateway says.
+
+#[cfg(feature = "roaming")]
+mod associations;
+#[cfg(feature = "roaming")]
+mod files;
+#[cfg_attr(not(feature = "roaming"), path = "roaming/no_hand_over.rs")]
+pub(super) mod hand_over;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lasthop_gateway::frame::MacAddress;
+use lasthop_gateway::packet_loop::LoopReport;
+use lasthop_packet::Instant;
+use lasthop_sim::{NodeId, Roam, World};
+use serde::Serialize;
+
+/// A client's way from one access point to another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HandOff {
+    /// The client.
+    pub client: String,
+    /// The access point that it came from.
+    pub from: String,
+    /// The access point that it has gone to.
+    pub to: String,
+    /// Seconds for which it had no access point; null if it did not join this one before the end of the
+    /// run.
+    pub radio_gap_s: Option<f64>,
+    /// Seconds from the moment at which it left the former access point until this one served it, with
+    /// the state of its connections if gateways hand over; null if that did not come before the end of the
+    /// run.
+    pub interruption_s: Option<f64>,
+}
+
+/// The results of a run in which clients roam.
+#[derive(Clone, Debug, Serialize)]
+pub struct RoamingRun {
+    /// Its flows.
+    pub flows: Vec<String>,
+    /// The congestion control of each flow and session of the run that goes over TCP.
+    pub controls: Vec<String>,
+    /// The scheme's label.
+    pub scheme: String,
+    /// The seed of the emulated links.
+    pub seed: u64,
+    /// The hand-offs between real hosts.
+    pub hand_offs: Vec<HandOff>,
+    /// Those in the simulator, with the same seed; null for a congestion control that the simulator does
+    /// not have.
+    pub predicted_hand_offs: Option<Vec<HandOff>>,
+    /// Flows whose connection ended before its time.
+    pub connections_lost: u64,
+    /// Flows and sessions of which an octet did not arrive as it was sent.
+    pub corrupted: u64,
+    /// The report of each gateway's packet loop, as `report` in `lasthop gateway status --json`, in the order of
+    /// the access points; empty without gateways.
+    pub gateways: Vec<LoopReport>,
+}
+
+/// The stations of a cell in which clients roam.
+pub(super) struct Stations {
+    /// The nodes of the access points in the model.
+    pub(super) access_points: Vec<NodeId>,
+    /// The address of each client, by its node in the model.
+    pub(super) clients: BTreeMap<NodeId, MacAddress>,
+}
+
+impl Stations {
+    /// The number of an access point.
+    pub(super) fn number(&self, access_point: NodeId) -> Option<usize> {
+        self.access_points.iter().position(|node| *node == access_point)
+    }
+}
+
+/// An association in the model, and when its gateway served the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Served {
+    client: NodeId,
+    access_point: NodeId,
+    /// When the client joined, on the model's clock.
+    joined: Instant,
+    /// How long after that it was served; `None` if it was not.
+    after: Option<Duration>,
+}
+
+impl Served {
+    /// Whether this is the association of a client's way.
+    fn is_of(&self, roam: &Roam) -> bool {
+        (self.client, self.access_point, Some(self.joined)) == (roam.client, roam.to, roam.joined)
+    }
+
+    /// When the client was served, on the model's clock; `None` if it was not.
+    fn at(&self) -> Option<Instant> {
+        Some(self.joined + self.after?)
+    }
+}
+
+/// Where the clients of a world have gone.
+pub(super) struct Ways {
+    roams: Vec<Roam>,
+    names: BTreeMap<NodeId, String>,
+    agents_hand_over: bool,
+}
+
+impl Ways {
+    /// Those so far.
+    pub(super) fn of(world: &World) -> Self {
+        let roams = world.roams().to_vec();
+        let nodes = roams.iter().flat_map(|roam| [roam.client, roam.to]);
+        let names = nodes.map(|node| (node, world.node_name(node).to_owned())).collect();
+        Self { roams, names, agents_hand_over: world.hands_over() }
+    }
+
+    /// The same where agents are elsewhere: when a client was served, its gateway says.
+    pub(super) fn with_gateways(mut self, served: &[Served]) -> Self {
+        for roam in &mut self.roams {
+            roam.served = served.iter().find(|served| served.is_of(roam)).and_then(Served::at);
+        }
+        Self { agents_hand_over: true, ..self }
+    }
+
+    /// Those from one access point to another.
+    pub(super) fn hand_offs(&self) -> Vec<HandOff> {
+        let name = |node: &NodeId| self.names.get(node).cloned().unwrap_or_default();
+        let hand_offs = self.roams.iter().filter(|roam| roam.is_hand_off()).filter_map(|roam| {
+            let (from, _) = roam.from?;
+            Some(HandOff {
+                client: name(&roam.client),
+                from: name(&from),
+                to: name(&roam.to),
+                radio_gap_s: roam.radio_gap().map(|gap| gap.as_secs_f64()),
+                interruption_s: roam.interruption(self.agents_hand_over).map(|time| time.as_secs_f64()),
+            })
+        });
+        hand_offs.collect()
+    }
+}
