@@ -3,6 +3,7 @@
 use lasthop_agent::LinkSenses;
 use lasthop_emulator::Emulator;
 use lasthop_gateway::Gateway;
+use lasthop_gateway::config::Backend;
 use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_scenario::Scenario;
@@ -47,6 +48,10 @@ impl Gateways {
         for (number, edge) in edges.into_iter().enumerate() {
             let ports = lan.as_ref().map_or_else(|| gateway::ports(scenario, edge), |lan| lan.ports(edge));
             let mut config = gateway::config(scenario, (edge, site), ports, stack, agent.cloned())?;
+            if lan.is_some() {
+                // The other one routes, and bridged frames would pass by it.
+                config.backend = Backend::TcBpf;
+            }
             if let Some(hand_over) = &hand_over {
                 config = hand_over.complete(config, number);
             }

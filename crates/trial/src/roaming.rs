@@ -146,3 +146,56 @@ impl Ways {
         hand_offs.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_sim::{NodeConfig, NodeKind};
+
+    #[test]
+    fn a_client_is_served_when_its_gateway_says_so() {
+        let mut world = World::new(1);
+        let nodes = ["walker", "hall", "stairs"]
+            .map(|name| world.add_node(NodeConfig::new(name, NodeKind::External)));
+        let [client, hall, stairs] = nodes;
+        let ms = |millis: u64| Instant::ZERO + Duration::from_millis(millis);
+        let roam = |from: Option<(NodeId, Instant)>, to, joined| Roam {
+            client,
+            from,
+            to,
+            accepted: joined,
+            joined: Some(joined),
+            served: None,
+            connections: 0,
+            octets: 0,
+        };
+        let roams = vec![
+            roam(None, hall, ms(10)),
+            roam(Some((hall, ms(1_000))), stairs, ms(1_005)),
+            roam(Some((stairs, ms(2_000))), hall, ms(2_005)),
+            roam(Some((hall, ms(3_000))), hall, ms(3_005)),
+        ];
+        let names = nodes.into_iter().zip(["walker", "hall", "stairs"].map(str::to_owned)).collect();
+        let ways = Ways { roams, names, agents_hand_over: false };
+        let spans = |ways: &Ways| -> Vec<Option<f64>> {
+            ways.hand_offs().iter().map(|hand_off| hand_off.interruption_s).collect()
+        };
+        assert_eq!(spans(&ways), [Some(0.005); 2], "without gateways that hand over, an association is all");
+        let served = |access_point, joined, after: Option<u64>| Served {
+            client,
+            access_point,
+            joined,
+            after: after.map(Duration::from_millis),
+        };
+        let served = [
+            served(hall, ms(10), Some(3)),
+            served(stairs, ms(1_005), Some(15)),
+            served(hall, ms(2_005), None),
+        ];
+        let ways = ways.with_gateways(&served);
+        assert_eq!(spans(&ways), [Some(0.020), None]);
+        let first = &ways.hand_offs()[0];
+        assert_eq!([&first.client, &first.from, &first.to], ["walker", "hall", "stairs"]);
+        assert_eq!(first.radio_gap_s, Some(0.005));
+    }
+}

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
             a_call_and_pages_run_beside_a_download_and_the_call_has_the_loss_of_the_hop,
             mail_files_and_a_video_run_without_flows,
             pages_and_talk_spurts_are_those_of_the_simulator,
+            clients_roam_between_two_gateways_with_their_connections,
             a_run_that_is_interrupted_ends_at_once;
     })
 }
@@ -361,6 +362,58 @@ flows.second = { from = "server", to = "client", start = "1 s", tcp = { congesti
 tcp = { window = "1 MiB", recovery = "sack" }
 "#;
 
+/// A client that rides from one access point to the other and back.
+const ROAMING: &str = r#"
+duration = "20 s"
+nodes.server.kind = "host"
+nodes.switch.kind = "router"
+nodes.hall = { kind = "router", position = ["0 m", "0 m"] }
+nodes.stairs = { kind = "router", position = ["50 m", "0 m"] }
+nodes.rider.kind = "host"
+links.uplink = { between = ["server", "switch"], rate = "100 Mbit/s", delay = "5 ms", queue = "1000 packets" }
+links.first = { between = ["switch", "hall"], rate = "100 Mbit/s", delay = "1 ms" }
+links.second = { between = ["switch", "stairs"], rate = "100 Mbit/s", delay = "1 ms" }
+flows.download = { from = "server", to = "rider", start = "1 s" }
+flows.upload = { from = "rider", to = "server", start = "1 s" }
+tcp.preset = "linux"
+try = { flows = "together", congestion = ["cubic"], duration = "14 s", settle = "1 s" }
+
+[wlans.floor]
+standard = "802.11a"
+rate = "6 Mbit/s"
+propagation = "log-distance"
+stations = ["rider"]
+roaming = { access-points = ["hall", "stairs"], channels = [36, 40], short-scan-interval = "500 ms" }
+paths.rider = { points = [["0 m", "3 m"], ["50 m", "3 m"]], speed = "10 m/s", start = "2 s", laps = 2 }
+"#;
+
+fn clients_roam_between_two_gateways_with_their_connections() {
+    for (scheme, gateways) in [("none", 0), ("snoop", 2), ("i-tcp", 2)] {
+        let text = format!("schemes = [{scheme:?}]\n{ROAMING}");
+        let scenario = file::parse(&text, "roaming.toml", Path::new(""), &Overrides::default());
+        let scenario = scenario.expect("a scenario");
+        plan::check(&scenario).expect("it can be tried");
+        let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[] };
+        let outcome = lasthop_trial::run(&scenario, &plan::cases(&scenario)[0], options).expect("it runs");
+        for flow in &outcome.flows {
+            assert!(flow.intact && !flow.lost && flow.goodput_bps > 0.0, "{flow:?}");
+        }
+        let roaming = outcome.roaming.expect("clients roam");
+        assert_eq!((roaming.gateways.len(), roaming.connections_lost, roaming.corrupted), (gateways, 0, 0));
+        assert!(roaming.predicted_hand_offs.is_some_and(|predicted| !predicted.is_empty()));
+        // The walk and the signals are the model's, but not all frames on the air.
+        assert!(!roaming.hand_offs.is_empty());
+        for hand_off in &roaming.hand_offs {
+            let (gap, interruption) = (hand_off.radio_gap_s, hand_off.interruption_s);
+            assert!(gap.is_some_and(|gap| interruption.is_some_and(|span| span >= gap)), "{hand_off:?}");
+        }
+        // The state of both connections has come to one gateway after the other.
+        let owed: u64 =
+            roaming.gateways.iter().map(|gateway| gateway.engine.counters.counts.obligations_broken).sum();
+        assert_eq!(owed, 0, "{scheme}");
+    }
+}
+
 /// A hop that loses one packet in ten.
 const SESSIONS: &str = r#"
 duration = "20 s"
@@ -406,7 +459,7 @@ set = { "links.air.loss" = "0%" }
 at = "5 s"
 set = { "links.air.loss" = "10%" }
 "#;
-    let RunOutcome { flows, sessions } = run_sessions(more, &AtomicBool::new(false)).expect("it runs");
+    let RunOutcome { flows, sessions, .. } = run_sessions(more, &AtomicBool::new(false)).expect("it runs");
     assert!(flows.len() == 1 && flows[0].intact && flows[0].octets > 0, "{flows:?}");
     let [call, browsing] = &sessions[..] else { panic!("two sessions: {sessions:?}") };
     assert!(browsing.intact && call.intact);
@@ -447,7 +500,7 @@ sessions.video = { kind = "video", client = "client", server = "server" }
     // After two seconds no packet is lost: a SYN that was lost twice passes at the third second,
     // and each transaction completes.
     let more = format!("{more}\n[[changes]]\nat = \"2 s\"\nset = {{ \"links.air.loss\" = \"0%\" }}\n");
-    let RunOutcome { flows, sessions } = run_sessions(&more, &AtomicBool::new(false)).expect("it runs");
+    let RunOutcome { flows, sessions, .. } = run_sessions(&more, &AtomicBool::new(false)).expect("it runs");
     let [files, mail, video] = &sessions[..] else { panic!("three sessions: {sessions:?}") };
     assert!(flows.is_empty() && sessions.iter().all(|session| session.intact));
     for (session, least) in [(files, 30_000), (mail, 5_000)] {

@@ -22,6 +22,7 @@ mod power_save;
 mod queues;
 mod radio;
 mod random;
+mod real_stations;
 mod reconfigure;
 mod roaming;
 mod roaming_translation;
