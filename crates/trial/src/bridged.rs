@@ -19,7 +19,7 @@ use super::error::TrialError;
 use super::roaming::Stations;
 use super::site::{End, Site, device_name, ends};
 
-/// The bridge of a router. No link's device has a name with a dot.
+/// The bridge of a router. Names of links, and so of their devices, have no dots.
 const BRIDGE: &str = "lan.0";
 /// The wireless interface of a station.
 const RADIO: &str = "wlan.0";

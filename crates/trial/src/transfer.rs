@@ -307,8 +307,14 @@ mod tests {
 
     #[test]
     fn the_goodput_of_a_file_counts_from_the_established_connection_to_its_last_octet() {
-        let whole =
-            Received { octets: 10_000, intact: true, completed: Some(at(250)), settled: None, end: at(300) };
+        let whole = Received {
+            octets: 10_000,
+            intact: true,
+            lost: false,
+            completed: Some(at(250)),
+            settled: None,
+            end: at(300),
+        };
         let transferred = goodput(Some(10_000), &whole);
         assert!((transferred.goodput_bps - 800_000.0).abs() < 1e-6, "{transferred:?}");
         assert_eq!(transferred.completion, Some(Duration::from_millis(250)), "the handshake is part of it");
@@ -322,6 +328,7 @@ mod tests {
         let received = Received {
             octets: 3_000_000,
             intact: true,
+            lost: false,
             completed: None,
             settled: Some((1_000_000, at(2000))),
             end: at(10_000),

@@ -388,7 +388,7 @@ paths.rider = { points = [["0 m", "3 m"], ["50 m", "3 m"]], speed = "10 m/s", st
 "#;
 
 fn clients_roam_between_two_gateways_with_their_connections() {
-    for (scheme, gateways) in [("none", 0), ("snoop", 2), ("i-tcp", 2)] {
+    for (scheme, gateways) in [("none", 0), ("i-tcp", 2)] {
         let text = format!("schemes = [{scheme:?}]\n{ROAMING}");
         let scenario = file::parse(&text, "roaming.toml", Path::new(""), &Overrides::default());
         let scenario = scenario.expect("a scenario");

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use lasthop_scenario::{Overrides, Scenario, file};
 
-use super::{BRIDGE, Lan, RADIO};
+use super::{Lan, RADIO};
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -46,15 +46,6 @@ fn a_gateway_is_at_each_access_point_with_a_cable_and_a_radio() {
     assert_eq!(lan.ports_of(0), ["uplink"]);
     assert_eq!(lan.ports_of(4), [RADIO]);
     assert_eq!(lan.addresses()[4].to_string(), "10.77.0.5");
-}
-
-#[test]
-fn no_device_of_a_link_has_the_name_of_a_bridge_or_a_radio() {
-    for name in [BRIDGE, RADIO] {
-        let scenario = scenario(&SCENARIO.replace("links.first", &format!("links.{name:?}")));
-        let lan = Lan::of(&scenario).expect("clients roam");
-        assert!(lan.ports(2).0.iter().all(|port| port != name), "{:?}", lan.ports(2));
-    }
 }
 
 #[test]
