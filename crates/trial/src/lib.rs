@@ -84,7 +84,7 @@ pub fn run(scenario: &Scenario, case: &Case, options: Options<'_>) -> Result<Run
 pub fn run_with(
     scenario: &Scenario,
     case: &Case,
-    agent: Option<AgentMaker>,
+    agent: Option<&AgentMaker>,
     options: Options<'_>,
 ) -> Result<RunOutcome, TrialError> {
     let lan = Lan::of(scenario);
@@ -118,7 +118,7 @@ pub fn run_with(
     let program = program.transpose()?;
     let mut gateways = match scheme.stack() {
         Some(stack) if program.is_none() && !stack.is_nothing() => {
-            Gateways::start(scenario, &site, stack, agent.as_ref())?
+            Gateways::start(scenario, &site, stack, agent)?
         }
         _ => Gateways::none(),
     };

@@ -110,13 +110,13 @@ fn scenario(scheme: &str) -> Scenario {
     file::parse(&text, "trial.toml", Path::new(""), &Overrides::default()).expect("a scenario")
 }
 
-fn run(scenario: &Scenario, agent: Option<AgentMaker>) -> Result<Outcome, TrialError> {
+fn run(scenario: &Scenario, agent: Option<&AgentMaker>) -> Result<Outcome, TrialError> {
     plan::check(scenario)?;
     run_case(scenario, &plan::cases(scenario)[0], agent)
 }
 
 /// A run of one flow.
-fn run_case(scenario: &Scenario, case: &Case, agent: Option<AgentMaker>) -> Result<Outcome, TrialError> {
+fn run_case(scenario: &Scenario, case: &Case, agent: Option<&AgentMaker>) -> Result<Outcome, TrialError> {
     let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[] };
     let mut outcomes = lasthop_trial::run_with(scenario, case, agent, options)?.flows;
     assert_eq!(outcomes.len(), 1);
@@ -128,7 +128,7 @@ fn record(needs: LinkSenses) -> (Tape, Outcome) {
     let tape = Arc::new(Mutex::new(Tape::default()));
     let kept = Arc::clone(&tape);
     let agent: AgentMaker = Arc::new(move || Box::new(Recorder { tape: Arc::clone(&kept), needs }));
-    let outcome = run(&scenario("snoop"), Some(agent)).expect("it runs");
+    let outcome = run(&scenario("snoop"), Some(&agent)).expect("it runs");
     assert!(outcome.intact && outcome.completion_s.is_some(), "{outcome:?}");
     (std::mem::take(&mut *tape.lock().unwrap_or_else(PoisonError::into_inner)), outcome)
 }
@@ -195,7 +195,7 @@ try = { congestion = ["cubic"], duration = "60 s" }
 "#;
 
 /// Runs one flow under one scheme, and checks that all of it arrives as it was sent.
-fn over_a_cell(scheme: &str, flow: &str, agent: Option<AgentMaker>) -> Outcome {
+fn over_a_cell(scheme: &str, flow: &str, agent: Option<&AgentMaker>) -> Outcome {
     let text = format!("schemes = [{scheme}]\n{CELL}");
     let scenario = file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     plan::check(&scenario).expect("it can be tried");
@@ -293,7 +293,7 @@ fn without_its_failed_agent_the_gateway_loses_nothing_and_acks_return() {
         let agent = scheme.expect("it is in the catalog").agent(seat).expect("it has one");
         Box::new(Failing { agent, seen: 0, has_one_failed: Arc::clone(&has_one_failed) })
     });
-    let outcome = over_a_cell("\"lle-tcp\"", "download", Some(agent));
+    let outcome = over_a_cell("\"lle-tcp\"", "download", Some(&agent));
     let agents = &outcome.gateway.as_ref().expect("there is one").engine.agents;
     let frames = frames_of_client(&outcome);
     assert!((100..1000).contains(&agents.reported.get(&ACKS_GENERATED)), "until it failed: {agents:?}");

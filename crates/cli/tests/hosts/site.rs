@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use lasthop_emulator::{Device, Emulator, End, Options, running::Running};
+use lasthop_emulator::{Device, Emulator, End, Options, Peer, running::Running};
 use lasthop_linux::namespace::Namespace;
 use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
@@ -72,8 +72,8 @@ impl Site {
         let (far, near) = (node("far"), node("near"));
         let device = |host, name| Device::tap_in(host, name).expect("TAP devices are to be had");
         let ends = vec![
-            End { node: near, peer: far, device: device(&site.client, "eth") },
-            End { node: far, peer: near, device: device(&site.gateway, "radio") },
+            End { node: near, peer: Peer::Node(far), device: device(&site.client, "eth") },
+            End { node: far, peer: Peer::Node(near), device: device(&site.gateway, "radio") },
         ];
         site.join("core", &site.server);
         site.gateway.ip(&["link set radio up"]).expect("it is there");
