@@ -63,6 +63,8 @@ const DOCUMENTS: &[(&str, Sources)] = &[
             ("trial/src/stations.rs", &["StationUse"]),
             ("cli/src/commands/trial/sessions.rs", &["SessionRow", "Medians", "StreamMedians"]),
             ("trial/src/session.rs", &["SessionRun", "SessionFigures"]),
+            ("cli/src/commands/trial/roaming.rs", &["RoamingRow", "HandOffFigures"]),
+            ("trial/src/roaming.rs", &["RoamingRun", "HandOff"]),
         ],
     ),
     (

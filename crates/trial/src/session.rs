@@ -34,7 +34,7 @@ pub struct SessionRun {
     /// Whether every octet arrived as it was sent.
     pub intact: bool,
     /// Report of the gateway's packet loop, as `report` in `lasthop gateway status --json`; `None`
-    /// without a gateway.
+    /// without a gateway, or with several.
     pub gateway: Option<LoopReport>,
     /// One entry for each station of each 802.11 cell.
     pub stations: Vec<StationUse>,

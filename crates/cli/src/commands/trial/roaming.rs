@@ -18,18 +18,18 @@ pub(super) struct RoamingRow {
     /// Number of runs.
     runs: usize,
     /// Between real hosts.
-    real: Figures,
+    real: HandOffFigures,
     /// In the simulator, with the same seeds; `None` for a congestion control that it does not have.
-    predicted: Option<Figures>,
+    predicted: Option<HandOffFigures>,
     /// Flows of real hosts whose connection ended before its time.
     connections_lost: u64,
     /// Flows and sessions of real hosts of which an octet did not arrive as it was sent.
     corrupted: u64,
 }
 
-/// Figures over all hand-offs of some runs.
+/// HandOffFigures over all hand-offs of some runs.
 #[derive(Serialize)]
-struct Figures {
+struct HandOffFigures {
     /// Their number.
     hand_offs: usize,
     /// Median of the time for which a client had no access point, in seconds; `None` without a hand-off.
@@ -41,7 +41,7 @@ struct Figures {
     unserved: usize,
 }
 
-impl Figures {
+impl HandOffFigures {
     fn new<'a>(hand_offs: impl Iterator<Item = &'a HandOff>) -> Self {
         let hand_offs: Vec<&HandOff> = hand_offs.collect();
         let gaps: Vec<f64> = hand_offs.iter().filter_map(|hand_off| hand_off.radio_gap_s).collect();
@@ -72,8 +72,8 @@ impl RoamingRow {
             controls: first.controls.clone(),
             scheme: first.scheme.clone(),
             runs: runs.len(),
-            real: Figures::new(runs.iter().flat_map(|run| &run.hand_offs)),
-            predicted: predicted.map(|runs| Figures::new(runs.into_iter().flatten())),
+            real: HandOffFigures::new(runs.iter().flat_map(|run| &run.hand_offs)),
+            predicted: predicted.map(|runs| HandOffFigures::new(runs.into_iter().flatten())),
             connections_lost: runs.iter().map(|run| run.connections_lost).sum(),
             corrupted: runs.iter().map(|run| run.corrupted).sum(),
         })
@@ -102,7 +102,7 @@ pub(super) fn table(rows: &[RoamingRow]) -> Option<String> {
     let mut table = Table::with_numbers(&header).with_labels(3);
     for row in rows {
         let mut cells = vec![row.flows.join(", "), row.controls.join(", "), row.scheme.clone()];
-        let both = |value: fn(&Figures) -> Option<f64>, decimals: usize| {
+        let both = |value: fn(&HandOffFigures) -> Option<f64>, decimals: usize| {
             [Some(&row.real), row.predicted.as_ref()].map(|figures| number(figures.and_then(value), decimals))
         };
         cells.extend(both(|figures| Some(figures.hand_offs as f64), 0));
