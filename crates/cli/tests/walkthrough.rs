@@ -50,6 +50,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("lasthop try scenarios/try-wifi-busy.toml", "takes minutes"),
     ("sudo lasthop try scenarios/try-sessions.toml", "takes a minute and a half"),
     ("sudo lasthop try scenarios/try-roaming.toml", "takes minutes"),
+    ("sudo lasthop try scenarios/roaming.toml", "takes minutes"),
     ("sudo chrt -r 1 lasthop try scenarios/try-wifi", "takes minutes"),
     ("sudo lasthop emulate --rate 10mbit --delay 20ms --loss 1% -- curl", "needs a server on this machine"),
     ("sudo lasthop emulate --rate 20mbit:2mbit --delay 300ms", "is a shell"),
