@@ -69,6 +69,7 @@ pub struct RoamingRun {
 }
 
 /// The stations of a cell in which clients roam.
+#[cfg_attr(not(feature = "roaming"), expect(dead_code, reason = "nothing is handed over"))]
 pub(super) struct Stations {
     /// The nodes of the access points in the model.
     pub(super) access_points: Vec<NodeId>,
@@ -76,6 +77,7 @@ pub(super) struct Stations {
     pub(super) clients: BTreeMap<NodeId, MacAddress>,
 }
 
+#[cfg_attr(not(feature = "roaming"), expect(dead_code, reason = "nothing is handed over"))]
 impl Stations {
     /// The number of an access point.
     pub(super) fn number(&self, access_point: NodeId) -> Option<usize> {
