@@ -27,7 +27,7 @@ pub(super) struct RoamingRow {
     corrupted: u64,
 }
 
-/// HandOffFigures over all hand-offs of some runs.
+/// Figures of all hand-offs of some runs.
 #[derive(Serialize)]
 struct HandOffFigures {
     /// Their number.
