@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`bridge_table`] | where bridges have learned that stations are |
+//! | [`conntrack`] | the connections that the kernel tracks, and their translations |
 //! | [`clock`] | the only module that reads a clock |
 //! | [`device`] | TUN and TAP devices, and network interfaces by name |
 //! | [`namespace`] | private hosts: network namespaces that vanish with this process |
@@ -10,6 +11,7 @@
 //! | [`control`] | control sockets: the server's end, and the form of responses |
 //! | [`peer`] | the process at the other end of a Unix socket |
 //! | [`listening`] | listening TCP sockets |
+//! | [`neighbours`] | the IP addresses of hosts on the same link |
 //! | [`netlink`] | requests to the kernel over netlink(7) |
 //! | [`realtime`] | real-time scheduling, locked memory |
 //! | [`processor`] | a thread's time on a processor, and its wait for one |
@@ -22,12 +24,14 @@ compile_error!("lasthop-linux speaks to a Linux kernel");
 
 pub mod bridge_table;
 pub mod clock;
+pub mod conntrack;
 pub mod control;
 pub mod device;
 pub mod lateness;
 pub mod listening;
 pub mod memory;
 pub mod namespace;
+pub mod neighbours;
 pub mod netlink;
 pub mod peer;
 pub mod processor;

@@ -28,6 +28,8 @@ pub struct Request<'a> {
 pub enum AnswerKind {
     /// A change, or one object: the answer ends with an acknowledgment or an error.
     One,
+    /// The creation of an object: as [`One`](Self::One), and an error of the kind `AlreadyExists` if there is one.
+    New,
     /// A list of all objects.
     All,
     /// A list of the objects that match the message; an error of the kind `Unsupported` if the
@@ -49,24 +51,79 @@ const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// Sends a request, and returns the first result of `pick` for the messages of the answer: `pick`
 /// gets the type of each and what follows its header. Errors are those of the kernel.
-pub fn request<T>(
-    request: Request<'_>,
-    mut pick: impl FnMut(u16, &[u8]) -> Option<T>,
-) -> io::Result<Option<T>> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, request.protocol)?;
-    if request.asks == AnswerKind::AllStrictly {
-        check_strictly(&socket)?;
+pub fn request<T>(request: Request<'_>, pick: impl FnMut(u16, &[u8]) -> Option<T>) -> io::Result<Option<T>> {
+    Socket::open(request.protocol)?.request(request, pick)
+}
+
+/// A socket for requests. It belongs to the network namespace of the thread that opened it, and may be used by others.
+#[derive(Debug)]
+pub struct Socket {
+    file: OwnedFd,
+    /// The number of the last request, by which answers to earlier ones are known.
+    number: u32,
+    answer: Vec<u8>,
+}
+
+impl Socket {
+    /// A socket for this protocol; `None` for `NETLINK_ROUTE`.
+    pub fn open(protocol: Option<Protocol>) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let file = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
+        Ok(Self { file, number: 0, answer: vec![0; 64 * 1024] })
     }
-    write(&socket, &request.octets())?;
-    let mut answer = vec![0; 64 * 1024];
-    loop {
-        poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&PATIENCE))?;
-        let len = read(&socket, &mut answer)?;
-        match read_answer(&answer[..len], &mut pick)? {
-            Answer::Found(found) => return Ok(Some(found)),
-            Answer::End => return Ok(None),
-            Answer::More => {}
+
+    /// As [`request()`]. The request's protocol is the socket's.
+    pub fn request<T>(
+        &mut self,
+        request: Request<'_>,
+        mut pick: impl FnMut(u16, &[u8]) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        if request.asks == AnswerKind::AllStrictly {
+            check_strictly(&self.file)?;
+        }
+        self.number = self.number.wrapping_add(1);
+        write(&self.file, &request.octets(self.number))?;
+        self.receive(self.number, &mut pick)
+    }
+
+    /// Sends requests to nftables that take effect together, or not at all: each with its type and flags besides
+    /// `NLM_F_REQUEST`, and its message. Errors are those of the kernel for the first that it refuses.
+    pub fn transaction(&mut self, requests: &[(u16, u16, Vec<u8>)]) -> io::Result<()> {
+        // `NFNL_MSG_BATCH_BEGIN` and `NFNL_MSG_BATCH_END` have a `struct nfgenmsg` that names nftables.
+        const BEGIN: u16 = 0x10;
+        const END: u16 = 0x11;
+        const NFTABLES: [u8; 4] = [0, 0, 0, 10];
+        const REQUEST: u16 = 0x1;
+        const REQUEST_AND_ACKNOWLEDGE: u16 = 0x5;
+        let first = self.number.wrapping_add(1);
+        // The kernel may refuse the whole, and then names the begin.
+        let mut octets = encoded(BEGIN, REQUEST, first, &NFTABLES);
+        for (kind, flags, body) in requests {
+            self.number = self.number.wrapping_add(1);
+            octets.extend(encoded(*kind, REQUEST_AND_ACKNOWLEDGE | flags, self.number, body));
+        }
+        octets.extend(encoded(END, REQUEST, self.number, &NFTABLES));
+        write(&self.file, &octets)?;
+        for number in 0..requests.len() as u32 {
+            self.receive(first.wrapping_add(number), &mut |_, _| None::<()>)?;
+        }
+        Ok(())
+    }
+
+    /// Receives the answer to the request with this number.
+    fn receive<T>(
+        &mut self,
+        number: u32,
+        pick: &mut impl FnMut(u16, &[u8]) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        loop {
+            poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&PATIENCE))?;
+            let len = read(&self.file, &mut self.answer)?;
+            match read_answer(&self.answer[..len], number, pick)? {
+                Answer::Found(found) => return Ok(Some(found)),
+                Answer::End => return Ok(None),
+                Answer::More => {}
+            }
         }
     }
 }
@@ -122,25 +179,34 @@ pub fn written(number: u16, value: &[u8]) -> Vec<u8> {
 
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-/// `NLM_F_REQUEST | NLM_F_ACK`, and `NLM_F_REQUEST | NLM_F_DUMP`.
+/// `NLM_F_REQUEST | NLM_F_ACK`, the same with `NLM_F_CREATE | NLM_F_EXCL`, and `NLM_F_REQUEST | NLM_F_DUMP`.
 const ONE: u16 = 0x5;
+const NEW: u16 = 0x605;
 const ALL: u16 = 0x301;
 /// `struct nlmsghdr`.
 const HEADER: usize = 16;
 
 impl Request<'_> {
-    fn octets(&self) -> Vec<u8> {
+    fn octets(&self, number: u32) -> Vec<u8> {
         let flags = match self.asks {
             AnswerKind::One => ONE,
+            AnswerKind::New => NEW,
             AnswerKind::All | AnswerKind::AllStrictly => ALL,
         };
-        let mut octets = ((HEADER + self.body.len()) as u32).to_ne_bytes().to_vec();
-        octets.extend(self.kind.to_ne_bytes());
-        octets.extend(flags.to_ne_bytes());
-        octets.resize(HEADER, 0);
-        octets.extend(self.body);
-        octets
+        encoded(self.kind, flags, number, self.body)
     }
+}
+
+/// A message with its header and a number, padded.
+fn encoded(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
+    let mut octets = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
+    octets.extend(kind.to_ne_bytes());
+    octets.extend(flags.to_ne_bytes());
+    octets.extend(number.to_ne_bytes());
+    octets.resize(HEADER, 0);
+    octets.extend(body);
+    octets.resize(octets.len().next_multiple_of(4), 0);
+    octets
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -150,13 +216,17 @@ enum Answer<T> {
     More,
 }
 
-/// Reads the messages of one datagram.
+/// Reads the messages of one datagram that answer the request with this number.
 fn read_answer<T>(
     mut octets: &[u8],
+    number: u32,
     pick: &mut impl FnMut(u16, &[u8]) -> Option<T>,
 ) -> io::Result<Answer<T>> {
     while let Some((message, rest)) = message(octets) {
         octets = rest;
+        if message[8..12] != number.to_ne_bytes() {
+            continue;
+        }
         match u16::from_ne_bytes([message[4], message[5]]) {
             NLMSG_DONE => return Ok(Answer::End),
             NLMSG_ERROR => {
@@ -203,7 +273,7 @@ mod tests {
     const KIND: u16 = 0x0a17;
 
     fn message_of(kind: u16, body: &[u8]) -> Vec<u8> {
-        Request { protocol: None, kind, asks: AnswerKind::One, body }.octets()
+        Request { protocol: None, kind, asks: AnswerKind::One, body }.octets(0)
     }
 
     fn named(kind: u16, name: &str) -> Vec<u8> {
@@ -215,7 +285,7 @@ mod tests {
             let names = attributes(described).map(|attribute| text(attribute.value));
             names.into_iter().find(|name| kind == KIND && name == wanted)
         };
-        read_answer(&messages.concat(), &mut pick)
+        read_answer(&messages.concat(), 0, &mut pick)
     }
 
     #[test]
@@ -224,6 +294,12 @@ mod tests {
         assert_eq!(read(&[named(KIND, "a"), named(KIND, "ft")]), Answer::Found("ft".to_owned()));
         assert_eq!(read(&[named(KIND, "a"), named(KIND + 1, "ft")]), Answer::More);
         assert_eq!(read(&[named(KIND, "a"), message_of(NLMSG_DONE, &[0; 4])]), Answer::End);
+    }
+
+    #[test]
+    fn answers_to_another_request_are_skipped() {
+        let late = encoded(KIND, 0, 6, &written(1, b"ft"));
+        assert_eq!(read_all(&[late], "ft").expect("it is no error"), Answer::More);
     }
 
     #[test]
@@ -238,7 +314,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_is_read_without_harm(garbage in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = read_answer(&garbage, &mut |_, described| {
+            let _ = read_answer(&garbage, 0, &mut |_, described| {
                 attributes(described).map(|attribute| text(attribute.value)).last()
             });
         }
