@@ -29,7 +29,7 @@ use tables::GatewayFile;
 pub use super::plan::Surroundings;
 pub use lasthop_config::FileError;
 #[cfg(feature = "roaming")]
-pub use site::{EtcdPlace, RegistryPlace, SiteConfig};
+pub use site::{EtcdPlace, NatConfig, RegistryPlace, SiteConfig};
 pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
 
 /// The example file: every key with its default and a description.

@@ -1,4 +1,4 @@
-//! Clients that roam between bridged access points, and their connections that follow.
+//! Clients that roam between access points, and their connections that follow.
 //!
 //! | module | content |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | [`message`] | the messages between access points, as octets |
 //! | [`state`] | the connections of a client, as octets |
 //! | [`handoffs`] | [`Handoffs`]: one [`lasthop_handoff::Handoff`] for each client; no clock, no network |
+//! | [`nat`] | access points that translate: translations that follow their client (map) |
 //! | [`channel`] | [`Channel`]: carries messages to other access points |
 //! | [`inbox`] | [`Inbox`]: messages that wait to be handled |
 //! | [`site`] | [`Site`]: the channel over TLS, between ends that know each other's keys |
@@ -33,6 +34,7 @@ mod hostapd;
 pub mod inbox;
 pub mod links;
 pub mod message;
+pub mod nat;
 mod questions;
 pub mod report;
 pub mod setup;
@@ -46,6 +48,7 @@ pub use directory::Configured;
 pub use driver::{Parts, Roaming};
 pub use handoffs::{Handoffs, Outside};
 pub use inbox::Inbox;
+pub use nat::Nat;
 pub use report::RoamingReport;
 pub use site::{Site, SiteParts};
 pub use source::RegistrySource;

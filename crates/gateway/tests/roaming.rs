@@ -10,12 +10,14 @@
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 #![allow(clippy::print_stdout, reason = "the interruption is a result")]
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+mod transfer;
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lasthop_agent::LinkSenses;
@@ -28,6 +30,8 @@ use lasthop_linux::namespace::Namespace;
 use lasthop_needs::{namespaces, tests};
 use lasthop_peering::{Identity, Peers};
 use lasthop_registry::{AccessPoint, Durability, Embedded, Limits, Registry};
+
+use transfer::{PATIENCE, Transfer};
 
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
@@ -43,8 +47,6 @@ const SERVER: &str = "10.77.1.2";
 const MOVES: usize = 10;
 /// Connections in each direction.
 const CONNECTIONS: usize = 10;
-/// How long a write or a read may take: longer than any hand-off, and than the retransmissions after it.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 fn watched_connections_follow_their_client() {
     walk("snoop", 0);
@@ -71,8 +73,7 @@ fn a_client_is_noticed_by_the_bridge_before_its_connections_send() {
 fn walk(scheme: &str, owed: u64) {
     let site = Testbed::new(scheme);
     let ends = Arc::new(AtomicBool::new(false));
-    let transfers: Vec<Transfer> =
-        (0..2 * CONNECTIONS).map(|index| Transfer::start(&site, index, &ends)).collect();
+    let transfers: Vec<Transfer> = (0..2 * CONNECTIONS).map(|index| site.transfer(index, &ends)).collect();
     for to in 0..MOVES {
         thread::sleep(Duration::from_millis(300));
         site.move_to((to + 1) % 2);
@@ -161,6 +162,12 @@ impl Testbed {
         socket.send_to(b"here", "10.77.1.255:9").expect("it is sent");
     }
 
+    /// Even ones are downloads, odd ones uploads.
+    fn transfer(&self, index: usize, ends: &Arc<AtomicBool>) -> Transfer {
+        let address = format!("{SERVER}:{}", 5000 + index);
+        Transfer::start(&self.server, &self.client, &address, index.is_multiple_of(2), ends)
+    }
+
     /// Waits until an access point serves the client.
     fn wait_for(&self, at: usize) {
         let began = Instant::now();
@@ -227,6 +234,7 @@ impl AccessPointHost {
             registry: Arc::clone(registry),
             bridge: Some((table, vec!["radio".to_owned()])),
             hostapd: Vec::new(),
+            nat: None,
             channel: Box::new(open),
         };
         let roaming = gateway.roam(parts).expect("it starts").clone();
@@ -243,69 +251,4 @@ fn host(name: &str) -> Namespace {
     let host = Namespace::new(name).expect("root may make namespaces");
     host.sysctl("ipv6/conf/default/disable_ipv6", "1").expect("a setting");
     host
-}
-
-/// A connection on which one end sends without a stop, at a bounded rate, and the other checks each octet.
-struct Transfer {
-    sender: JoinHandle<u64>,
-    receiver: JoinHandle<(u64, Duration)>,
-}
-
-impl Transfer {
-    /// Even ones are downloads, odd ones uploads.
-    fn start(site: &Testbed, index: usize, ends: &Arc<AtomicBool>) -> Self {
-        let address = format!("{SERVER}:{}", 5000 + index);
-        let listener = site.server.enter(|| TcpListener::bind(&address)).expect("enter").expect("a listener");
-        let near = site.client.enter(|| TcpStream::connect(&address)).expect("enter").expect("it connects");
-        let (far, _) = listener.accept().expect("it accepts");
-        let (from, to) = if index.is_multiple_of(2) { (far, near) } else { (near, far) };
-        let ends = Arc::clone(ends);
-        Self {
-            sender: thread::spawn(move || send(from, &ends)),
-            receiver: thread::spawn(move || receive(to)),
-        }
-    }
-
-    /// Returns the longest time without an octet.
-    fn finish(self) -> Duration {
-        let sent = self.sender.join().expect("it sends all");
-        let (received, longest) = self.receiver.join().expect("it receives all");
-        assert!(sent > 0 && sent == received, "{sent} octets sent, {received} received");
-        longest
-    }
-}
-
-/// The octet of a transfer at this place.
-fn octet(place: u64) -> u8 {
-    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
-}
-
-fn send(mut stream: TcpStream, ends: &AtomicBool) -> u64 {
-    stream.set_write_timeout(Some(PATIENCE)).expect("a time-out");
-    let mut sent = 0;
-    while !ends.load(Relaxed) {
-        let chunk: Vec<u8> = (sent..sent + 4000).map(octet).collect();
-        stream.write_all(&chunk).expect("the connection goes on");
-        sent += chunk.len() as u64;
-        thread::sleep(Duration::from_millis(10));
-    }
-    sent
-}
-
-fn receive(mut stream: TcpStream) -> (u64, Duration) {
-    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
-    let (mut received, mut longest, mut last) = (0, Duration::ZERO, Instant::now());
-    let mut buffer = [0; 16 * 1024];
-    loop {
-        let len = stream.read(&mut buffer).expect("the connection goes on");
-        longest = longest.max(last.elapsed());
-        last = Instant::now();
-        if len == 0 {
-            return (received, longest);
-        }
-        for value in &buffer[..len] {
-            assert_eq!(*value, octet(received), "octet {received}");
-            received += 1;
-        }
-    }
 }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lasthop_config::FileError;
+use lasthop_packet::Prefix;
 use lasthop_peering::Fingerprint;
 
 use super::reader::Reader;
-use super::site_tables::{PeerTable, RegistryTable, RoamingTable};
+use super::site_tables::{NatTable, PeerTable, RegistryTable, RoamingTable};
 use super::tables::Backend;
 use crate::roaming::access_points::MAX_NAME;
 use crate::roaming::directory::Configured;
@@ -35,6 +36,8 @@ pub struct SiteConfig {
     pub peers: Vec<Configured>,
     /// The registry.
     pub registry: RegistryPlace,
+    /// Its part in the translation of addresses, if access points translate.
+    pub nat: Option<NatConfig>,
     /// The maximum number of clients that are handed over.
     pub max_clients: usize,
     /// Whether clients are noticed by what bridges learn.
@@ -45,6 +48,20 @@ pub struct SiteConfig {
     pub answer_timeout: Duration,
     /// How long the registry may take to answer.
     pub registry_timeout: Duration,
+}
+
+/// A gateway's part in the translation of a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NatConfig {
+    /// It translates the addresses of its clients to the one in [`SiteConfig::address`].
+    AccessPoint {
+        /// The clients' addresses, of IPv4.
+        clients: Prefix,
+        /// The name of the gateway that translates the site.
+        central: String,
+    },
+    /// It translates the site.
+    Central,
 }
 
 /// Where the registry is.
@@ -130,6 +147,7 @@ pub(super) fn read(
     }
     let site_key = path_if_any(reader, &["site-key"], table.site_key.as_deref())?;
     let registry = read_registry(reader, &table.registry, &peers, &access_point, site_key.is_some())?;
+    let nat = table.nat.as_ref().map(|nat| read_nat(reader, nat, &access_point, address)).transpose()?;
     let sockets = table.hostapd.iter().enumerate();
     let hostapd = sockets.map(|(index, text)| path(reader, &["hostapd", &index.to_string()], text));
     Ok(SiteConfig {
@@ -141,6 +159,7 @@ pub(super) fn read(
         known_keys: path(reader, &["known-keys"], &table.known_keys)?,
         peers,
         registry,
+        nat,
         max_clients: table.max_clients,
         bridge: table.bridge,
         hostapd: hostapd.collect::<Result<_, _>>()?,
@@ -269,6 +288,51 @@ fn read_registry(
         }
         (None, None, None) => Err(fail(&[], "no registry; expected `file`, `peer` or `etcd`")),
         _ => Err(fail(&[], "several registries; expected only one of `file`, `peer` and `etcd`")),
+    }
+}
+
+fn read_nat(
+    reader: &Reader<'_>,
+    table: &NatTable,
+    own_name: &str,
+    own: SocketAddr,
+) -> Result<NatConfig, FileError> {
+    let fail = |keys: &[&str], problem: &str| reader.fail(&[&["roaming", "nat"], keys].concat(), problem);
+    let NatTable { central, clients } = table;
+    let central = name(reader, &["nat", "central"], central)?;
+    if own.is_ipv6() {
+        return Err(fail(
+            &[],
+            &format!(
+                "translations are of IPv4, and roaming.address is {own}; expected an IPv4 address there"
+            ),
+        ));
+    }
+    match clients {
+        None if central == own_name => Ok(NatConfig::Central),
+        None => {
+            Err(fail(&["clients"], "expected the prefix of the clients' addresses, such as \"10.77.0.0/16\""))
+        }
+        Some(_) if central == own_name => Err(fail(
+            &["clients"],
+            "the gateway that translates the site has no clients; expected `central` alone",
+        )),
+        Some(text) => {
+            let clients: Prefix = text.parse().map_err(|error| fail(&["clients"], &format!("{error}")))?;
+            if !clients.is_ipv4() {
+                let problem =
+                    format!("{clients} is a prefix of IPv6; expected one of IPv4, such as \"10.77.0.0/16\"");
+                return Err(fail(&["clients"], &problem));
+            }
+            if clients.contains(own.ip()) {
+                let problem = format!(
+                    "{clients} contains the address of this access point, {}, to which clients are translated; expected the network of the clients",
+                    own.ip()
+                );
+                return Err(fail(&["clients"], &problem));
+            }
+            Ok(NatConfig::AccessPoint { clients, central })
+        }
     }
 }
 

@@ -29,6 +29,8 @@ pub struct RoamingTable {
     pub peer: Vec<PeerTable>,
     /// The registry.
     pub registry: RegistryTable,
+    /// Translations that follow clients, where access points translate their addresses. Default: none.
+    pub nat: Option<NatTable>,
     /// How many clients are handed over, 1 to 100,000; default 1,000. The connections of others stay.
     #[serde(with = "Count::<1, 100_000>")]
     pub max_clients: usize,
@@ -79,6 +81,18 @@ pub struct RegistryTable {
     pub prefix: Option<String>,
 }
 
+/// Translations that follow clients: their addresses are translated by the access point that they are at, and then by
+/// one gateway for the whole site.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NatTable {
+    /// The name of the gateway that translates the site, which may be this one's `access-point`. Required.
+    pub central: String,
+    /// The prefix of the clients' addresses, such as "10.77.0.0/16": the same at all access points. They are translated
+    /// to the IPv4 address in `address`. Required, unless this gateway translates the site.
+    pub clients: Option<String>,
+}
+
 impl Default for RoamingTable {
     fn default() -> Self {
         Self {
@@ -90,6 +104,7 @@ impl Default for RoamingTable {
             known_keys: "/var/lib/lasthop/known-keys".to_owned(),
             peer: Vec::new(),
             registry: RegistryTable::default(),
+            nat: None,
             max_clients: 1000,
             bridge: true,
             hostapd: Vec::new(),

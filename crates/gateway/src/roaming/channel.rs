@@ -1,7 +1,7 @@
 //! Channels between access points. They carry messages that may be lost, doubled and reordered, but not changed, and
 //! vouch for the name of the sender.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,11 @@ pub trait Channel: Send {
     /// Octets that came from the access point with this name so far, also those of a message that is not complete.
     fn arrived_from(&self, name: &str) -> u64;
 
-    /// Whether an access point with this name is known: messages can be sent to it.
-    fn knows(&self, name: &str) -> bool;
+    /// Where the access point with this name is reached; `None` if it is not known.
+    fn address_of(&self, name: &str) -> Option<SocketAddr>;
+
+    /// Whether another access point that is known is reached at this address.
+    fn has_at(&self, address: IpAddr) -> bool;
 
     /// What was counted so far.
     fn counters(&self) -> ChannelCounters;

@@ -2,7 +2,7 @@
 //! that the registry lists.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -104,6 +104,12 @@ impl Directory {
     pub fn address(&self, name: &str) -> Option<SocketAddr> {
         let configured = self.configured.iter().find(|peer| peer.name == name).map(|peer| peer.address);
         configured.or_else(|| self.lock().access_points.get(name).map(|(peer, _)| peer.address()))
+    }
+
+    /// Whether another access point is reached at this address.
+    pub fn has_at(&self, address: IpAddr) -> bool {
+        self.configured.iter().any(|peer| peer.address.ip() == address)
+            || self.lock().access_points.values().any(|(peer, _)| peer.address().ip() == address)
     }
 
     /// The key of an access point, if it is known.

@@ -24,6 +24,9 @@ use super::event::Event;
 use super::handoffs::{ClientPlace, Handoffs, Outside};
 use super::hostapd;
 use super::inbox::Inbox;
+use super::nat::access_point::TakenUp;
+use super::nat::mapping::Moved;
+use super::nat::{Nat, Translations, outside_of};
 use super::questions::Questions;
 use super::report::{ClientRow, RoamingReport};
 use super::source::RegistrySource;
@@ -60,6 +63,8 @@ pub struct Parts {
     pub bridge: Option<(BridgeTable, Vec<String>)>,
     /// The control sockets of hostapd, if clients are to be noticed by what it reports.
     pub hostapd: Vec<PathBuf>,
+    /// Its part in the translation of addresses, if access points translate.
+    pub nat: Option<Nat>,
     /// Creates the channel to the others, which puts what it receives into the inbox.
     pub channel: Box<dyn FnOnce(Inbox) -> io::Result<Box<dyn Channel>> + Send>,
 }
@@ -94,6 +99,7 @@ pub(crate) struct Joining {
     registry: Arc<RegistrySource>,
     bridge: Option<(BridgeTable, Vec<String>)>,
     hostapd: Vec<PathBuf>,
+    nat: Option<Nat>,
     channel: Box<dyn Channel>,
     events: SyncSender<Event>,
     inbox: Receiver<Event>,
@@ -102,18 +108,28 @@ pub(crate) struct Joining {
 impl Joining {
     /// Opens the channel.
     pub(crate) fn open(parts: Parts) -> io::Result<Self> {
-        let Parts { access_point, max_clients, config, registry, bridge, hostapd, channel } = parts;
+        let Parts { access_point, max_clients, config, registry, bridge, hostapd, nat, channel } = parts;
         let (events, inbox) = sync_channel(MAX_EVENTS);
         let channel = channel(Inbox::new(events.clone()))?;
-        Ok(Self { access_point, max_clients, config, registry, bridge, hostapd, channel, events, inbox })
+        Ok(Self { access_point, max_clients, config, registry, bridge, hostapd, nat, channel, events, inbox })
     }
 }
 
 impl Roaming {
     /// Starts the hand-offs of a gateway with these packet loops.
     pub(crate) fn start(joining: Joining, requests: Requests) -> io::Result<Self> {
-        let Joining { access_point, max_clients, config, registry, bridge, hostapd, channel, events, inbox } =
-            joining;
+        let Joining {
+            access_point,
+            max_clients,
+            config,
+            registry,
+            bridge,
+            hostapd,
+            nat,
+            channel,
+            events,
+            inbox,
+        } = joining;
         let answers = events.clone();
         let name = access_point.name().to_owned();
         let questions = Questions::start(registry, access_point, move |client, number, answer| {
@@ -125,14 +141,20 @@ impl Roaming {
             // A packet loop does not wait. A client that is not reported now is reported with a later packet.
             let _ = arrivals.try_send(Event::Arrived(clients));
         };
-        requests.report_arrivals(report).map_err(unanswered)?;
-        requests.engines(move |_, engine, _, _| engine.roam(max_clients)).map_err(unanswered)?;
+        // The hosts behind a gateway that translates the site are access points, not clients.
+        if !matches!(nat, Some(Nat::Central(_))) {
+            requests.report_arrivals(report).map_err(unanswered)?;
+            requests.engines(move |_, engine, _, _| engine.roam(max_clients)).map_err(unanswered)?;
+        }
         let workers = requests.workers();
         let since_1970 = clock_gettime(ClockId::Realtime);
         let first_attempt = (since_1970.tv_sec as u64) * 1_000_000_000 + since_1970.tv_nsec as u64;
-        let handoffs = Handoffs::new(&name, max_clients, config, first_attempt, clock::now());
+        let mut handoffs = Handoffs::new(&name, max_clients, config, first_attempt, clock::now());
+        if let Some(Nat::AccessPoint { central, .. }) = &nat {
+            handoffs = handoffs.with_central(central);
+        }
         info!(access_point = name, "clients may roam");
-        let around = Around { requests, questions, channel, workers };
+        let around = Around { requests, questions, channel, nat, workers };
         let driver = Driver { name, handoffs, around };
         let thread = thread::Builder::new().name("roaming".into()).spawn(move || driver.run(inbox))?;
         let end = Arc::new(End { events: events.clone(), thread: Some(thread) });
@@ -208,7 +230,7 @@ impl Driver {
             match event {
                 Event::Joined { client, from } => handoffs.on_join(client, from.as_deref(), now, around),
                 Event::Asked { name, is_known } => {
-                    let _ = is_known.send(around.channel.knows(&name));
+                    let _ = is_known.send(around.channel.address_of(&name).is_some());
                 }
                 Event::Noticed { client } => handoffs.on_notice(client, now, around),
                 Event::Left { client } => handoffs.on_leave(client, around),
@@ -259,10 +281,19 @@ struct Around {
     requests: Requests,
     questions: Questions,
     channel: Box<dyn Channel>,
+    nat: Option<Nat>,
     workers: usize,
 }
 
 impl Around {
+    /// The translations of clients, if this access point translates.
+    const fn translations(&mut self) -> Option<&mut Translations> {
+        match &mut self.nat {
+            Some(Nat::AccessPoint { translations, .. }) => Some(translations),
+            _ => None,
+        }
+    }
+
     fn loads(&self) -> BTreeMap<MacAddress, ClientLoad> {
         let mut all = BTreeMap::<MacAddress, ClientLoad>::new();
         let loads = self.requests.engines(|_, engine, _, _| engine.client_loads());
@@ -311,6 +342,9 @@ impl Outside for Around {
     }
 
     fn serve(&mut self, client: MacAddress, octets: Option<Bytes>) {
+        if let Some(translations) = self.translations() {
+            translations.serve(client);
+        }
         let shares = self.shares(client, octets);
         let served = self
             .requests
@@ -325,6 +359,7 @@ impl Outside for Around {
     }
 
     fn give(&mut self, client: MacAddress) -> Bytes {
+        let mappings = self.translations().map(|translations| translations.give(client)).unwrap_or_default();
         let mut saved = Vec::new();
         for turn in 1.. {
             let given =
@@ -339,7 +374,7 @@ impl Outside for Around {
                 break;
             }
         }
-        let (octets, left_out) = state::encode(saved);
+        let (octets, left_out) = state::encode(saved, &mappings);
         if !left_out.is_empty() {
             warn!(%client, connections = left_out.len(), "connections are left out of a state that is too large");
         }
@@ -351,6 +386,28 @@ impl Outside for Around {
     }
 
     fn forget(&mut self, client: MacAddress) {
+        self.release(client);
         let _ = self.requests.engines(move |_, engine, _, out| engine.forget_client(client, out));
+    }
+
+    fn take_up(&mut self, client: MacAddress, state: &Bytes) -> TakenUp {
+        let Some(translations) = self.translations() else { return TakenUp::default() };
+        // A state that cannot be read is reported when the client is served.
+        let mappings = state::mappings(state).unwrap_or_default();
+        translations.take_up(client, &mappings)
+    }
+
+    fn release(&mut self, client: MacAddress) {
+        if let Some(translations) = self.translations() {
+            translations.release(client);
+        }
+    }
+
+    fn redirect(&mut self, client: MacAddress, to: &str, epoch: u64, moved: &[Moved]) -> Option<u64> {
+        let Self { nat: Some(Nat::Central(central)), channel, .. } = self else { return None };
+        let to = channel.address_of(to).and_then(outside_of)?;
+        let mut former = moved.iter().map(Moved::former_address);
+        let are_of_access_points = former.all(|address| channel.has_at(address.into()));
+        if are_of_access_points { central.redirect(client, epoch, moved, to) } else { None }
     }
 }

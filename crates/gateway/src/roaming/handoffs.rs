@@ -13,7 +13,9 @@ use tracing::{debug, info, warn};
 
 use super::access_points::{AccessPoints, SELF};
 use super::channel::{Destination, Pending};
-use super::message;
+use super::message::{self, Body};
+use super::nat::access_point::TakenUp;
+use super::nat::mapping::Moved;
 use crate::frame::MacAddress;
 
 /// What hand-offs have done to the outside of them. Each call returns at once, or in the time that the packet loop
@@ -44,6 +46,17 @@ pub trait Outside {
 
     /// Nothing need be known of the client any more ([`crate::Engine::forget_client`]).
     fn forget(&mut self, client: MacAddress);
+
+    /// The translations of this state go on here, if this access point translates.
+    fn take_up(&mut self, client: MacAddress, state: &Bytes) -> TakenUp;
+
+    /// The client is elsewhere: its translations that were given are no longer needed here.
+    fn release(&mut self, client: MacAddress);
+
+    /// Redirects connections of the client to the access point with this name, which serves it at this epoch. Returns
+    /// their number; `None` if this is not the central translator, or they are not an access point's, or another one
+    /// has served the client since.
+    fn redirect(&mut self, client: MacAddress, to: &str, epoch: u64, moved: &[Moved]) -> Option<u64>;
 }
 
 /// An answer of the registry.
@@ -98,6 +111,17 @@ lasthop_agent::counters! {
         forged: FORGED = "forged_messages",
         /// Clients that were not handed over, because there was no room for another one.
         too_many: TOO_MANY_CLIENTS = "handoffs_too_many",
+        /// Translations of clients that came, which go on here.
+        translations_taken: TRANSLATIONS_TAKEN = "translations_taken",
+        /// Translations of clients that came, which could not be those of the client, or found no port.
+        translations_refused: TRANSLATIONS_REFUSED = "translations_refused",
+        /// Connections that this gateway, which translates the site, has sent to another access point.
+        redirected: REDIRECTED = "connections_redirected",
+        /// Requests for that which were refused: most often, another access point has served the client since.
+        redirections_refused: REDIRECTIONS_REFUSED = "redirections_refused",
+        /// Clients that were served although the gateway that translates the site did not answer: their connections
+        /// end.
+        unredirected: UNREDIRECTED = "handoffs_unredirected",
     }
 }
 
@@ -125,6 +149,8 @@ pub struct Handoffs {
     /// The number of the first attempt of a client that comes at `started`.
     first_attempt: u64,
     started: Instant,
+    /// The gateway that translates the site, if the access points translate.
+    central: Option<Peer>,
 }
 
 struct Client {
@@ -144,6 +170,20 @@ struct Client {
     sending: Option<(Attempt, Pending)>,
     /// The access point that is asked for its state.
     asked: Option<Asked>,
+    /// While the central translator is asked to redirect its connections.
+    redirection: Option<Redirection>,
+}
+
+/// What waits until the central translator has redirected the connections of a client. Meanwhile no message about the
+/// client is read: translations move in the order in which the client goes, and senders repeat.
+struct Redirection {
+    state: Bytes,
+    epoch: u64,
+    moved: Vec<Moved>,
+    /// How often it was asked.
+    tries: u8,
+    /// What is to be done after that.
+    later: Vec<Output<Bytes>>,
 }
 
 /// An access point that is asked for a state.
@@ -187,7 +227,15 @@ impl Handoffs {
             counters: HandoffCounters::default(),
             first_attempt,
             started: now,
+            central: None,
         }
+    }
+
+    /// With a gateway of this name that translates the site, and redirects the connections of clients that come.
+    #[must_use]
+    pub fn with_central(mut self, name: &str) -> Self {
+        self.central = self.access_points.number(name);
+        self
     }
 
     /// The access points that it knows of.
@@ -233,6 +281,7 @@ impl Handoffs {
             gave: None,
             sending: None,
             asked: None,
+            redirection: None,
         });
         known.is_associated = true;
         // Who had it is known without the registry.
@@ -262,7 +311,15 @@ impl Handoffs {
             return;
         };
         let (client, message) = match message::decode(octets, &mut self.access_points) {
-            Ok(decoded) => decoded,
+            Ok((client, Body::Handoff(message))) => (client, message),
+            Ok((client, Body::Redirect { epoch, moved })) => {
+                self.redirect(client, sender, epoch, &moved, outside);
+                return;
+            }
+            Ok((client, Body::Redirected { epoch })) => {
+                self.on_redirected(client, sender, epoch, now, outside);
+                return;
+            }
             Err(why) => {
                 self.counters.ignored += 1;
                 debug!(from, %why, "a message was ignored");
@@ -275,6 +332,9 @@ impl Handoffs {
             return;
         }
         if let Some(known) = self.clients.get_mut(&client) {
+            if known.redirection.is_some() {
+                return;
+            }
             // An access point that asks for the state has the client. A station need not say that it leaves.
             if matches!(message, Message::Request { .. }) && known.handoff.service().is_some() {
                 known.leave();
@@ -347,6 +407,8 @@ impl Handoffs {
         while let Some((_, client)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
             if self.is_under_way(client, now, outside) {
                 self.set_deadline(client, now);
+            } else if self.clients.get(&client).is_some_and(|known| known.redirection.is_some()) {
+                self.on_redirection_timeout(client, now, outside);
             } else {
                 self.step(client, now, outside, |handoff, _| handoff.on_timeout());
             }
@@ -418,6 +480,12 @@ impl Handoffs {
         now: Instant,
         outside: &mut dyn Outside,
     ) {
+        if let Some(Redirection { later, .. }) =
+            self.clients.get_mut(&client).and_then(|known| known.redirection.as_mut())
+        {
+            later.push(output);
+            return;
+        }
         match output {
             Output::Send(to, message) => self.send(client, to, &message, outside),
             Output::Ask(query) => {
@@ -425,19 +493,20 @@ impl Handoffs {
                 known.question += 1;
                 outside.ask(client, known.question, query);
             }
-            Output::Serve(state) => {
-                let has_state = state.is_some();
-                let came = self.settle(client, Some(SELF), now);
-                if has_state {
-                    self.counters.received += 1;
-                } else {
-                    self.counters.without_state += 1;
+            Output::Serve(Some(state)) => {
+                let TakenUp { taken, refused, moved } = outside.take_up(client, &state);
+                self.counters.translations_taken += taken;
+                self.counters.translations_refused += refused;
+                if self.central.is_none() || moved.is_empty() {
+                    self.serve(client, Some(state), now, outside);
+                } else if let Some(known) = self.clients.get_mut(&client) {
+                    let epoch = known.handoff.service().map_or(0, |(epoch, _)| epoch);
+                    known.redirection =
+                        Some(Redirection { state, epoch, moved, tries: 0, later: Vec::new() });
+                    self.ask_to_redirect(client, now, outside);
                 }
-                let waited = came.map_or(Duration::ZERO, |came| now.since(came));
-                self.counters.interruption_us += waited.as_micros() as u64;
-                info!(%client, has_state, after_ms = waited.as_secs_f64() * 1e3, "a client is served here");
-                outside.serve(client, state);
             }
+            Output::Serve(None) => self.serve(client, None, now, outside),
             Output::Stop { is_lost: false } => {
                 self.counters.given += 1;
                 self.settle(client, None, now);
@@ -450,11 +519,105 @@ impl Handoffs {
                 warn!(%client, "another access point has claimed a client without the state that is here");
                 self.settle(client, None, now);
                 outside.lose(client);
+                outside.release(client);
             }
             Output::Forward(to) => {
                 self.settle(client, Some(to), now);
                 outside.lose(client);
+                outside.release(client);
                 info!(%client, to = self.access_points.name(to), "a client is served by another access point");
+            }
+        }
+    }
+
+    /// The client is served here, with this state if there is one.
+    fn serve(&mut self, client: MacAddress, state: Option<Bytes>, now: Instant, outside: &mut dyn Outside) {
+        let has_state = state.is_some();
+        let came = self.settle(client, Some(SELF), now);
+        if has_state {
+            self.counters.received += 1;
+        } else {
+            self.counters.without_state += 1;
+        }
+        let waited = came.map_or(Duration::ZERO, |came| now.since(came));
+        self.counters.interruption_us += waited.as_micros() as u64;
+        info!(%client, has_state, after_ms = waited.as_secs_f64() * 1e3, "a client is served here");
+        outside.serve(client, state);
+    }
+
+    /// Asks the central translator to redirect the connections of a client that is to be served here.
+    fn ask_to_redirect(&mut self, client: MacAddress, now: Instant, outside: &mut dyn Outside) {
+        let Some(central) = self.central else { return };
+        let Some(redirection) = self.clients.get_mut(&client).and_then(|known| known.redirection.as_mut())
+        else {
+            return;
+        };
+        redirection.tries += 1;
+        let body = Body::Redirect { epoch: redirection.epoch, moved: redirection.moved.clone() };
+        self.post(client, central, &body, outside);
+        self.set_deadline(client, now);
+    }
+
+    /// The central translator has not answered: it is asked again, or the client is served all the same.
+    fn on_redirection_timeout(&mut self, client: MacAddress, now: Instant, outside: &mut dyn Outside) {
+        let redirection = self.clients.get(&client).and_then(|known| known.redirection.as_ref());
+        if redirection.is_some_and(|redirection| redirection.tries < self.config.max_tries) {
+            self.ask_to_redirect(client, now, outside);
+        } else {
+            self.counters.unredirected += 1;
+            warn!(%client, "the gateway that translates the site does not answer; a client's connections end");
+            self.end_redirection(client, now, outside);
+        }
+    }
+
+    /// The central translator has redirected the connections of a client.
+    fn on_redirected(
+        &mut self,
+        client: MacAddress,
+        sender: Peer,
+        epoch: u64,
+        now: Instant,
+        outside: &mut dyn Outside,
+    ) {
+        let redirection = self.clients.get(&client).and_then(|known| known.redirection.as_ref());
+        if self.central != Some(sender) {
+            self.counters.forged += 1;
+        } else if redirection.is_none_or(|redirection| redirection.epoch != epoch) {
+            self.counters.stale += 1;
+        } else {
+            self.end_redirection(client, now, outside);
+        }
+    }
+
+    fn end_redirection(&mut self, client: MacAddress, now: Instant, outside: &mut dyn Outside) {
+        let redirection = self.clients.get_mut(&client).and_then(|known| known.redirection.take());
+        let Some(Redirection { state, later, .. }) = redirection else { return };
+        self.serve(client, Some(state), now, outside);
+        for output in later {
+            self.carry_out(client, output, now, outside);
+        }
+        self.set_deadline(client, now);
+    }
+
+    /// Another access point asks this gateway, which may be the central translator, to redirect connections to it.
+    fn redirect(
+        &mut self,
+        client: MacAddress,
+        sender: Peer,
+        epoch: u64,
+        moved: &[Moved],
+        outside: &mut dyn Outside,
+    ) {
+        let to = self.access_points.name(sender);
+        match outside.redirect(client, to, epoch, moved) {
+            Some(redirected) => {
+                info!(%client, to, redirected, of = moved.len(), "connections of a client go to another access point");
+                self.counters.redirected += redirected;
+                self.post(client, sender, &Body::Redirected { epoch }, outside);
+            }
+            None => {
+                self.counters.redirections_refused += 1;
+                debug!(%client, to, "connections are not redirected");
             }
         }
     }
@@ -467,18 +630,22 @@ impl Handoffs {
     }
 
     fn send(&mut self, client: MacAddress, to: Peer, message: &Message<Bytes>, outside: &mut dyn Outside) {
+        let transferred = if let Message::Transfer { attempt, .. } = message { Some(*attempt) } else { None };
+        // A state that has not left yet is not sent twice.
+        let known = self.clients.get(&client);
+        if transferred.is_some_and(|attempt| known.is_some_and(|known| known.is_sending(attempt))) {
+            return;
+        }
+        let pending = self.post(client, to, &Body::Handoff(message.clone()), outside);
+        if let (Some(attempt), Some(known)) = (transferred, self.clients.get_mut(&client)) {
+            known.sending = Some((attempt, pending));
+        }
+    }
+
+    fn post(&self, client: MacAddress, to: Peer, body: &Body, outside: &mut dyn Outside) -> Pending {
         let known = &self.access_points;
         let destination = Destination { name: known.name(to), address: known.address(to) };
-        let of = self.clients.get_mut(&client);
-        if let (Message::Transfer { attempt, .. }, Some(of)) = (message, of) {
-            // A state that has not left yet is not sent twice.
-            if !of.is_sending(*attempt) {
-                let pending = outside.send(&destination, message::encode(client, message, known));
-                of.sending = Some((*attempt, pending));
-            }
-        } else {
-            outside.send(&destination, message::encode(client, message, known));
-        }
+        outside.send(&destination, message::encode(client, body, known))
     }
 
     fn set_deadline(&mut self, client: MacAddress, now: Instant) {
@@ -486,7 +653,11 @@ impl Handoffs {
         if let Some(old) = known.deadline.take() {
             self.deadlines.remove(&(old, client));
         }
-        known.deadline = known.handoff.timeout(&self.config).map(|timeout| now + timeout);
+        let timeout = match known.redirection {
+            Some(_) => Some(self.config.answer),
+            None => known.handoff.timeout(&self.config),
+        };
+        known.deadline = timeout.map(|timeout| now + timeout);
         if let Some(at) = known.deadline {
             self.deadlines.insert((at, client));
         }
@@ -543,6 +714,10 @@ mod tests {
         served: usize,
         asked: u64,
         lost: usize,
+        /// The connections that a state of translations moves.
+        moved: Vec<Moved>,
+        released: usize,
+        is_central: bool,
     }
 
     impl Outside for Counts {
@@ -576,6 +751,18 @@ mod tests {
         }
 
         fn forget(&mut self, _client: MacAddress) {}
+
+        fn take_up(&mut self, _client: MacAddress, _state: &Bytes) -> TakenUp {
+            TakenUp { taken: self.moved.len() as u64, refused: 0, moved: self.moved.clone() }
+        }
+
+        fn release(&mut self, _client: MacAddress) {
+            self.released += 1;
+        }
+
+        fn redirect(&mut self, _client: MacAddress, _to: &str, epoch: u64, moved: &[Moved]) -> Option<u64> {
+            self.is_central.then(|| moved.len() as u64 + epoch)
+        }
     }
 
     fn new(max_clients: usize) -> Handoffs {
@@ -596,7 +783,8 @@ mod tests {
         serve(&mut handoffs, CLIENT, &mut outside);
         let mut known = AccessPoints::new("stairs");
         let attempt = Attempt { by: SELF, number: 5 };
-        let request = message::encode(CLIENT, &Message::Request { attempt, epoch: Some(1) }, &known);
+        let request =
+            message::encode(CLIENT, &Body::Handoff(Message::Request { attempt, epoch: Some(1) }), &known);
         known.number("hall");
         handoffs.on_message("stairs", &request, Instant::ZERO, &mut outside);
         assert_eq!((outside.sent, handoffs.counters().given), (1, 1), "the state is given");
@@ -612,7 +800,7 @@ mod tests {
     fn from_stairs(message: impl FnOnce(Peer, Peer) -> Message<Bytes>) -> Vec<u8> {
         let mut known = AccessPoints::new("stairs");
         let hall = known.number("hall").expect("there is room");
-        message::encode(CLIENT, &message(SELF, hall), &known)
+        message::encode(CLIENT, &Body::Handoff(message(SELF, hall)), &known)
     }
 
     fn request() -> Vec<u8> {
@@ -724,7 +912,7 @@ mod tests {
         let known = AccessPoints::new("stairs");
         for last in 0..100 {
             let request = Message::Request { attempt: Attempt { by: SELF, number: 5 }, epoch: None };
-            let octets = message::encode(MacAddress([2, 0, 0, 0, 1, last]), &request, &known);
+            let octets = message::encode(MacAddress([2, 0, 0, 0, 1, last]), &Body::Handoff(request), &known);
             handoffs.on_message("stairs", &octets, Instant::ZERO, &mut outside);
         }
         assert_eq!((outside.sent, handoffs.places(Instant::ZERO).count()), (100, 0));

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,9 +127,14 @@ impl Drop for Links {
 }
 
 impl Links {
-    /// Whether an access point with this name can be reached.
-    pub fn knows(&self, name: &str) -> bool {
-        self.shared.directory.address(name).is_some()
+    /// Where the access point with this name is reached.
+    pub fn address_of(&self, name: &str) -> Option<SocketAddr> {
+        self.shared.directory.address(name)
+    }
+
+    /// Whether another access point is reached at this address.
+    pub fn has_at(&self, address: IpAddr) -> bool {
+        self.shared.directory.has_at(address)
     }
 
     /// Starts to send, in the network namespace of the calling thread.

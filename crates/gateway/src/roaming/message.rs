@@ -1,8 +1,8 @@
 //! The messages between access points, as octets.
 //!
-//! A version, the client, and a [`Message`] with names for access points, as postcard encodes them. Who sent a
-//! message is known from the channel on which it came. Decoding takes no memory but for the state of a transfer,
-//! and that only after its length was checked.
+//! A version, the client, and a [`Message`] with names for access points, or a redirection of its connections, as
+//! postcard encodes them. Who sent a message is known from the channel on which it came. Decoding takes no memory but
+//! for the state of a transfer and the connections of a redirection, and that only after their length was checked.
 
 use bytes::Bytes;
 use lasthop_handoff::{Attempt, Entry, Epoch, Message, Peer};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::access_points::AccessPoints;
+use super::nat::mapping::{MAX_MAPPINGS, Moved};
 use super::state::MAX_STATE;
 use crate::frame::MacAddress;
 
@@ -36,6 +37,26 @@ pub enum MessageError {
     Malformed,
 }
 
+/// What a message is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// The hand-off of the client.
+    Handoff(Message<Bytes>),
+    /// Asks the central translator to send these connections of the client to the sender, which serves the client at
+    /// this epoch.
+    Redirect {
+        /// The epoch.
+        epoch: Epoch,
+        /// The connections, at most [`MAX_MAPPINGS`].
+        moved: Vec<Moved>,
+    },
+    /// The central translator has done so, as far as it could.
+    Redirected {
+        /// The epoch of the request.
+        epoch: Epoch,
+    },
+}
+
 #[derive(Serialize, Deserialize)]
 struct Envelope<'a> {
     client: [u8; 6],
@@ -52,6 +73,8 @@ enum Content<'a> {
     Cancel { attempt: NamedAttempt<'a>, epoch: Epoch },
     Cancelled { attempt: NamedAttempt<'a> },
     Taken { attempt: NamedAttempt<'a> },
+    Redirect { epoch: Epoch, moved: Vec<Moved> },
+    Redirected { epoch: Epoch },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,10 +90,21 @@ struct NamedEntry<'a> {
 }
 
 /// A message about a client, as octets.
-pub fn encode(client: MacAddress, message: &Message<Bytes>, known: &AccessPoints) -> Vec<u8> {
+pub fn encode(client: MacAddress, body: &Body, known: &AccessPoints) -> Vec<u8> {
+    let content = match body {
+        Body::Handoff(message) => of_handoff(message, known),
+        Body::Redirect { epoch, moved } => Content::Redirect { epoch: *epoch, moved: moved.clone() },
+        Body::Redirected { epoch } => Content::Redirected { epoch: *epoch },
+    };
+    let envelope = Envelope { client: client.0, content };
+    // Plain values in memory: encoding them does not fail.
+    postcard::to_extend(&envelope, vec![VERSION]).unwrap_or_default()
+}
+
+fn of_handoff<'a>(message: &'a Message<Bytes>, known: &'a AccessPoints) -> Content<'a> {
     let attempt = |attempt: &Attempt| NamedAttempt { by: known.name(attempt.by), number: attempt.number };
     let entry = |entry: &Entry| NamedEntry { holder: known.name(entry.holder), epoch: entry.epoch };
-    let content = match message {
+    match message {
         Message::Request { attempt: of, epoch } => Content::Request { attempt: attempt(of), epoch: *epoch },
         Message::Transfer { attempt: of, epoch, state } => {
             Content::Transfer { attempt: attempt(of), epoch: *epoch, state }
@@ -82,14 +116,11 @@ pub fn encode(client: MacAddress, message: &Message<Bytes>, known: &AccessPoints
         Message::Cancel { attempt: of, epoch } => Content::Cancel { attempt: attempt(of), epoch: *epoch },
         Message::Cancelled { attempt: of } => Content::Cancelled { attempt: attempt(of) },
         Message::Taken { attempt: of } => Content::Taken { attempt: attempt(of) },
-    };
-    let envelope = Envelope { client: client.0, content };
-    // Plain values in memory: encoding them does not fail.
-    postcard::to_extend(&envelope, vec![VERSION]).unwrap_or_default()
+    }
 }
 
 /// A message, and the client that it is about.
-pub fn decode(octets: &[u8], known: &mut AccessPoints) -> Result<(MacAddress, Message<Bytes>), MessageError> {
+pub fn decode(octets: &[u8], known: &mut AccessPoints) -> Result<(MacAddress, Body), MessageError> {
     if octets.len() > MAX_MESSAGE {
         return Err(MessageError::TooLong(octets.len()));
     }
@@ -130,8 +161,13 @@ pub fn decode(octets: &[u8], known: &mut AccessPoints) -> Result<(MacAddress, Me
             Message::Cancelled { attempt: attempt(number(of.by)?, of.number) }
         }
         Content::Taken { attempt: of } => Message::Taken { attempt: attempt(number(of.by)?, of.number) },
+        Content::Redirect { moved, .. } if moved.len() > MAX_MAPPINGS => return Err(MessageError::Malformed),
+        Content::Redirect { epoch, moved } => {
+            return Ok((MacAddress(client), Body::Redirect { epoch, moved }));
+        }
+        Content::Redirected { epoch } => return Ok((MacAddress(client), Body::Redirected { epoch })),
     };
-    Ok((MacAddress(client), message))
+    Ok((MacAddress(client), Body::Handoff(message)))
 }
 
 #[cfg(test)]
@@ -142,7 +178,12 @@ mod tests {
 
     const CLIENT: MacAddress = MacAddress([2, 0, 0, 0, 0, 7]);
 
-    fn all(peer: Peer) -> Vec<Message<Bytes>> {
+    fn all(peer: Peer) -> Vec<Body> {
+        let redirections = [Body::Redirect { epoch: 3, moved: Vec::new() }, Body::Redirected { epoch: 3 }];
+        of_handoffs(peer).into_iter().map(Body::Handoff).chain(redirections).collect()
+    }
+
+    fn of_handoffs(peer: Peer) -> Vec<Message<Bytes>> {
         let (attempt, entry) = (Attempt { by: peer, number: u64::MAX }, Entry { holder: peer, epoch: 9 });
         vec![
             Message::Request { attempt, epoch: None },

@@ -20,9 +20,10 @@ use super::directory::Configured;
 use super::driver::Parts;
 use super::inbox::Inbox;
 use super::links::SETTINGS;
+use super::nat::{Nat, outside_of};
 use super::site::{Site, SiteParts};
 use super::source::{Opening, RegistrySource};
-use crate::config::{RegistryPlace, SiteConfig};
+use crate::config::{NatConfig, RegistryPlace, SiteConfig};
 use crate::trouble::{Notice, Trouble};
 
 /// How many calls of a gateway the registry of another one answers at a time.
@@ -73,7 +74,8 @@ pub fn open(config: &SiteConfig, radio: Vec<String>) -> Result<Parts, String> {
         serves,
         source: Arc::clone(&source),
     };
-    let bridge = if config.bridge {
+    // Bridges of a gateway that translates the site learn where access points are.
+    let bridge = if config.bridge && config.nat != Some(NatConfig::Central) {
         let table = BridgeTable::open().map_err(|error| format!("the table of the bridge: {error}"))?;
         Some((table, radio))
     } else {
@@ -90,7 +92,21 @@ pub fn open(config: &SiteConfig, radio: Vec<String>) -> Result<Parts, String> {
         registry: source,
         bridge,
         hostapd: config.hostapd.clone(),
+        nat: config.nat.as_ref().map(|nat| open_nat(nat, config)).transpose()?,
         channel: Box::new(channel),
+    })
+}
+
+fn open_nat(nat: &NatConfig, config: &SiteConfig) -> Result<Nat, String> {
+    let opened = match nat {
+        NatConfig::AccessPoint { clients, central } => {
+            let outside = outside_of(config.address).ok_or("roaming.address is not an IPv4 address")?;
+            Nat::access_point(outside, *clients, central.clone())
+        }
+        NatConfig::Central => Nat::central(config.max_clients),
+    };
+    opened.map_err(|error| {
+        format!("the kernel's translations: {error}; they need CAP_NET_ADMIN and Linux 5.12 or later, with nf_tables and nf_conntrack_netlink")
     })
 }
 

@@ -1,7 +1,7 @@
 //! The channel to the other access points of a site: messages over TLS 1.3, between ends that know each other's keys.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -86,8 +86,12 @@ impl Channel for Site {
         self.links.arrived_from(name)
     }
 
-    fn knows(&self, name: &str) -> bool {
-        self.links.knows(name)
+    fn address_of(&self, name: &str) -> Option<SocketAddr> {
+        self.links.address_of(name)
+    }
+
+    fn has_at(&self, address: IpAddr) -> bool {
+        self.links.has_at(address)
     }
 
     fn counters(&self) -> ChannelCounters {

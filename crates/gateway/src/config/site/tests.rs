@@ -100,6 +100,37 @@ fn errors_name_the_key_and_what_was_expected() {
     assert!(read(&tun).expect_err("no addresses").contains("no MAC addresses"));
 }
 
+#[test]
+fn a_gateway_translates_its_clients_or_the_site() {
+    let nat = |lines: &str| read(&with(&format!("registry.file = \"/r\"\n[roaming.nat]\n{lines}")));
+    assert_eq!(read(&with("registry.file = \"/r\"")).expect("it is right").nat, None);
+    assert_eq!(nat("central = \"hall\"").expect("it is right").nat, Some(NatConfig::Central));
+    let site = nat("central = \"gate\"\nclients = \"10.77.0.0/16\"").expect("it is right");
+    let clients = "10.77.0.0/16".parse().expect("a prefix");
+    assert_eq!(site.nat, Some(NatConfig::AccessPoint { clients, central: "gate".to_owned() }));
+    for (lines, place, problem) in [
+        ("", "roaming.nat.central: ", "expected the name of an access point"),
+        ("central = \"gate\"", "roaming.nat.clients: ", "such as \"10.77.0.0/16\""),
+        ("central = \"hall\"\nclients = \"10.77.0.0/16\"", "roaming.nat.clients: ", "has no clients"),
+        (
+            "central = \"gate\"\nclients = \"10.77.0.1/16\"",
+            "roaming.nat.clients: ",
+            "has bits behind the prefix",
+        ),
+        ("central = \"gate\"\nclients = \"fd00::/8\"", "roaming.nat.clients: ", "expected one of IPv4"),
+        (
+            "central = \"gate\"\nclients = \"10.0.0.0/8\"",
+            "roaming.nat.clients: ",
+            "contains the address of this",
+        ),
+    ] {
+        let error = nat(lines).expect_err(lines);
+        assert!(error.contains(place) && error.contains(problem), "{lines}\n  gives {error}");
+    }
+    let text = "[roaming]\naccess-point = \"hall\"\naddress = \"[fd00::1]:1\"\nregistry.file = \"/r\"\nnat.central = \"hall\"";
+    assert!(read(text).expect_err("IPv6").contains("translations are of IPv4"));
+}
+
 #[cfg(feature = "etcd")]
 #[test]
 fn members_of_etcd_are_urls_and_a_user_has_a_password() {

@@ -13,6 +13,8 @@ use crate::io::PortId;
 use crate::plan::Plan;
 use crate::roaming::channel::{Destination, Pending};
 use crate::roaming::handoffs::{HandoffCounters, Holder, RegistryAnswer};
+use crate::roaming::nat::access_point::TakenUp;
+use crate::roaming::nat::mapping::Moved;
 use crate::roaming::{Handoffs, Outside, state};
 use crate::selector::{PortRange, Selector};
 
@@ -419,7 +421,7 @@ impl Outside for Around<'_> {
     fn give(&mut self, client: MacAddress) -> Bytes {
         let given = self.engine.give_client(client, self.now, self.out);
         assert!(given.is_all, "there are few");
-        let (octets, left_out) = state::encode(given.saved);
+        let (octets, left_out) = state::encode(given.saved, &[]);
         assert_eq!(left_out.len(), 0);
         octets
     }
@@ -430,5 +432,15 @@ impl Outside for Around<'_> {
 
     fn forget(&mut self, client: MacAddress) {
         self.engine.forget_client(client, self.out);
+    }
+
+    fn take_up(&mut self, _client: MacAddress, _state: &Bytes) -> TakenUp {
+        TakenUp::default()
+    }
+
+    fn release(&mut self, _client: MacAddress) {}
+
+    fn redirect(&mut self, _client: MacAddress, _to: &str, _epoch: u64, _moved: &[Moved]) -> Option<u64> {
+        None
     }
 }

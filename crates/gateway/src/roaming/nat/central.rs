@@ -1,0 +1,84 @@
+//! The translator of the site: it gives access points, and so their clients, addresses outside of the site.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+
+use lasthop_linux::conntrack::{Conntrack, Entry};
+use tracing::warn;
+
+use super::guard::Guard;
+use super::mapping::Moved;
+use crate::frame::MacAddress;
+
+/// The translator of the site.
+#[derive(Debug)]
+pub struct Central {
+    conntrack: Conntrack,
+    guard: Guard,
+    /// The epoch of the last redirection of each client.
+    epochs: BTreeMap<MacAddress, u64>,
+    max_clients: usize,
+}
+
+impl Central {
+    pub(super) const fn new(conntrack: Conntrack, guard: Guard, max_clients: usize) -> Self {
+        Self { conntrack, guard, epochs: BTreeMap::new(), max_clients }
+    }
+
+    /// Redirects the entries of a client's connections to the access point with this address, which serves the client
+    /// at this epoch. What peers outside see stays. Returns the number of entries, or `None` if another access point
+    /// has served the client since.
+    pub fn redirect(&mut self, client: MacAddress, epoch: u64, moved: &[Moved], to: Ipv4Addr) -> Option<u64> {
+        if !self.note(client, epoch) {
+            return None;
+        }
+        let mut entries = Vec::new();
+        for it in moved {
+            let [before, after] = it.tuples(to);
+            match self.conntrack.with_original(&before) {
+                Ok(entry) => entries.extend(entry.map(|entry| (entry, after))),
+                Err(error) => warn!(%client, %error, "a connection is not redirected"),
+            }
+        }
+        // The kernel cannot change an entry. Between its removal and the new one, nobody answers packets of its
+        // connection.
+        let ports: Vec<u16> = entries.iter().map(|(entry, _)| entry.reply.destination.port()).collect();
+        self.guard.shield(&ports);
+        let mut redirected = 0;
+        for (entry, after) in entries {
+            match self.replace(&entry, &Entry { original: after, ..entry }) {
+                Ok(()) => redirected += 1,
+                Err(error) => warn!(%client, %error, "a connection is not redirected"),
+            }
+        }
+        Some(redirected)
+    }
+
+    fn replace(&mut self, old: &Entry, new: &Entry) -> io::Result<()> {
+        self.conntrack.delete(&new.original)?;
+        self.conntrack.delete(&old.original)?;
+        match self.conntrack.create(new) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // A packet has come in between, and got a translation of its own.
+                self.conntrack.delete(&new.original)?;
+                self.conntrack.delete_by_reply(&new.reply)?;
+                self.conntrack.create(new)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Notes an epoch of a client. `false` if it is older than the last one.
+    fn note(&mut self, client: MacAddress, epoch: u64) -> bool {
+        if self.epochs.len() >= self.max_clients && !self.epochs.contains_key(&client) {
+            // Each claim raises a client's epoch: this one has moved least.
+            let least = self.epochs.iter().min_by_key(|(_, epoch)| **epoch).map(|(client, _)| *client);
+            least.map(|client| self.epochs.remove(&client));
+        }
+        let last = self.epochs.entry(client).or_insert(epoch);
+        let is_new = *last <= epoch;
+        *last = epoch.max(*last);
+        is_new
+    }
+}

@@ -1,0 +1,100 @@
+//! Packets that come before their translation: they get no other one, and no reset.
+//!
+//! The kernel would translate a packet anew that belongs to no connection it knows, also in mid-stream
+//! (`nf_conntrack_tcp_loose`), and the server would reset the connection. So a table of nftables drops what a client
+//! sends to others until the client is served; its local traffic, such as DHCP, passes. It keeps the packets of
+//! connections that are just being replaced from this host, which would reset them.
+//!
+//! The table does no harm if this process does not act: no client's packets are dropped for more than [`HOLD`] at a
+//! time, packets of connections that the kernel knows pass all the same unless their client is moving, and the kernel
+//! removes the table when the process ends, also if it is killed.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use lasthop_linux::netlink::Socket;
+use lasthop_packet::Prefix;
+use rustix::net::netlink;
+use tracing::warn;
+
+use super::table::{self, Set};
+use crate::frame::MacAddress;
+
+/// How long the packets of a client are dropped at most. Then they pass, and get new translations if they have none.
+pub const HOLD: Duration = Duration::from_secs(2);
+
+/// How long packets for a port are dropped whose connection is moving, if the kernel does not know it.
+const MOVING: Duration = Duration::from_secs(2);
+
+/// The most ports in a request.
+const PORTS: usize = 512;
+
+/// A table of nftables, as long as this value lives. It belongs to the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct Guard {
+    socket: Socket,
+    table: String,
+}
+
+impl Guard {
+    /// Creates the table, in the network namespace of the calling thread. `clients`: the prefix of the clients'
+    /// addresses, if there are clients.
+    ///
+    /// # Errors
+    /// Those of the kernel. It must be Linux 5.12 or later.
+    pub fn open(clients: Option<Prefix>) -> io::Result<Self> {
+        let mut socket = Socket::open(Some(netlink::NETFILTER))?;
+        // A gateway that hands over to this one still has its own.
+        let table = format!("lasthop-{}", std::process::id());
+        let clients = clients.filter(Prefix::is_ipv4).map(|prefix| {
+            // `::ffff:a.b.c.d`, and 96 bits more.
+            let (len, [.., a, b, c, d]) = prefix.mapped();
+            (Ipv4Addr::new(a, b, c, d), (len - 96) as u8)
+        });
+        socket.transaction(&table::new(&table, clients, HOLD))?;
+        Ok(Self { socket, table })
+    }
+
+    /// Drops what a client sends, for [`HOLD`].
+    pub fn hold(&mut self, client: MacAddress) {
+        self.remove(Set::Known, &client.0);
+        self.put(Set::Awaited, &[client.0.to_vec()], Some(HOLD));
+    }
+
+    /// Lets pass what a client sends.
+    pub fn admit(&mut self, client: MacAddress) {
+        self.put(Set::Known, &[client.0.to_vec()], None);
+        self.remove(Set::Awaited, &client.0);
+    }
+
+    /// A client is elsewhere: what comes from it next is dropped for [`HOLD`].
+    pub fn forget(&mut self, client: MacAddress) {
+        self.remove(Set::Known, &client.0);
+    }
+
+    /// Nobody answers packets for these ports that belong to no connection which the kernel knows, for two seconds.
+    pub fn shield(&mut self, ports: &[u16]) {
+        for ports in ports.chunks(PORTS) {
+            let keys: Vec<_> = ports.iter().map(|port| port.to_be_bytes().to_vec()).collect();
+            self.put(Set::Moving, &keys, Some(MOVING));
+        }
+    }
+
+    /// Adds elements, or renews their time.
+    fn put(&mut self, set: Set, keys: &[Vec<u8>], time: Option<Duration>) {
+        if time.is_some() {
+            for key in keys {
+                self.remove(set, key);
+            }
+        }
+        if let Err(error) = self.socket.transaction(&[table::add(&self.table, set, keys, time)]) {
+            warn!(%error, "the table of nftables that guards translations is not changed");
+        }
+    }
+
+    /// Removes an element that may not be there.
+    fn remove(&mut self, set: Set, key: &[u8]) {
+        let _ = self.socket.transaction(&[table::remove(&self.table, set, key)]);
+    }
+}
