@@ -23,6 +23,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lasthop_agent::LinkSenses;
+use lasthop_gateway::frame::MacAddress;
 use lasthop_gateway::roaming::handoffs::HandoffCounters;
 use lasthop_gateway::roaming::nat::Guard;
 use lasthop_gateway::roaming::report::ClientRow;
@@ -46,6 +47,8 @@ fn main() -> ExitCode {
             split_connections_keep_their_outside_ends,
             split_connections_of_cicada_keep_their_outside_ends,
             without_their_translations_connections_end,
+            a_client_that_is_not_served_gets_no_translation,
+            nobody_answers_for_a_port_whose_connection_moves,
             a_table_of_nftables_ends_with_its_guard;
     })
 }
@@ -141,6 +144,87 @@ fn a_table_of_nftables_ends_with_its_guard() {
     }
     drop(guard);
     assert_eq!(tables(), "");
+}
+
+fn a_client_that_is_not_served_gets_no_translation() {
+    let [server, client, lan, air] = ["server", "client", "lan", "air"].map(host);
+    for bridge in [&lan, &air] {
+        bridge.ip(&["link add lan0 type bridge", "link set lan0 up"]).expect("a bridge");
+    }
+    for (bridge, end, address) in [(&lan, &server, "10.77.1.1/24"), (&air, &client, "10.77.2.2/24")] {
+        bridge
+            .ip(&[
+                &format!("link add end type veth peer name eth netns {}", end.path()),
+                "link set end up master lan0",
+            ])
+            .expect("veth");
+        let address = format!("address add {address} dev eth");
+        end.ip(&["link set eth address 02:00:00:00:00:07 up", &address]).expect("an address");
+    }
+    client.ip(&["route add default via 10.77.2.1"]).expect("a route");
+    let router = access_point(0, &lan, &air);
+    air.ip(&[&format!("link set {} master lan0", NAMES[0])]).expect("a port");
+    let mac = MacAddress([2, 0, 0, 0, 0, 7]);
+    let mut guard = router
+        .enter(|| Guard::open(Some(CLIENTS.parse().expect("a prefix"))))
+        .expect("enter")
+        .expect("a table");
+    let bind = |host: &Namespace, address: &str| {
+        let socket = host.enter(|| UdpSocket::bind(address)).expect("enter").expect("a socket");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        socket
+    };
+    let to = bind(&server, "10.77.1.1:7000");
+    let received = || {
+        let mut octets = [0; 20];
+        let (len, from) = to.recv_from(&mut octets).expect("a datagram");
+        (String::from_utf8_lossy(&octets[..len]).into_owned(), from)
+    };
+    let send =
+        |from: &UdpSocket, text: &str| from.send_to(text.as_bytes(), "10.77.1.1:7000").expect("it is sent");
+    let first = bind(&client, "10.77.2.2:7001");
+    send(&first, "it is unknown");
+    guard.admit(mac);
+    send(&first, "it is served");
+    let (text, outside) = received();
+    assert_eq!((&*text, outside.ip()), ("it is served", IpAddr::from(address_of(0))));
+    guard.hold(mac);
+    send(&first, "it has gone");
+    send(&bind(&client, "10.77.2.2:7002"), "it has gone");
+    guard.admit(mac);
+    send(&first, "it is back");
+    assert_eq!(received(), ("it is back".to_owned(), outside));
+    // What is not a client's is not held.
+    guard.forget(mac);
+    send(&bind(&router, "10.77.1.11:7003"), "it is the router's");
+    assert_eq!(received().0, "it is the router's");
+}
+
+fn nobody_answers_for_a_port_whose_connection_moves() {
+    let (near, far) = (host("near"), host("far"));
+    near.ip(&[
+        &format!("link add eth type veth peer name eth netns {}", far.path()),
+        "link set eth up",
+        "address add 10.77.0.1/24 dev eth",
+    ])
+    .expect("veth");
+    far.ip(&["link set eth up", "address add 10.77.0.2/24 dev eth"]).expect("an address");
+    let mut guard = far.enter(|| Guard::open(None)).expect("enter").expect("a table");
+    let ask = |port: u16| {
+        let socket = near.enter(|| UdpSocket::bind("10.77.0.1:0")).expect("enter").expect("a socket");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        socket.connect(("10.77.0.2", port)).expect("it has an address");
+        socket.send(b"?").expect("it is sent");
+        socket
+    };
+    let refused = |socket: &UdpSocket| socket.recv(&mut [0]).expect_err("nobody is there").kind();
+    assert_eq!(refused(&ask(9)), io::ErrorKind::ConnectionRefused);
+    guard.shield(&[9, 10]);
+    guard.shield(&[9]);
+    let (shielded, open) = (ask(9), ask(11));
+    assert_eq!(refused(&open), io::ErrorKind::ConnectionRefused);
+    shielded.set_nonblocking(true).expect("a setting");
+    assert_eq!(refused(&shielded), io::ErrorKind::WouldBlock, "the earlier datagram was not answered");
 }
 
 struct Testbed {

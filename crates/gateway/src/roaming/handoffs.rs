@@ -701,6 +701,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::roaming::nat::mapping::Mapping;
 
     const CLIENT: MacAddress = MacAddress([2, 0, 0, 0, 0, 7]);
 
@@ -839,12 +840,7 @@ mod tests {
         // The state is large, and takes three seconds.
         let now = wait(&mut handoffs, Instant::ZERO, Duration::from_secs(3), 10_000, &mut outside);
         assert_eq!((outside.sent, outside.served), (1, 0), "no access point is asked again");
-        let transfer = from_stairs(|_, hall| Message::Transfer {
-            attempt: Attempt { by: hall, number: 1 },
-            epoch: 7,
-            state: Bytes::from_static(b"state"),
-        });
-        handoffs.on_message("stairs", &transfer, now, &mut outside);
+        handoffs.on_message("stairs", &transfer(), now, &mut outside);
         handoffs.on_answer(CLIENT, outside.asked, RegistryAnswer::Won(8), now, &mut outside);
         assert_eq!((handoffs.counters().received, handoffs.counters().without_state), (1, 0));
     }
@@ -925,5 +921,95 @@ mod tests {
             handoffs.on_join(MacAddress([2, 0, 0, 0, 1, last]), None, Instant::ZERO, &mut outside);
         }
         assert_eq!((handoffs.counters().too_many, handoffs.places(Instant::ZERO).count()), (1, 2));
+    }
+
+    /// One connection that a state moves.
+    fn one_connection() -> Vec<Moved> {
+        use lasthop_linux::conntrack::{Entry, Protocol, Status, Tuple};
+
+        let end = |text: &str| text.parse().expect("an address and a port");
+        let (source, destination) = (end("10.77.0.7:40000"), end("192.0.2.9:53"));
+        let original = Tuple { protocol: Protocol::Udp, source, destination };
+        let reply = Tuple { destination: end("10.0.0.1:1024"), ..original.reversed() };
+        let (status, timeout) = (Status::default(), Duration::from_secs(1));
+        let entry = Entry { original, reply, status, timeout, mark: 0, tcp: None };
+        let mapping = Mapping::of(&entry, [10, 0, 0, 1].into()).expect("a translation");
+        vec![mapping.moved(end("10.0.0.2:1024")).expect("it has another end")]
+    }
+
+    /// A client has come from `stairs` with the translation of a connection, and `gate` is asked to redirect it.
+    fn asks_central() -> (Handoffs, Counts) {
+        let mut handoffs = new(4).with_central("gate");
+        let mut outside = Counts { moved: one_connection(), ..Counts::default() };
+        handoffs.on_join(CLIENT, None, Instant::ZERO, &mut outside);
+        handoffs.on_answer(CLIENT, outside.asked, at_stairs(), Instant::ZERO, &mut outside);
+        handoffs.on_message("stairs", &transfer(), Instant::ZERO, &mut outside);
+        handoffs.on_answer(CLIENT, outside.asked, RegistryAnswer::Won(8), Instant::ZERO, &mut outside);
+        assert_eq!((outside.sent, outside.served), (2, 0), "a request, and a redirection");
+        (handoffs, outside)
+    }
+
+    fn transfer() -> Vec<u8> {
+        from_stairs(|_, hall| Message::Transfer {
+            attempt: Attempt { by: hall, number: 1 },
+            epoch: 7,
+            state: Bytes::from_static(b"state"),
+        })
+    }
+
+    fn redirected(epoch: u64) -> Vec<u8> {
+        message::encode(CLIENT, &Body::Redirected { epoch }, &AccessPoints::new("gate"))
+    }
+
+    #[test]
+    fn a_client_is_served_and_its_former_access_point_released_when_its_connections_are_redirected() {
+        let (mut handoffs, mut outside) = asks_central();
+        // Another access point asks for the state meanwhile, and has to ask again.
+        handoffs.on_message("stairs", &request(), Instant::ZERO, &mut outside);
+        handoffs.on_message("gate", &redirected(7), Instant::ZERO, &mut outside);
+        handoffs.on_message("stairs", &redirected(8), Instant::ZERO, &mut outside);
+        assert_eq!((outside.sent, outside.served), (2, 0));
+        let counters = handoffs.counters();
+        assert_eq!((counters.stale, counters.forged, counters.translations_taken), (1, 1, 1));
+        handoffs.on_message("gate", &redirected(8), Instant::ZERO, &mut outside);
+        assert_eq!((outside.sent, outside.served), (3, 1), "it is released");
+        handoffs.on_message("gate", &redirected(8), Instant::ZERO, &mut outside);
+        assert_eq!((outside.served, handoffs.counters().stale), (1, 2));
+        assert_eq!(outside.released, 0);
+    }
+
+    #[test]
+    fn a_gateway_that_does_not_redirect_is_asked_again_and_not_awaited_for_ever() {
+        let (mut handoffs, mut outside) = asks_central();
+        let config = Config::default();
+        let now = wait(&mut handoffs, Instant::ZERO, config.answer * 2, 0, &mut outside);
+        assert_eq!((outside.sent, outside.served), (4, 0), "three redirections");
+        wait(&mut handoffs, now, config.answer, 0, &mut outside);
+        assert_eq!((outside.sent, outside.served, handoffs.counters().unredirected), (5, 1, 1));
+    }
+
+    #[test]
+    fn translations_are_kept_until_their_client_is_served_elsewhere() {
+        let (mut handoffs, mut outside) = (new(4).with_central("gate"), Counts::default());
+        serve(&mut handoffs, CLIENT, &mut outside);
+        handoffs.on_message("stairs", &request(), Instant::ZERO, &mut outside);
+        assert_eq!(outside.released, 0, "they were given");
+        let release = from_stairs(|stairs, _| Message::Release { entry: Entry { holder: stairs, epoch: 9 } });
+        handoffs.on_message("stairs", &release, Instant::ZERO, &mut outside);
+        assert_eq!(outside.released, 1);
+    }
+
+    #[test]
+    fn only_a_gateway_that_translates_the_site_redirects() {
+        let known = AccessPoints::new("stairs");
+        let body = Body::Redirect { epoch: 8, moved: one_connection() };
+        let octets = message::encode(CLIENT, &body, &known);
+        for (is_central, counts) in [(false, (0, 0, 1)), (true, (1, 9, 0))] {
+            let (mut handoffs, mut outside) = (new(4), Counts { is_central, ..Counts::default() });
+            handoffs.on_message("stairs", &octets, Instant::ZERO, &mut outside);
+            let counters = handoffs.counters();
+            assert_eq!((outside.sent, counters.redirected, counters.redirections_refused), counts);
+            assert_eq!(handoffs.places(Instant::ZERO).count(), 0, "it takes no memory");
+        }
     }
 }

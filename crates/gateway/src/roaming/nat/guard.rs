@@ -58,43 +58,34 @@ impl Guard {
 
     /// Drops what a client sends, for [`HOLD`].
     pub fn hold(&mut self, client: MacAddress) {
-        self.remove(Set::Known, &client.0);
-        self.put(Set::Awaited, &[client.0.to_vec()], Some(HOLD));
+        let key = [client.0.to_vec()];
+        let removed = table::remove(&self.table, Set::Known, &key);
+        self.change(&[removed, table::put(&self.table, Set::Awaited, &key, Some(HOLD))].concat());
     }
 
     /// Lets pass what a client sends.
     pub fn admit(&mut self, client: MacAddress) {
-        self.put(Set::Known, &[client.0.to_vec()], None);
-        self.remove(Set::Awaited, &client.0);
+        let key = [client.0.to_vec()];
+        let removed = table::remove(&self.table, Set::Awaited, &key);
+        self.change(&[removed, table::put(&self.table, Set::Known, &key, None)].concat());
     }
 
     /// A client is elsewhere: what comes from it next is dropped for [`HOLD`].
     pub fn forget(&mut self, client: MacAddress) {
-        self.remove(Set::Known, &client.0);
+        self.change(&table::remove(&self.table, Set::Known, &[client.0.to_vec()]));
     }
 
     /// Nobody answers packets for these ports that belong to no connection which the kernel knows, for two seconds.
     pub fn shield(&mut self, ports: &[u16]) {
         for ports in ports.chunks(PORTS) {
             let keys: Vec<_> = ports.iter().map(|port| port.to_be_bytes().to_vec()).collect();
-            self.put(Set::Moving, &keys, Some(MOVING));
+            self.change(&table::put(&self.table, Set::Moving, &keys, Some(MOVING)));
         }
     }
 
-    /// Adds elements, or renews their time.
-    fn put(&mut self, set: Set, keys: &[Vec<u8>], time: Option<Duration>) {
-        if time.is_some() {
-            for key in keys {
-                self.remove(set, key);
-            }
-        }
-        if let Err(error) = self.socket.transaction(&[table::add(&self.table, set, keys, time)]) {
+    fn change(&mut self, steps: &[table::Step]) {
+        if let Err(error) = self.socket.transaction(steps) {
             warn!(%error, "the table of nftables that guards translations is not changed");
         }
-    }
-
-    /// Removes an element that may not be there.
-    fn remove(&mut self, set: Set, key: &[u8]) {
-        let _ = self.socket.transaction(&[table::remove(&self.table, set, key)]);
     }
 }

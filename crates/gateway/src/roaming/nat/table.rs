@@ -127,23 +127,27 @@ pub(super) fn new(table: &str, clients: Option<(Ipv4Addr, u8)>, hold: Duration) 
     steps
 }
 
-/// The request that adds elements to a set, for this time if it has time-outs.
-pub(super) fn add(table: &str, set: Set, keys: &[Vec<u8>], time: Option<Duration>) -> Step {
+/// The requests that add elements to a set, for this time from now on if it has time-outs.
+pub(super) fn put(table: &str, set: Set, keys: &[Vec<u8>], time: Option<Duration>) -> Vec<Step> {
+    // Before Linux 6.12, an element that is there keeps its time.
+    let mut steps = if time.is_some() { remove(table, set, keys) } else { Vec::new() };
+    steps.push((NEW_ELEMENT, CREATE, elements(table, set, keys, time)));
+    steps
+}
+
+/// The requests that remove elements from a set, if they are there.
+pub(super) fn remove(table: &str, set: Set, keys: &[Vec<u8>]) -> Vec<Step> {
+    // The kernel takes several milliseconds to refuse the removal of one that is not.
+    let elements = elements(table, set, keys, None);
+    vec![(NEW_ELEMENT, CREATE, elements.clone()), (DELETE_ELEMENT, 0, elements)]
+}
+
+fn elements(table: &str, set: Set, keys: &[Vec<u8>], time: Option<Duration>) -> Vec<u8> {
     let element = |key: &Vec<u8>| {
         let time = time.map(|time| milliseconds(4, time));
         nested(1, &[nested(1, &[written(1, key)]), time.unwrap_or_default()])
     };
-    (NEW_ELEMENT, CREATE, elements(table, set, keys.iter().map(element)))
-}
-
-/// The request that removes an element from a set.
-pub(super) fn remove(table: &str, set: Set, key: &[u8]) -> Step {
-    let element = nested(1, &[nested(1, &[written(1, key)])]);
-    (DELETE_ELEMENT, 0, elements(table, set, std::iter::once(element)))
-}
-
-fn elements(table: &str, set: Set, elements: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-    let all: Vec<_> = elements.collect();
+    let all: Vec<_> = keys.iter().map(element).collect();
     message(&[text(1, table), text(2, set.name()), nested(3, &all)])
 }
 
