@@ -8,10 +8,12 @@ use super::finding::{Findings, Grade};
 use super::gateways::Running;
 use super::listeners::can_be_created;
 use super::port::holders_of;
-use crate::config::{RegistryPlace, SiteConfig};
+use crate::config::{NatConfig, RegistryPlace, SiteConfig};
 use crate::listeners;
+use crate::ports::kernel;
 use crate::roaming::access_points::MAX_ACCESS_POINTS;
 use crate::roaming::setup;
+use crate::translation::{self, Translation};
 use lasthop_linux::peer;
 
 const NAME: &str = "roaming";
@@ -39,6 +41,14 @@ pub(super) fn check(site: &SiteConfig, running: Option<Running>, found: &mut Fin
         }
     }
     check_listen(site, running, found);
+    if site.nat.is_some() && translation::detect(kernel().proc) == Translation::None {
+        found.advise(
+            NAME,
+            Grade::Warning,
+            "[roaming.nat]: no rules of this machine translate addresses, so there is nothing to follow a client",
+            "add a rule that does, such as `masquerade` in a chain of nftables",
+        );
+    }
     for path in &site.hostapd {
         if !path.exists() {
             found.advise(
@@ -58,10 +68,17 @@ pub(super) fn check(site: &SiteConfig, running: Option<Running>, found: &mut Fin
             RegistryPlace::Peer(server) => format!("the registry is at {}, {}", server.name, server.address),
             RegistryPlace::Etcd(etcd) => format!("the registry is in etcd, {}", etcd.members.join(", ")),
         };
+        let translates = match &site.nat {
+            None => String::new(),
+            Some(NatConfig::AccessPoint { clients, central }) => {
+                format!("; translations of {clients} follow their clients, with {central}")
+            }
+            Some(NatConfig::Central) => "; translates the site".to_owned(),
+        };
         found.add(
             NAME,
             Grade::Ok,
-            format!("access point {} at {}; {registry}", site.access_point, site.address),
+            format!("access point {} at {}; {registry}{translates}", site.access_point, site.address),
         );
     }
 }

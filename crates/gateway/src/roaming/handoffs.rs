@@ -609,17 +609,14 @@ impl Handoffs {
         outside: &mut dyn Outside,
     ) {
         let to = self.access_points.name(sender);
-        match outside.redirect(client, to, epoch, moved) {
-            Some(redirected) => {
-                info!(%client, to, redirected, of = moved.len(), "connections of a client go to another access point");
-                self.counters.redirected += redirected;
-                self.post(client, sender, &Body::Redirected { epoch }, outside);
-            }
-            None => {
-                self.counters.redirections_refused += 1;
-                debug!(%client, to, "connections are not redirected");
-            }
-        }
+        let Some(redirected) = outside.redirect(client, to, epoch, moved) else {
+            self.counters.redirections_refused += 1;
+            debug!(%client, to, "connections are not redirected");
+            return;
+        };
+        self.counters.redirected += redirected;
+        info!(%client, to, redirected, of = moved.len(), "connections of a client go to another access point");
+        self.post(client, sender, &Body::Redirected { epoch }, outside);
     }
 
     /// Records who serves a client. Returns when the client came, if it was not served since.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::access_points::AccessPoints;
-use super::nat::mapping::{MAX_MAPPINGS, Moved};
+use super::nat::mapping::{MAX_MAPPINGS, MAX_MOVED, Moved};
 use super::state::MAX_STATE;
 use crate::frame::MacAddress;
 
@@ -73,7 +73,7 @@ enum Content<'a> {
     Cancel { attempt: NamedAttempt<'a>, epoch: Epoch },
     Cancelled { attempt: NamedAttempt<'a> },
     Taken { attempt: NamedAttempt<'a> },
-    Redirect { epoch: Epoch, moved: Vec<Moved> },
+    Redirect { epoch: Epoch, moved: &'a [u8] },
     Redirected { epoch: Epoch },
 }
 
@@ -91,14 +91,15 @@ struct NamedEntry<'a> {
 
 /// A message about a client, as octets.
 pub fn encode(client: MacAddress, body: &Body, known: &AccessPoints) -> Vec<u8> {
+    // Plain values in memory: encoding them does not fail.
+    let connections = if let Body::Redirect { moved, .. } = body { &**moved } else { &[] };
+    let connections = postcard::to_allocvec(connections).unwrap_or_default();
     let content = match body {
         Body::Handoff(message) => of_handoff(message, known),
-        Body::Redirect { epoch, moved } => Content::Redirect { epoch: *epoch, moved: moved.clone() },
+        Body::Redirect { epoch, .. } => Content::Redirect { epoch: *epoch, moved: &connections },
         Body::Redirected { epoch } => Content::Redirected { epoch: *epoch },
     };
-    let envelope = Envelope { client: client.0, content };
-    // Plain values in memory: encoding them does not fail.
-    postcard::to_extend(&envelope, vec![VERSION]).unwrap_or_default()
+    postcard::to_extend(&Envelope { client: client.0, content }, vec![VERSION]).unwrap_or_default()
 }
 
 fn of_handoff<'a>(message: &'a Message<Bytes>, known: &'a AccessPoints) -> Content<'a> {
@@ -117,6 +118,16 @@ fn of_handoff<'a>(message: &'a Message<Bytes>, known: &'a AccessPoints) -> Conte
         Message::Cancelled { attempt: of } => Content::Cancelled { attempt: attempt(of) },
         Message::Taken { attempt: of } => Content::Taken { attempt: attempt(of) },
     }
+}
+
+/// The connections of a redirection.
+fn connections(octets: &[u8]) -> Result<Vec<Moved>, MessageError> {
+    if octets.len() > MAX_MAPPINGS * MAX_MOVED {
+        return Err(MessageError::Malformed);
+    }
+    let (moved, rest) =
+        postcard::take_from_bytes::<Vec<Moved>>(octets).map_err(|_| MessageError::Malformed)?;
+    if rest.is_empty() && moved.len() <= MAX_MAPPINGS { Ok(moved) } else { Err(MessageError::Malformed) }
 }
 
 /// A message, and the client that it is about.
@@ -161,9 +172,8 @@ pub fn decode(octets: &[u8], known: &mut AccessPoints) -> Result<(MacAddress, Bo
             Message::Cancelled { attempt: attempt(number(of.by)?, of.number) }
         }
         Content::Taken { attempt: of } => Message::Taken { attempt: attempt(number(of.by)?, of.number) },
-        Content::Redirect { moved, .. } if moved.len() > MAX_MAPPINGS => return Err(MessageError::Malformed),
         Content::Redirect { epoch, moved } => {
-            return Ok((MacAddress(client), Body::Redirect { epoch, moved }));
+            return Ok((MacAddress(client), Body::Redirect { epoch, moved: connections(moved)? }));
         }
         Content::Redirected { epoch } => return Ok((MacAddress(client), Body::Redirected { epoch })),
     };
@@ -213,6 +223,24 @@ mod tests {
             }
             assert_eq!(decode(&[&*octets, &[0]].concat(), &mut there), Err(MessageError::Malformed));
         }
+    }
+
+    #[test]
+    fn a_redirection_of_too_many_connections_is_refused_unread() {
+        let mut known = AccessPoints::new("hall");
+        let of = |octets: &[u8]| {
+            let content = Content::Redirect { epoch: 1, moved: octets };
+            postcard::to_extend(&Envelope { client: CLIENT.0, content }, vec![VERSION])
+                .expect("it is encoded")
+        };
+        // 2^32 - 1 connections, none of which follows; and as many octets as a message may have.
+        let false_number = of(&[0xff, 0xff, 0xff, 0xff, 0x0f]);
+        let long = of(&vec![0; MAX_MESSAGE - 100]);
+        let info = allocation_counter::measure(|| {
+            assert_eq!(decode(&false_number, &mut known), Err(MessageError::Malformed));
+            assert_eq!(decode(&long, &mut known), Err(MessageError::Malformed));
+        });
+        assert!(info.bytes_max < 2 << 20, "{info:?}");
     }
 
     #[test]

@@ -16,21 +16,19 @@ use crate::frame::MacAddress;
 pub struct Central {
     conntrack: Conntrack,
     guard: Guard,
-    /// The epoch of the last redirection of each client.
-    epochs: BTreeMap<MacAddress, u64>,
-    max_clients: usize,
+    epochs: Epochs,
 }
 
 impl Central {
     pub(super) const fn new(conntrack: Conntrack, guard: Guard, max_clients: usize) -> Self {
-        Self { conntrack, guard, epochs: BTreeMap::new(), max_clients }
+        Self { conntrack, guard, epochs: Epochs { last: BTreeMap::new(), max_clients } }
     }
 
     /// Redirects the entries of a client's connections to the access point with this address, which serves the client
     /// at this epoch. What peers outside see stays. Returns the number of entries, or `None` if another access point
     /// has served the client since.
     pub fn redirect(&mut self, client: MacAddress, epoch: u64, moved: &[Moved], to: Ipv4Addr) -> Option<u64> {
-        if !self.note(client, epoch) {
+        if !self.epochs.note(client, epoch) {
             return None;
         }
         let mut entries = Vec::new();
@@ -68,17 +66,41 @@ impl Central {
             outcome => outcome,
         }
     }
+}
 
+/// The epoch of the last redirection of each client.
+#[derive(Debug)]
+struct Epochs {
+    last: BTreeMap<MacAddress, u64>,
+    max_clients: usize,
+}
+
+impl Epochs {
     /// Notes an epoch of a client. `false` if it is older than the last one.
     fn note(&mut self, client: MacAddress, epoch: u64) -> bool {
-        if self.epochs.len() >= self.max_clients && !self.epochs.contains_key(&client) {
+        if self.last.len() >= self.max_clients && !self.last.contains_key(&client) {
             // Each claim raises a client's epoch: this one has moved least.
-            let least = self.epochs.iter().min_by_key(|(_, epoch)| **epoch).map(|(client, _)| *client);
-            least.map(|client| self.epochs.remove(&client));
+            let least = self.last.iter().min_by_key(|(_, epoch)| **epoch).map(|(client, _)| *client);
+            least.map(|client| self.last.remove(&client));
         }
-        let last = self.epochs.entry(client).or_insert(epoch);
+        let last = self.last.entry(client).or_insert(epoch);
         let is_new = *last <= epoch;
         *last = epoch.max(*last);
         is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirection_from_an_older_epoch_is_refused_and_the_table_is_bounded() {
+        let client = |last| MacAddress([2, 0, 0, 0, 0, last]);
+        let mut epochs = Epochs { last: BTreeMap::new(), max_clients: 2 };
+        assert!(epochs.note(client(1), 7) && epochs.note(client(1), 7), "a request may be repeated");
+        assert!(!epochs.note(client(1), 6) && !epochs.note(client(1), 6));
+        assert!(epochs.note(client(2), 1) && epochs.note(client(3), 1));
+        assert_eq!(epochs.last.keys().copied().collect::<Vec<_>>(), [client(1), client(3)]);
     }
 }

@@ -29,6 +29,9 @@ pub struct Mapping {
     tcp: Option<(u8, [(u8, u8); 2])>,
 }
 
+/// The maximum octets of a [`Moved`] in a message: a protocol, two addresses with their ports, and a port.
+pub const MAX_MOVED: usize = 1 + 2 * (4 + 3) + 3;
+
 /// A connection that the central translator is to send to another endpoint of the access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {

@@ -48,8 +48,8 @@ const NEW_TABLE: u16 = NFTABLES;
 const NEW_CHAIN: u16 = NFTABLES | 3;
 const NEW_RULE: u16 = NFTABLES | 6;
 const NEW_SET: u16 = NFTABLES | 9;
-const NEW_ELEMENT: u16 = NFTABLES | 12;
-const DELETE_ELEMENT: u16 = NFTABLES | 14;
+const NEW_ELEMENT: u16 = NFTABLES | 0x0c;
+const DELETE_ELEMENT: u16 = NFTABLES | 0x0e;
 
 /// `NLM_F_CREATE`, also with `NLM_F_APPEND`.
 const CREATE: u16 = 0x400;
@@ -170,7 +170,7 @@ fn message(parts: &[Vec<u8>]) -> Vec<u8> {
 fn from_prefix(address: Ipv4Addr, len: u8) -> Vec<Vec<u8>> {
     let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
     let source = load("payload", &[number(2, 1), number(3, 12), number(4, 4)]);
-    vec![source, masked(&mask.to_be_bytes()), compared(0, &address.octets())]
+    vec![source, masked(mask.to_be_bytes()), compared(0, &address.octets())]
 }
 
 /// Loads the source of an Ethernet frame.
@@ -184,7 +184,7 @@ fn sender() -> Vec<Vec<u8>> {
 /// Whether the kernel knows a packet's connection, or not.
 fn is_in_table(is_known: bool) -> Vec<Vec<u8>> {
     let state = load("ct", &[number(2, 0)]);
-    vec![state, masked(&IN_TABLE.to_ne_bytes()), compared(u32::from(is_known), &[0; 4])]
+    vec![state, masked(IN_TABLE.to_ne_bytes()), compared(u32::from(is_known), &[0; 4])]
 }
 
 /// An expression that loads something into the first register.
@@ -193,9 +193,9 @@ fn load(name: &str, parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Keeps bits of the first register.
-fn masked(mask: &[u8; 4]) -> Vec<u8> {
+fn masked(mask: [u8; 4]) -> Vec<u8> {
     let value = |number, octets: &[u8]| nested(number, &[written(1, octets)]);
-    let parts = [number(1, 1), number(2, 1), number(3, 4), value(4, mask), value(5, &[0; 4])];
+    let parts = [number(1, 1), number(2, 1), number(3, 4), value(4, &mask), value(5, &[0; 4])];
     expression("bitwise", &parts)
 }
 
