@@ -141,9 +141,9 @@ fn a_table_of_nftables_ends_with_its_guard() {
     let listed = tables();
     for line in [
         "flags owner",
-        "ip saddr 10.77.2.0/24 ether saddr @awaited drop",
+        "ip saddr 10.77.2.0/24 ether saddr != @served ether saddr @awaited drop",
         "ct state established,related accept",
-        "ip saddr 10.77.2.0/24 ether saddr != @known add @awaited { ether saddr timeout 2s } add @known { ether saddr } drop",
+        "ip saddr 10.77.2.0/24 ether saddr != @served ether saddr != @noticed add @awaited { ether saddr timeout 5s } add @noticed { ether saddr } drop",
         "th dport @moving drop",
     ] {
         assert!(listed.contains(line), "{line} is not in {listed}");

@@ -70,6 +70,8 @@ impl Translations {
 
     /// Goes on with translations that another access point has given, which are not trusted.
     pub fn take_up(&mut self, client: MacAddress, mappings: &[Mapping]) -> TakenUp {
+        // The kernel knows its connections from here on, and the central translator does not yet.
+        self.guard.hold(client);
         let mut outcome = TakenUp::default();
         let others = match self.neighbours.list() {
             Ok(all) => all.into_iter().filter(|it| it.mac != client.0).map(|it| it.ip).collect(),

@@ -22,7 +22,7 @@ use super::table::{self, Set};
 use crate::frame::MacAddress;
 
 /// How long the packets of a client are dropped at most. Then they pass, and get new translations if they have none.
-pub const HOLD: Duration = Duration::from_secs(2);
+pub const HOLD: Duration = Duration::from_secs(5);
 
 /// How long packets for a port are dropped whose connection is moving, if the kernel does not know it.
 const MOVING: Duration = Duration::from_secs(2);
@@ -58,28 +58,27 @@ impl Guard {
 
     /// Drops what a client sends, for [`HOLD`].
     pub fn hold(&mut self, client: MacAddress) {
-        let key = [client.0.to_vec()];
-        let removed = table::remove(&self.table, Set::Known, &key);
-        self.change(&[removed, table::put(&self.table, Set::Awaited, &key, Some(HOLD))].concat());
+        self.forget(client);
+        self.change(&[table::put(&self.table, Set::Awaited, &[client.0.to_vec()], Some(HOLD))]);
     }
 
     /// Lets pass what a client sends.
     pub fn admit(&mut self, client: MacAddress) {
-        let key = [client.0.to_vec()];
-        let removed = table::remove(&self.table, Set::Awaited, &key);
-        self.change(&[removed, table::put(&self.table, Set::Known, &key, None)].concat());
+        self.change(&[table::put(&self.table, Set::Served, &[client.0.to_vec()], None)]);
     }
 
     /// A client is elsewhere: what comes from it next is dropped for [`HOLD`].
     pub fn forget(&mut self, client: MacAddress) {
-        self.change(&table::remove(&self.table, Set::Known, &[client.0.to_vec()]));
+        let key = [client.0.to_vec()];
+        let removals = [Set::Served, Set::Noticed].map(|set| table::remove(&self.table, set, &key));
+        self.change(&removals.concat());
     }
 
     /// Nobody answers packets for these ports that belong to no connection which the kernel knows, for two seconds.
     pub fn shield(&mut self, ports: &[u16]) {
         for ports in ports.chunks(PORTS) {
             let keys: Vec<_> = ports.iter().map(|port| port.to_be_bytes().to_vec()).collect();
-            self.change(&table::put(&self.table, Set::Moving, &keys, Some(MOVING)));
+            self.change(&[table::put(&self.table, Set::Moving, &keys, Some(MOVING))]);
         }
     }
 

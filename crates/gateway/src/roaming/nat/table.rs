@@ -5,14 +5,16 @@
 //! ```text
 //! table ip lasthop-PID {
 //!     flags owner                       # the kernel removes it when its owner ends, in whatever way
+//!     set served { type ether_addr; }
 //!     set awaited { type ether_addr; flags dynamic,timeout; }
-//!     set known { type ether_addr; flags dynamic; }
+//!     set noticed { type ether_addr; flags dynamic; }
 //!     set moving { type inet_service; flags timeout; }
 //!     chain forward {
 //!         type filter hook forward priority -10; policy accept;
-//!         ip saddr 10.77.0.0/16 ether saddr @awaited drop
+//!         ip saddr 10.77.0.0/16 ether saddr != @served ether saddr @awaited drop
 //!         ct state established,related accept
-//!         ip saddr 10.77.0.0/16 ether saddr != @known add @awaited { ether saddr timeout 2s } add @known { ether saddr } drop
+//!         ip saddr 10.77.0.0/16 ether saddr != @served ether saddr != @noticed \
+//!             add @awaited { ether saddr timeout 5s } add @noticed { ether saddr } drop
 //!     }
 //!     chain input {
 //!         type filter hook input priority -10; policy accept;
@@ -32,10 +34,12 @@ pub(super) type Step = (u16, u16, Vec<u8>);
 /// The sets of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
-    /// The MAC addresses of clients whose packets are dropped.
+    /// The MAC addresses of clients whose packets pass.
+    Served,
+    /// Those of others, whose packets are dropped.
     Awaited,
-    /// Those of clients that may have new translations.
-    Known,
+    /// Those of clients that have been awaited since they came.
+    Noticed,
     /// Ports whose connections are moving.
     Moving,
 }
@@ -76,8 +80,9 @@ const IN_TABLE: u32 = 1 << 1 | 1 << 2;
 impl Set {
     const fn name(self) -> &'static str {
         match self {
+            Self::Served => "served",
             Self::Awaited => "awaited",
-            Self::Known => "known",
+            Self::Noticed => "noticed",
             Self::Moving => "moving",
         }
     }
@@ -88,9 +93,10 @@ pub(super) fn new(table: &str, clients: Option<(Ipv4Addr, u8)>, hold: Duration) 
     let mut steps = vec![(NEW_TABLE, CREATE, message(&[text(1, table), number(2, OWNER)]))];
     // The types are names for `nft`: an Ethernet address, and a port.
     for (id, set, kind, len, flags) in [
-        (1, Set::Awaited, 9, 6, WITH_TIMEOUT | BY_RULES),
-        (2, Set::Known, 9, 6, BY_RULES),
-        (3, Set::Moving, 13, 2, WITH_TIMEOUT),
+        (1, Set::Served, 9, 6, 0),
+        (2, Set::Awaited, 9, 6, WITH_TIMEOUT | BY_RULES),
+        (3, Set::Noticed, 9, 6, BY_RULES),
+        (4, Set::Moving, 13, 2, WITH_TIMEOUT),
     ] {
         let parts = [
             text(1, table),
@@ -105,20 +111,17 @@ pub(super) fn new(table: &str, clients: Option<(Ipv4Addr, u8)>, hold: Duration) 
     }
     if let Some((address, len)) = clients {
         steps.push(chain(table, "forward", FORWARD));
-        let from_clients = from_prefix(address, len);
-        let rule = |parts: &[Vec<Vec<u8>>]| rule(table, "forward", &parts.concat());
-        steps.push(rule(&[from_clients.clone(), sender(), vec![lookup(Set::Awaited, true), verdict(DROP)]]));
-        steps.push(rule(&[is_in_table(true), vec![verdict(ACCEPT)]]));
-        steps.push(rule(&[
-            from_clients,
-            sender(),
-            vec![
-                lookup(Set::Known, false),
-                added(Set::Awaited, Some(hold)),
-                added(Set::Known, None),
-                verdict(DROP),
-            ],
-        ]));
+        let of_others = [from_prefix(address, len), sender(), vec![lookup(Set::Served, false)]].concat();
+        let awaited = vec![lookup(Set::Awaited, true), verdict(DROP)];
+        steps.push(rule(table, "forward", &[of_others.clone(), awaited].concat()));
+        steps.push(rule(table, "forward", &[is_in_table(true), vec![verdict(ACCEPT)]].concat()));
+        let first = vec![
+            lookup(Set::Noticed, false),
+            added(Set::Awaited, Some(hold)),
+            added(Set::Noticed, None),
+            verdict(DROP),
+        ];
+        steps.push(rule(table, "forward", &[of_others, first].concat()));
     }
     steps.push(chain(table, "input", LOCAL_IN));
     let port = load("payload", &[number(2, 2), number(3, 2), number(4, 2)]);
@@ -127,19 +130,17 @@ pub(super) fn new(table: &str, clients: Option<(Ipv4Addr, u8)>, hold: Duration) 
     steps
 }
 
-/// The requests that add elements to a set, for this time from now on if it has time-outs.
-pub(super) fn put(table: &str, set: Set, keys: &[Vec<u8>], time: Option<Duration>) -> Vec<Step> {
-    // Before Linux 6.12, an element that is there keeps its time.
-    let mut steps = if time.is_some() { remove(table, set, keys) } else { Vec::new() };
-    steps.push((NEW_ELEMENT, CREATE, elements(table, set, keys, time)));
-    steps
+/// The request that adds elements to a set, for this time if it has time-outs. Before Linux 6.12, one that is there keeps
+/// its time.
+pub(super) fn put(table: &str, set: Set, keys: &[Vec<u8>], time: Option<Duration>) -> Step {
+    (NEW_ELEMENT, CREATE, elements(table, set, keys, time))
 }
 
-/// The requests that remove elements from a set, if they are there.
-pub(super) fn remove(table: &str, set: Set, keys: &[Vec<u8>]) -> Vec<Step> {
-    // The kernel takes several milliseconds to refuse the removal of one that is not.
+/// The requests that remove elements from a set without time-outs, if they are there.
+pub(super) fn remove(table: &str, set: Set, keys: &[Vec<u8>]) -> [Step; 2] {
+    // The removal of one that is not would be refused, and that takes the kernel several milliseconds.
     let elements = elements(table, set, keys, None);
-    vec![(NEW_ELEMENT, CREATE, elements.clone()), (DELETE_ELEMENT, 0, elements)]
+    [(NEW_ELEMENT, CREATE, elements.clone()), (DELETE_ELEMENT, 0, elements)]
 }
 
 fn elements(table: &str, set: Set, keys: &[Vec<u8>], time: Option<Duration>) -> Vec<u8> {
@@ -173,7 +174,7 @@ fn from_prefix(address: Ipv4Addr, len: u8) -> Vec<Vec<u8>> {
     vec![source, masked(mask.to_be_bytes()), compared(0, &address.octets())]
 }
 
-/// Loads the source of an Ethernet frame.
+/// Loads the source of an Ethernet frame. Lookups leave it there.
 fn sender() -> Vec<Vec<u8>> {
     // `NFT_META_IIFTYPE`, and `ARPHRD_ETHER`, in the machine's order.
     let kind = load("meta", &[number(2, 8)]);
