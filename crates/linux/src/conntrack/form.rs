@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
-use super::{Entry, Protocol, Status, TcpEnd, TcpState, Tuple};
+use super::entry::{Entry, Protocol, Status, TcpEnd, TcpState, Tuple};
 use crate::netlink::{attributes, written};
 
 /// `struct nfgenmsg`: the address family (IPv4), a version, and a number.
