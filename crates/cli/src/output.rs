@@ -3,10 +3,13 @@
 //! Texts may contain names that other users have chosen, of files, interfaces or processes. Control
 //! characters in them are replaced, so that a terminal does not interpret them.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use lasthop_config::words::{printable, printable_lines};
+use lasthop_gateway::pseudonyms::Pseudonyms;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -59,13 +62,20 @@ pub fn report(failure: &Failure) -> ExitCode {
 }
 
 /// Standard error for a log. Each event is a single write of one line.
-pub struct Log;
+pub struct Log {
+    /// The names of clients in it, if these are not their MAC addresses.
+    pub pseudonyms: Option<Arc<Pseudonyms>>,
+}
 
 impl Write for Log {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
         let line = text.strip_suffix('\n').unwrap_or(&text);
-        io::stderr().write_all(format!("{}\n", printable(line)).as_bytes())?;
+        let line = match &self.pseudonyms {
+            Some(names) => Cow::Owned(names.without_mac_addresses(line)),
+            None => Cow::Borrowed(line),
+        };
+        io::stderr().write_all(format!("{}\n", printable(&line)).as_bytes())?;
         Ok(event.len())
     }
 

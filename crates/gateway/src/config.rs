@@ -52,6 +52,8 @@ pub struct Config {
     pub plan: Plan,
     /// The address for Prometheus, if any.
     pub metrics: Option<SocketAddr>,
+    /// Whether clients have pseudonyms on the metrics page.
+    pub pseudonyms_in_metrics: bool,
     /// The control socket, if any.
     pub control: Option<PathBuf>,
     /// The number of packet threads, 1 to 16.
@@ -62,6 +64,8 @@ pub struct Config {
     pub log_level: LogLevel,
     /// The format of the log.
     pub log_format: LogFormat,
+    /// Whether pseudonyms are logged in the place of MAC addresses.
+    pub pseudonyms_in_log: bool,
     /// How clients roam, if there are other access points.
     #[cfg(feature = "roaming")]
     pub roaming: Option<SiteConfig>,
@@ -149,14 +153,26 @@ impl Config {
             radio: file.ports.radio,
             plan,
             metrics: None,
+            pseudonyms_in_metrics: file.metrics.pseudonyms,
             control: None,
             threads: file.process.threads,
             realtime: file.process.realtime,
             log_level: file.log.level,
             log_format: file.log.format,
+            pseudonyms_in_log: file.log.pseudonyms,
             #[cfg(feature = "roaming")]
             roaming: None,
         }
+    }
+
+    /// Its metrics page, and whether that has pseudonyms.
+    const fn metrics_page(&self) -> (Option<SocketAddr>, bool) {
+        (self.metrics, self.pseudonyms_in_metrics)
+    }
+
+    /// How it logs.
+    const fn log(&self) -> (LogLevel, LogFormat, bool) {
+        (self.log_level, self.log_format, self.pseudonyms_in_log)
     }
 
     /// The keys that differ from those of `other`, the file at start, and that take effect only
@@ -169,10 +185,10 @@ impl Config {
             ("ports", self.core != other.core || self.radio != other.radio),
             ("traffic", self.plan.traffic.goes_beyond(&other.plan.selection(1))),
             ("rule", self.plan.takes_datagrams() && !other.plan.takes_datagrams()),
-            ("metrics", self.metrics != other.metrics),
+            ("metrics", self.metrics_page() != other.metrics_page()),
             ("control", self.control != other.control),
             ("process", self.realtime != other.realtime || self.threads != other.threads),
-            ("log", self.log_level != other.log_level || self.log_format != other.log_format),
+            ("log", self.log() != other.log()),
             #[cfg(feature = "roaming")]
             ("roaming", self.roaming != other.roaming),
         ];

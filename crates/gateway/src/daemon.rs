@@ -30,6 +30,7 @@ use super::notify::Notifier;
 use super::packet_loop::LoopReport;
 use super::plan::Plan;
 use super::ports::{self, OpenPorts};
+use super::pseudonyms::Pseudonyms;
 use super::requests::{Requests, Unanswered};
 #[cfg(feature = "roaming")]
 use super::roaming::driver::Joining;
@@ -175,6 +176,7 @@ impl Start {
             requests: requests.clone(),
             file,
             ports,
+            pseudonyms: in_force.pseudonyms_in_metrics.then(Pseudonyms::default),
             in_force,
             backend,
             listeners,

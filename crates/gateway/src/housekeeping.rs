@@ -26,6 +26,7 @@ use super::control::{self, Answer, Command, Drained, List, Reloaded, SetAside, S
 use super::engine::{EngineReport, FlowReport};
 use super::listeners::{Listeners, empty};
 use super::listing::{Query, Selection};
+use super::pseudonyms::Pseudonyms;
 use super::requests::{Requests, StopAtEnd, Unanswered};
 #[cfg(feature = "roaming")]
 use super::roaming::{Roaming, RoamingReport};
@@ -48,6 +49,8 @@ pub(super) struct Housekeeping {
     /// The configuration that the daemon was started with.
     pub(super) in_force: Config,
     pub(super) backend: Backend,
+    /// The names of clients on the metrics page, if these are not their addresses.
+    pub(super) pseudonyms: Option<Pseudonyms>,
     pub(super) listeners: Listeners,
     /// Whether this thread is in the network namespace of the ports.
     pub(super) is_with_ports: bool,
@@ -190,7 +193,7 @@ impl Housekeeping {
 
     fn metrics_page(&self) -> Option<String> {
         let report = self.requests.report().ok()?;
-        let page = metrics::page(self.backend, self.in_force.backend, &report);
+        let page = metrics::page(self.backend, self.in_force.backend, &report, self.pseudonyms.as_ref());
         #[cfg(feature = "roaming")]
         let page = match self.roaming.get().and_then(|roaming| roaming.report().ok()) {
             Some(roaming) => page + &metrics::of_roaming(&roaming),

@@ -65,6 +65,7 @@ pub mod packet_loop;
 pub mod plan;
 pub mod ports;
 mod presence;
+pub mod pseudonyms;
 pub mod punctuality;
 pub mod reaction;
 mod requests;

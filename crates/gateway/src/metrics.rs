@@ -8,6 +8,7 @@ mod monitoring;
 pub(super) mod tests;
 
 use std::fmt::{self, Write as _};
+use std::net::IpAddr;
 
 use lasthop_agent::Counter;
 
@@ -18,16 +19,22 @@ use super::engine::{EngineReport, RuleReport};
 use super::hop_rtt::HopRtts;
 use super::hop_watch::HopCounters;
 use super::packet_loop::LoopReport;
+use super::pseudonyms::Pseudonyms;
 use super::punctuality::PunctualityReport;
 #[cfg(feature = "roaming")]
 use super::roaming::RoamingReport;
 
-/// The page for the report of a gateway that uses `backend`, and whose file sets `configured`. A
-/// table in `docs/src/gateway.md` documents each metric.
-pub fn page(backend: Backend, configured: Backend, report: &LoopReport) -> String {
+/// The page for the report of a gateway that uses `backend`, and whose file sets `configured`. Clients have these
+/// `names`, or their addresses. A table in `docs/src/gateway.md` documents each metric.
+pub fn page(
+    backend: Backend,
+    configured: Backend,
+    report: &LoopReport,
+    names: Option<&Pseudonyms>,
+) -> String {
     let mut page = Page(String::new());
     // Writing into a string cannot fail.
-    let _ = write_build(&mut page, backend, configured).and_then(|()| write_page(&mut page, report));
+    let _ = write_build(&mut page, backend, configured).and_then(|()| write_page(&mut page, report, names));
     page.0
 }
 
@@ -62,7 +69,7 @@ fn write_build(page: &mut Page, backend: Backend, configured: Backend) -> fmt::R
     page.sample("build_info", &labels, 1)
 }
 
-fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
+fn write_page(page: &mut Page, report: &LoopReport, names: Option<&Pseudonyms>) -> fmt::Result {
     let engine = &report.engine;
     let counters = &engine.counters;
     page.gauge("up_seconds", "Seconds since the packet loop started.", report.uptime_s)?;
@@ -129,7 +136,7 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         page.counter(&format!("{}_total", counter.name), counter.about, count)?;
     }
     if let Some(clients) = &engine.clients {
-        write_clients(page, clients)?;
+        write_clients(page, clients, names)?;
     }
     page.agents("agent", &[("", &engine.agents)])?;
     let rules: Vec<(&str, &RuleCounters)> =
@@ -175,7 +182,7 @@ fn write_hop_rtts(page: &mut Page, rtts: &HopRtts) -> fmt::Result {
 }
 
 /// The traffic of the clients; the clients without counters of their own are `other`.
-fn write_clients(page: &mut Page, clients: &ClientsReport) -> fmt::Result {
+fn write_clients(page: &mut Page, clients: &ClientsReport, names: Option<&Pseudonyms>) -> fmt::Result {
     type Count = fn(&ClientCounters) -> u64;
     type Time = fn(&ClientCounters) -> Option<f64>;
     type Family<'a> = (&'a str, &'a str, &'a str, &'a [(&'a str, Count)]);
@@ -205,7 +212,11 @@ fn write_clients(page: &mut Page, clients: &ClientsReport) -> fmt::Result {
             &[("down", |client| client.carried.octets_down), ("up", |client| client.carried.octets_up)],
         ),
     ];
-    let named = clients.by_address.iter().map(|(address, counters)| (address.to_string(), counters));
+    let name = |address: &IpAddr| match names {
+        Some(names) => names.of(address).to_string(),
+        None => address.to_string(),
+    };
+    let named = clients.by_address.iter().map(|(address, counters)| (name(address), counters));
     let all: Vec<(String, &ClientCounters)> = named.chain([("other".to_owned(), &clients.other)]).collect();
     for (name, kind, help, counts) in families {
         page.family(name, kind, help)?;

@@ -13,6 +13,7 @@ pub mod socket;
 mod top;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -25,6 +26,7 @@ use lasthop_gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel, S
 use lasthop_gateway::control::{Command, PortStatus, Reloaded, SetAside, parse_flow};
 use lasthop_gateway::engine::FlowReport;
 use lasthop_gateway::listing::{Query, Row};
+use lasthop_gateway::pseudonyms::Pseudonyms;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use socket::Where;
@@ -223,10 +225,11 @@ fn start_log(config: &Config) {
         LogLevel::Info => tracing::Level::INFO,
         LogLevel::Debug => tracing::Level::DEBUG,
     };
+    let pseudonyms = config.pseudonyms_in_log.then(|| Arc::new(Pseudonyms::default()));
     // A log that cannot be written (full disk, closed pipe) must not end the gateway: by default the attempt
     // would panic.
     let log = tracing_subscriber::fmt()
-        .with_writer(|| output::Log)
+        .with_writer(move || output::Log { pseudonyms: pseudonyms.clone() })
         .log_internal_errors(false)
         .with_max_level(level)
         .with_target(false);

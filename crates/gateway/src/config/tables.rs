@@ -251,6 +251,9 @@ pub struct MetricsTable {
     /// Default 0: clients are not counted.
     #[serde(with = "Count::<0, 10_000>")]
     pub clients: usize,
+    /// Whether clients have pseudonyms there, not their addresses; default false. The pseudonyms are others after
+    /// each start.
+    pub pseudonyms: bool,
 }
 
 /// The control socket.
@@ -283,6 +286,9 @@ pub struct LogTable {
     pub level: LogLevel,
     /// Plain text lines, or one JSON document per line; default "text".
     pub format: LogFormat,
+    /// Whether pseudonyms are written in the place of MAC addresses; default false. The pseudonyms are others after
+    /// each start.
+    pub pseudonyms: bool,
 }
 
 /// Levels of the log.
@@ -389,7 +395,7 @@ impl Default for SteppingAsideTable {
 
 impl Default for MetricsTable {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:9477".to_owned(), clients: 0 }
+        Self { listen: "127.0.0.1:9477".to_owned(), clients: 0, pseudonyms: false }
     }
 }
 

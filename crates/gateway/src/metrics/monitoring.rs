@@ -18,7 +18,9 @@ const OF_PROMETHEUS: [&str; 2] = ["instance", "job"];
 /// The labels of each metric of the page.
 fn exported() -> BTreeMap<String, BTreeSet<String>> {
     let mut exported: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for sample in read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything())).samples.into_keys() {
+    for sample in
+        read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything(), None)).samples.into_keys()
+    {
         let labels = tokens(&sample).into_iter().skip(1).filter_map(|token| match token {
             Token::Label(label) => Some(label),
             Token::Metric(_) => None,

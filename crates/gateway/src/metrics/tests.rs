@@ -1,6 +1,7 @@
 //! Tests that the page is valid, and that each of its families is documented.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use lasthop_agent::counter::REPORTS;
 
@@ -137,7 +138,7 @@ pub(super) fn report_of_everything() -> LoopReport {
 
 #[test]
 fn the_page_is_valid_for_any_names_of_rules() {
-    let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything()));
+    let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything(), None));
     let sample = |name: &str| read.samples.get(name).copied();
     assert_eq!(
         sample("lasthop_rule_held_packets{rule=\"a \\\"quoted\\\\ rule\\\"\",index=\"0\"}"),
@@ -154,8 +155,17 @@ fn the_page_is_valid_for_any_names_of_rules() {
 }
 
 #[test]
+fn clients_may_have_pseudonyms() {
+    let names = Pseudonyms::default();
+    let page = page(Backend::TcBpf, Backend::Auto, &report_of_everything(), Some(&names));
+    let client = IpAddr::from(Ipv4Addr::new(10, 0, 0, 7));
+    let name = names.of(&client).to_string();
+    assert!(page.contains(&format!("client=\"{name}\"")) && !page.contains("10.0.0.7"), "{page}");
+}
+
+#[test]
 fn a_gateway_that_counts_no_clients_exports_none() {
-    let read = read(&page(Backend::Tun, Backend::Tun, &LoopReport::default()));
+    let read = read(&page(Backend::Tun, Backend::Tun, &LoopReport::default(), None));
     assert!(!read.families.keys().any(|family| family.contains("client")), "{:?}", read.families);
 }
 
@@ -177,7 +187,7 @@ fn documented() -> BTreeMap<String, String> {
 
 #[test]
 fn the_documented_families_and_types_are_those_of_the_page() {
-    let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything()));
+    let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything(), None));
     let of_agents: BTreeSet<&str> =
         PacketCounters::COUNTERS.iter().chain(REPORTS).map(|counter| counter.name).collect();
     let of_clients: BTreeSet<String> = HopCounters::COUNTERS
