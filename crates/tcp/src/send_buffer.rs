@@ -204,7 +204,9 @@ impl SendBuffer {
             self.pieces.push_back(Piece::Absent(Box::new(absent)));
             self.len = front.len;
         }
-        rest.into_iter().for_each(|payload| self.push(payload));
+        for payload in rest {
+            self.push(payload);
+        }
         front.split_off(0)
     }
 
@@ -215,7 +217,9 @@ impl SendBuffer {
         if absent.acknowledged + absent.len == 0 {
             let supplied = std::mem::take(&mut absent.supplied);
             self.pieces.pop_front();
-            supplied.into_iter().rev().for_each(|payload| self.pieces.push_front(Piece::Payload(payload)));
+            for payload in supplied.into_iter().rev() {
+                self.pieces.push_front(Piece::Payload(payload));
+            }
         }
         behind
     }

@@ -59,6 +59,7 @@ impl Files {
         };
         let own = |kind: &str| self.folder.path().join(format!("{}.{kind}", name(access_point)));
         let site = SiteConfig {
+            nat: None,
             access_point: name(access_point),
             address: self.addresses[access_point],
             listen: self.addresses[access_point],
