@@ -78,8 +78,8 @@ impl Connection {
     }
 
     /// The next data that the connection was restored without ([`Snapshot::take_outstanding`]). Returns what comes after it.
-    pub fn supply(&mut self, payload: Payload, now: Instant) -> Payload {
-        self.send.supply(payload, now)
+    pub fn supply(&mut self, payload: Payload) -> Payload {
+        self.send.supply(payload)
     }
 
     /// Octets of such data that have not come, acknowledged or not.

@@ -170,9 +170,8 @@ impl SendSide {
         self.control.begin_model(&self.flight, self.rtt.srtt());
     }
 
-    /// Starts the retransmission timer, unless what would be retransmitted is absent.
     pub(crate) fn start_timer(&mut self, now: Instant) {
-        self.retransmission_timer = (!self.stream.is_incomplete()).then(|| self.rtt.expiry(now));
+        self.retransmission_timer = Some(self.rtt.expiry(now));
     }
 
     /// Stops all timers: no more answers of the peer are needed.
@@ -212,13 +211,8 @@ impl SendSide {
     }
 
     /// The next data that the stream was restored without. Returns what comes after it.
-    pub(crate) fn supply(&mut self, payload: Payload, now: Instant) -> Payload {
-        let was_incomplete = self.stream.is_incomplete();
-        let behind = self.stream.supply(payload);
-        if was_incomplete {
-            self.start_timer(now);
-        }
-        behind
+    pub(crate) fn supply(&mut self, payload: Payload) -> Payload {
+        self.stream.supply(payload)
     }
 
     /// Appends `len` octets of simulated stream `stream` from `offset` on.

@@ -34,7 +34,7 @@ struct Absent {
     /// The first ones, which are acknowledged already and have not come.
     acknowledged: u64,
     /// Those that have come.
-    supplied: Vec<Payload>,
+    supplied: VecDeque<Payload>,
     /// Octets that have not come.
     len: u64,
 }
@@ -80,6 +80,11 @@ impl From<VecDeque<Piece>> for SendBuffer {
             match piece {
                 Piece::Payload(payload) => buffer.push(payload),
                 Piece::Stream { stream, offset, len } => buffer.push_stream(stream, offset, len),
+                Piece::Absent(absent) if absent.is_complete() => {
+                    for payload in absent.supplied {
+                        buffer.push(payload);
+                    }
+                }
                 Piece::Absent(_) if !buffer.pieces.is_empty() => {}
                 Piece::Absent(absent) => {
                     buffer.len = absent.octets();
@@ -103,16 +108,21 @@ impl Absent {
         self.supplied.iter().map(|payload| payload.len() as u64).fold(self.len, u64::saturating_add)
     }
 
+    /// Whether nothing is to come.
+    const fn is_complete(&self) -> bool {
+        self.acknowledged == 0 && self.len == 0
+    }
+
     /// Removes the first `octets`, which are acknowledged.
     fn acknowledge(&mut self, mut octets: u64) {
         while octets > 0
-            && let Some(first) = self.supplied.first_mut()
+            && let Some(first) = self.supplied.front_mut()
         {
             let cut = octets.min(first.len() as u64);
             *first = first.slice(cut as usize, first.len());
             octets -= cut;
             if first.is_empty() {
-                self.supplied.remove(0);
+                self.supplied.pop_front();
             }
         }
         self.acknowledged += octets;
@@ -127,7 +137,7 @@ impl Absent {
         self.acknowledged -= from;
         self.len -= to - from;
         if from < to {
-            self.supplied.push(cut(payload, from as usize, to as usize));
+            self.supplied.push_back(cut(payload, from as usize, to as usize));
         }
         payload.slice(to as usize, payload.len())
     }
@@ -181,6 +191,12 @@ impl SendBuffer {
         self.absent().map_or(0, |absent| absent.acknowledged.saturating_add(absent.len))
     }
 
+    /// Whether such a buffer can be: what is acknowledged comes before all that has come.
+    pub fn is_sound(&self) -> bool {
+        self.awaited() <= 1 << 30
+            && self.absent().is_none_or(|absent| absent.acknowledged == 0 || absent.supplied.is_empty())
+    }
+
     /// Whether octets are absent that may have to be sent.
     #[inline]
     pub fn is_incomplete(&self) -> bool {
@@ -200,7 +216,7 @@ impl SendBuffer {
         let mut front = std::mem::take(self);
         let rest = front.split_off(octets);
         if front.len > 0 {
-            let absent = Absent { acknowledged: 0, supplied: Vec::new(), len: front.len };
+            let absent = Absent { acknowledged: 0, supplied: VecDeque::new(), len: front.len };
             self.pieces.push_back(Piece::Absent(Box::new(absent)));
             self.len = front.len;
         }
@@ -214,7 +230,7 @@ impl SendBuffer {
     pub fn supply(&mut self, payload: Payload) -> Payload {
         let Some(Piece::Absent(absent)) = self.pieces.front_mut() else { return payload };
         let behind = absent.supply(&payload);
-        if absent.acknowledged + absent.len == 0 {
+        if absent.is_complete() {
             let supplied = std::mem::take(&mut absent.supplied);
             self.pieces.pop_front();
             for payload in supplied.into_iter().rev() {
@@ -241,7 +257,7 @@ impl SendBuffer {
             Payload::Stream { stream, offset, len } => self.push_stream(stream, offset, u64::from(len)),
             Payload::Bytes(octets) if octets.is_empty() => {}
             Payload::Bytes(_) => {
-                self.len += payload.len() as u64;
+                self.len = self.len.saturating_add(payload.len() as u64);
                 self.pieces.push_back(Piece::Payload(payload));
             }
         }

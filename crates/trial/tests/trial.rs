@@ -407,10 +407,10 @@ fn clients_roam_between_two_gateways_with_their_connections() {
             let (gap, interruption) = (hand_off.radio_gap_s, hand_off.interruption_s);
             assert!(gap.is_some_and(|gap| interruption.is_some_and(|span| span >= gap)), "{hand_off:?}");
         }
-        // The state of both connections has come to one gateway after the other.
-        let owed: u64 =
-            roaming.gateways.iter().map(|gateway| gateway.engine.counters.counts.obligations_broken).sum();
-        assert_eq!(owed, 0, "{scheme}");
+        for gateway in &roaming.gateways {
+            let counts = &gateway.engine.counters.counts;
+            assert!(counts.connections >= 2 && counts.obligations_broken == 0, "{scheme}: {counts:?}");
+        }
     }
 }
 

@@ -218,7 +218,7 @@ impl Pair {
 
     /// Data has followed from another agent, no more than is [to come](Self::to_come).
     pub(super) fn on_rest(&mut self, side: Side, payload: Payload, now: Instant) {
-        let behind = self.leg_mut(side).supply(payload, now);
+        let behind = self.leg_mut(side).supply(payload);
         self.awaited.arrived(side, behind.len() as u64, now);
         self.leg_mut(side).write(behind);
     }

@@ -36,6 +36,8 @@ pub(super) struct SavedAwaited([u64; 2]);
 pub(super) struct Piece {
     /// 0 towards the core side, 1 towards the radio side.
     to: u8,
+    /// Octets of this direction that are to come, with those of this piece.
+    to_come: u64,
     payload: Payload,
 }
 
@@ -105,7 +107,15 @@ impl Piece {
         let (Some(core), Some(radio)) = (core, radio) else { return Vec::new() };
         let towards_core = take_store(radio, core);
         let towards_radio = take_store(core, radio);
-        let of = |to, payloads| cut(payloads).into_iter().map(move |payload| Self { to, payload });
+        let of = |to, payloads| {
+            let payloads = cut(payloads);
+            let mut to_come: u64 = payloads.iter().map(|payload| payload.len() as u64).sum();
+            payloads.into_iter().map(move |payload| {
+                let piece = Self { to, to_come, payload };
+                to_come -= piece.payload.len() as u64;
+                piece
+            })
+        };
         of(Side::Core as u8, towards_core).chain(of(Side::Radio as u8, towards_radio)).collect()
     }
 
@@ -125,14 +135,14 @@ impl Piece {
         to_come: impl Fn(Side) -> u64,
         cx: &Context<'_>,
     ) -> Result<(Side, Payload), ImportError> {
-        let Self { to, payload } = self;
+        let Self { to, to_come: expected, payload } = self;
         let side = match to {
             0 => Side::Core,
             1 => Side::Radio,
             _ => return Err(ImportError::Malformed("unknown side")),
         };
         let (octets, to_come) = (payload.len() as u64, to_come(side));
-        if octets == 0 || octets > to_come {
+        if octets == 0 || octets > to_come || to_come != expected {
             return Err(ImportError::Malformed("it is not data that this connection waits for"));
         }
         if cx.is_real() && payload.is_simulated() {
@@ -150,17 +160,21 @@ impl Piece {
     }
 }
 
-/// The same data in pieces of at most [`PIECE`] octets.
+/// The same data in pieces of [`PIECE`] octets; a piece is shorter only if it is the last one, or simulated data begins or
+/// ends there.
 fn cut(payloads: Vec<Payload>) -> Vec<Payload> {
     let mut pieces: Vec<Payload> = Vec::new();
     let mut octets = BytesMut::new();
     for payload in payloads {
         if let Payload::Bytes(whole) = &payload {
-            for chunk in whole.chunks(PIECE) {
-                if octets.len() + chunk.len() > PIECE {
+            let mut rest = &whole[..];
+            while !rest.is_empty() {
+                let (fits, behind) = rest.split_at(rest.len().min(PIECE - octets.len()));
+                octets.extend_from_slice(fits);
+                rest = behind;
+                if octets.len() == PIECE {
                     pieces.push(Payload::Bytes(octets.split().freeze()));
                 }
-                octets.extend_from_slice(chunk);
             }
             continue;
         }
@@ -223,5 +237,16 @@ mod tests {
         assert!(pieces.iter().all(|piece| (1..=PIECE).contains(&piece.len())));
         assert_eq!((join(&pieces), pieces.iter().map(Payload::len).sum::<usize>()), (whole, before));
         assert!(pieces.len() <= before / PIECE + 4, "{}", pieces.len());
+    }
+
+    #[test]
+    fn of_real_octets_only_the_last_piece_is_short() {
+        for chunks in [[600, 65_000], [1, 65_536], [1023, 64_600], [200_000, 1], [65_536, 65_536]] {
+            let pieces = cut(chunks.map(|len| Payload::Bytes(vec![7; len].into())).to_vec());
+            let (last, others) = pieces.split_last().expect("there is data");
+            assert!(others.iter().all(|piece| piece.len() == PIECE), "{chunks:?}");
+            assert!((1..=PIECE).contains(&last.len()), "{chunks:?}");
+            assert_eq!(pieces.iter().map(Payload::len).sum::<usize>(), chunks.iter().sum::<usize>());
+        }
     }
 }

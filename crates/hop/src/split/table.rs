@@ -188,12 +188,7 @@ impl Splits {
 
     /// Whether there is room for a pair without data, after the removal of one that may go.
     pub fn has_room(&mut self, cx: &mut Context<'_>) -> bool {
-        self.has_room_for(self.min_pair, cx)
-    }
-
-    /// Whether there is room for a pair of this many octets, after the removal of one that may go.
-    pub(super) fn has_room_for(&mut self, octets: usize, cx: &mut Context<'_>) -> bool {
-        let limit = self.make_room(octets, cx);
+        let limit = self.make_room(self.min_pair, cx);
         let has_room = self.pairs.len() < limit;
         if !has_room {
             cx.report(Report::new(&AT_BOUND).which(cx.budget().bound_at(limit)));

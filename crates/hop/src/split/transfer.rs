@@ -22,7 +22,7 @@ pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<
         return Err(SIMULATED);
     }
     let budget = cx.budget().octets_per_flow;
-    if taken.saturating_add(leg.memory()) > budget || leg.records() > budget {
+    if taken.saturating_add(leg.memory()) > budget || leg.records() > budget / 2 {
         return Err(ImportError::NoRoom("memory of a connection"));
     }
     Ok(())
@@ -109,20 +109,15 @@ impl Splits {
         if pair.octets() > cx.budget().octets_per_flow {
             return Err(ImportError::NoRoom("memory of a connection"));
         }
-        if !self.has_room_for(pair.footprint(), cx) {
-            // What it owes cannot be delivered, and its ends would wait for it.
-            if !pair.is_free() {
-                pair.reset_both(cx);
-            }
-            return Err(ImportError::NoRoom("connections"));
-        }
         if !pair.is_free() {
             // The last ACKs may have been lost with the old access point's queue, and an end that waits for one would
             // time out.
             pair.core.acknowledge_again();
             pair.radio.acknowledge_again();
         }
-        self.admit(key, pair, cx);
+        if !self.admit(key, pair, cx) {
+            return Err(ImportError::NoRoom("connections"));
+        }
         self.resume(key, hop, cx);
         Ok(())
     }

@@ -38,7 +38,7 @@ use Kind::{Count, Number, OptionalCount, Text};
 
 /// The columns after those of the varied keys: names of lines, and the figures of flows, of
 /// sessions, of directions, and of the run.
-pub static COLUMNS: [(&str, Kind); 66] = [
+pub static COLUMNS: [(&str, Kind); 68] = [
     ("scheme", Text),
     ("seed", Count),
     ("scope", Text),
@@ -102,8 +102,10 @@ pub static COLUMNS: [(&str, Kind); 66] = [
     ("awake_share", Number),
     ("roaming_hand_offs", OptionalCount),
     ("roaming_unserved", OptionalCount),
+    ("roaming_connections", OptionalCount),
     ("roaming_radio_gap_s", Number),
     ("roaming_agent_gap_s", Number),
+    ("roaming_hand_off_s", Number),
     ("roaming_state_octets", Number),
 ];
 
@@ -170,8 +172,10 @@ fn results(run: &RunSummary) -> Vec<Value> {
         "awake_share": run.awake_share(),
         "roaming_hand_offs": roaming.map(|roaming| roaming.hand_offs),
         "roaming_unserved": roaming.and_then(|roaming| roaming.unserved),
+        "roaming_connections": roaming.map(|roaming| roaming.connections),
         "roaming_radio_gap_s": roaming.and_then(|roaming| roaming.radio_gap_s),
         "roaming_agent_gap_s": roaming.and_then(|roaming| roaming.agent_gap_s),
+        "roaming_hand_off_s": roaming.and_then(|roaming| roaming.hand_off_s),
         "roaming_state_octets": roaming.and_then(|roaming| roaming.state_octets),
     });
     let result = |scope: &str, part: Value, more: Value| {
@@ -236,6 +240,31 @@ flows.udp = { transport = "udp", from = "server", to = "phone", application = { 
 sessions.call = { kind = "voice", between = ["phone", "server"] }
 sessions.pages = { kind = "web", client = "phone", server = "server", load = "50 kbit/s" }
 "#;
+
+    #[test]
+    fn a_run_in_which_clients_roam_has_the_figures_of_their_hand_offs() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/roaming.toml");
+        let scenario = file::read(&path, &Overrides::default()).expect("a scenario");
+        let cicada = scenario.schemes.iter().find(|scheme| scheme.label == "cicada").expect("it is there");
+        let run = run(&scenario, cicada, 1, &Silent).expect("it runs");
+        let roaming = run.roaming.expect("clients roam");
+        assert!(roaming.hand_offs > 0 && roaming.radio_gap_s != roaming.agent_gap_s, "{roaming:?}");
+        let text = |value: Option<f64>| value.map_or_else(String::new, |value| json!(value).to_string());
+        let expected = [
+            ("roaming_hand_offs", roaming.hand_offs.to_string()),
+            ("roaming_unserved", roaming.unserved.map_or_else(String::new, |count| count.to_string())),
+            ("roaming_connections", roaming.connections.to_string()),
+            ("roaming_radio_gap_s", text(roaming.radio_gap_s)),
+            ("roaming_agent_gap_s", text(roaming.agent_gap_s)),
+            ("roaming_hand_off_s", text(roaming.hand_off_s)),
+            ("roaming_state_octets", text(roaming.state_octets)),
+        ];
+        for line in results(&run).iter().map(Line::from_result) {
+            for (name, value) in &expected {
+                assert_eq!(line.cell(name), value, "{name}");
+            }
+        }
+    }
 
     /// Each key of the structures has a column, and each column a key.
     #[test]

@@ -10,9 +10,12 @@ use crate::recovery::{AfterDeadline, AfterTimeout};
 use crate::state::State;
 
 impl SendSide {
-    /// The next deadline of the timers for outstanding data.
+    /// The next deadline of the timers for outstanding data; none while such data is absent, which could not be sent.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Deadline> {
+        if self.stream.is_incomplete() {
+            return None;
+        }
         let retransmission =
             self.retransmission_timer.map(|at| Deadline { at, reason: "retransmission timer" });
         Deadline::earliest(retransmission, self.control.deadline())
@@ -40,7 +43,8 @@ impl SendSide {
         if let Departure::Paced(pacer) = &mut self.departure {
             pacer.on_deadline(now);
         }
-        if self.control.deadline().is_some_and(|deadline| deadline.at <= now) {
+        let is_incomplete = self.stream.is_incomplete();
+        if !is_incomplete && self.control.deadline().is_some_and(|deadline| deadline.at <= now) {
             self.on_recovery_deadline(now);
         }
         if is_due(self.peer_window.next_probe()) {
@@ -49,7 +53,7 @@ impl SendSide {
             }
             self.on_window_probe_due(now);
         }
-        if is_due(self.retransmission_timer) {
+        if !is_incomplete && is_due(self.retransmission_timer) {
             self.retransmission_timer = None;
             self.stats.timeouts += 1;
             if self.silence.is_last(state, now) {

@@ -109,7 +109,7 @@ impl Saved {
         };
         is_flight_sound
             && self.buffer.incomplete_until() <= u64::from(outstanding)
-            && self.buffer.awaited() <= 1 << 30
+            && self.buffer.is_sound()
             && self.urgent.is_sound()
             && outstanding <= 1 << 30
             && (end < End::Sent || close_requested)

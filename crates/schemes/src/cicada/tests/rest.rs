@@ -91,7 +91,7 @@ fn outstanding_data_may_be_acknowledged_before_it_comes() {
 }
 
 #[test]
-fn a_connection_that_owes_something_and_finds_no_room_is_reset_at_both_ends() {
+fn a_refused_state_sends_nothing_since_another_agent_may_continue_it() {
     let mut bench = full();
     let states = export(&mut bench);
     let (mut rng, mut outbox) = (Rng::named(1, "no room"), Outbox::default());
@@ -99,9 +99,20 @@ fn a_connection_that_owes_something_and_finds_no_room_is_reset_at_both_ends() {
     let mut cx = Context::new(bench.now, &mut rng, &mut outbox).within(budget);
     let mut agent = Cicada::new(&Settings::default());
     assert_eq!(agent.import(&states[0], &mut cx), Err(ImportError::NoRoom("connections")));
-    let resets: Vec<Side> =
-        outbox.packets.iter().filter(|(_, packet)| is_reset(packet)).map(|(side, _)| *side).collect();
-    assert_eq!(resets, [Side::Core, Side::Radio]);
+    assert_eq!(outbox.packets, Vec::new());
+}
+
+#[test]
+fn a_piece_is_taken_only_in_its_place() {
+    let mut bench = full();
+    for start in (OCTETS..2 * OCTETS).step_by(1000) {
+        bench.core(&fixed(1001 + start, 1000, 5001));
+    }
+    let states = export(&mut bench);
+    assert!(states.len() > 2, "{} states", states.len());
+    assert!(import(&mut bench, &states[0]));
+    assert!(!import(&mut bench, &states[2]), "another one comes before it");
+    assert!(states[1..].iter().all(|state| import(&mut bench, state)));
 }
 
 #[test]
