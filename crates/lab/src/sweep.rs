@@ -147,7 +147,7 @@ mod tests {
                 "{}",
                 lines[0]
             );
-            assert!(lines[0].ends_with(",roaming_agent_gap_s,roaming_state_octets"), "{}", lines[0]);
+            assert!(lines[0].ends_with(",roaming_hand_off_s,roaming_state_octets"), "{}", lines[0]);
             assert_eq!(lines.len(), 1 + 16 * 2);
             let key = |line: &str| line.split(',').take(6).collect::<Vec<_>>().join(" ");
             assert_eq!(key(lines[1]), "4096 0.001 none 1 flow download");

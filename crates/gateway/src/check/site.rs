@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lasthop_peering::Peers;
+use lasthop_peering::{Peers, PeersError};
 
 use super::finding::{Findings, Grade};
 use super::gateways::Running;
@@ -18,6 +18,8 @@ use lasthop_linux::peer;
 
 const NAME: &str = "roaming";
 
+const KEYS: &str = "name a site-key, or the key in its [[roaming.peer]]";
+
 /// Checks a site's files and its address.
 pub(super) fn check(site: &SiteConfig, running: Option<Running>, found: &mut Findings) {
     let before = found.0.len();
@@ -25,7 +27,11 @@ pub(super) fn check(site: &SiteConfig, running: Option<Running>, found: &mut Fin
     if let Some(path) = &site.site_key
         && let Err(why) = setup::site_key(path)
     {
-        problem(found, why, "only root may have access to it (chmod 600)");
+        problem(
+            found,
+            why,
+            "a copy of the file that `lasthop gateway site-key` writes, which only root may read",
+        );
     }
     check_known_keys(site, found);
     if let RegistryPlace::File(path) = &site.registry
@@ -88,20 +94,37 @@ fn check_identity(site: &SiteConfig, found: &mut Findings) {
         return check_can_be_created(&site.identity, "[roaming] identity", found);
     }
     if let Err(why) = setup::identity(&site.identity) {
-        problem(found, why, "only root may have access to it (chmod 600)");
+        let advice = "a file that only root may read (chmod 600); without it the gateway has a new key at its next start, which the others have to learn";
+        problem(found, why, advice);
     }
 }
 
 fn check_known_keys(site: &SiteConfig, found: &mut Findings) {
     let path = &site.known_keys;
     if !path.exists() {
-        return check_can_be_created(path, "[roaming] known-keys", found);
+        check_can_be_created(path, "[roaming] known-keys", found);
+        if let RegistryPlace::Peer(server) = &site.registry
+            && server.key.is_none()
+            && site.site_key.is_none()
+        {
+            problem(found, format!("the key of {} is not known", server.name), KEYS);
+        }
+        return;
     }
     match Peers::open(path, MAX_ACCESS_POINTS) {
+        Err(PeersError::File(error)) => {
+            let finding = format!("{}: {error}", path.display());
+            problem(found, finding, "a file that root owns, and that only root may write; check it as root");
+        }
         Err(error) => {
-            problem(found, format!("{}: {error}", path.display()), "mend that line, or remove the file");
+            problem(found, format!("{}: {error}", path.display()), "mend that line");
         }
         Ok(known) => {
+            if let RegistryPlace::Peer(server) = &site.registry
+                && let Err(why) = setup::check_key(server, site.site_key.is_some(), &known)
+            {
+                problem(found, why, KEYS);
+            }
             for peer in &site.peers {
                 let other = known.named(&peer.name).map(|known| known.fingerprint);
                 if peer.key.is_some() && other.is_some() && other != peer.key {

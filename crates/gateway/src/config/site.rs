@@ -146,7 +146,7 @@ pub(super) fn read(
         peers.push(read_peer(reader, &index.to_string(), peer, &peers, &access_point)?);
     }
     let site_key = path_if_any(reader, &["site-key"], table.site_key.as_deref())?;
-    let registry = read_registry(reader, &table.registry, &peers, &access_point, site_key.is_some())?;
+    let registry = read_registry(reader, &table.registry, &peers, &access_point)?;
     let nat = table.nat.as_ref().map(|nat| read_nat(reader, nat, &access_point, address)).transpose()?;
     let sockets = table.hostapd.iter().enumerate();
     let hostapd = sockets.map(|(index, text)| path(reader, &["hostapd", &index.to_string()], text));
@@ -207,7 +207,6 @@ fn read_registry(
     table: &RegistryTable,
     peers: &[Configured],
     own_name: &str,
-    has_site_key: bool,
 ) -> Result<RegistryPlace, FileError> {
     let fail =
         |keys: &[&str], problem: &str| reader.fail(&[&["roaming", "registry"], keys].concat(), problem);
@@ -235,14 +234,6 @@ fn read_registry(
             let Some(server) = peers.iter().find(|peer| peer.name == *name) else {
                 return Err(fail(&["peer"], &format!("no [[roaming.peer]] has the name {name:?}")));
             };
-            if server.key.is_none() && !has_site_key {
-                return Err(fail(
-                    &["peer"],
-                    &format!(
-                        "the key of {name} is not known; expected `key` in its [[roaming.peer]], or roaming.site-key"
-                    ),
-                ));
-            }
             Ok(RegistryPlace::Peer(server.clone()))
         }
         (None, None, Some(members)) => {

@@ -72,6 +72,8 @@ pub struct Parts {
 /// The hand-offs of a gateway, on a thread that ends when all of these are dropped.
 #[derive(Clone)]
 pub struct Roaming {
+    /// This access point's.
+    name: Arc<str>,
     events: SyncSender<Event>,
     _end: Arc<End>,
 }
@@ -155,6 +157,7 @@ impl Roaming {
         }
         info!(access_point = name, "clients may roam");
         let around = Around { requests, questions, channel, nat, workers };
+        let own_name = Arc::from(name.as_str());
         let driver = Driver { name, handoffs, around };
         let thread = thread::Builder::new().name("roaming".into()).spawn(move || driver.run(inbox))?;
         let end = Arc::new(End { events: events.clone(), thread: Some(thread) });
@@ -164,25 +167,31 @@ impl Roaming {
         for socket in hostapd {
             hostapd::start(socket, events.clone(), Arc::downgrade(&end))?;
         }
-        Ok(Self { events, _end: end })
+        Ok(Self { name: own_name, events, _end: end })
     }
 
-    /// A client has associated; it comes from the access point with this name, if that is known.
+    /// A client has associated; it comes from the access point with this name, if that is known. It may be this one.
     ///
     /// # Errors
-    /// A message, if there is no access point with this name, as far as this one knows. Nothing has changed.
+    /// A message, if there is no access point with this name, as far as this one knows. The client has associated
+    /// nevertheless.
     pub fn joined(&self, client: MacAddress, from: Option<&str>) -> Result<(), String> {
-        if let Some(name) = from {
-            let (to, answer) = channel();
-            self.put(Event::Asked { name: name.to_owned(), is_known: to });
-            if !answer.recv_timeout(PATIENCE).map_err(|_| NO_ANSWER.to_owned())? {
-                return Err(format!(
-                    "no access point with the name {name:?} is known; expected one that the registry or [[roaming.peer]] lists, or none"
-                ));
+        let from = from.filter(|name| *name != &*self.name);
+        let is_known = match from {
+            None => true,
+            Some(name) => {
+                let (to, answer) = channel();
+                self.put(Event::Asked { name: name.to_owned(), is_known: to });
+                answer.recv_timeout(PATIENCE).map_err(|_| NO_ANSWER.to_owned())?
             }
+        };
+        self.put(Event::Joined { client, from: from.filter(|_| is_known).map(str::to_owned) });
+        match from {
+            Some(name) if !is_known => Err(format!(
+                "{client} is here, but no access point with the name {name:?} is known; expected one that the registry or [[roaming.peer]] lists, or none"
+            )),
+            _ => Ok(()),
         }
-        self.put(Event::Joined { client, from: from.map(str::to_owned) });
-        Ok(())
     }
 
     /// A client is no longer associated.

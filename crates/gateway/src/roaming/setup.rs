@@ -51,6 +51,7 @@ pub fn open(config: &SiteConfig, radio: Vec<String>) -> Result<Parts, String> {
             RegistrySource::of(registry)
         }
         RegistryPlace::Peer(server) => {
+            check_key(server, site_key.is_some(), &peers)?;
             let introduction = Introduction {
                 own_name: config.access_point.clone(),
                 identity: identity.clone(),
@@ -95,6 +96,20 @@ pub fn open(config: &SiteConfig, radio: Vec<String>) -> Result<Parts, String> {
         nat: config.nat.as_ref().map(|nat| open_nat(nat, config)).transpose()?,
         channel: Box::new(channel),
     })
+}
+
+/// Checks that this gateway and the one with the registry can come to know each other.
+///
+/// # Errors
+/// A message that says what is missing.
+pub fn check_key(server: &Configured, has_site_key: bool, known: &Peers) -> Result<(), String> {
+    if server.key.is_some() || has_site_key || known.named(&server.name).is_some() {
+        return Ok(());
+    }
+    let name = &server.name;
+    Err(format!(
+        "the key of {name} is not known; expected `key` in its [[roaming.peer]], or a line in known-keys, or roaming.site-key"
+    ))
 }
 
 fn open_nat(nat: &NatConfig, config: &SiteConfig) -> Result<Nat, String> {

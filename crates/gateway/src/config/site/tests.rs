@@ -24,7 +24,7 @@ fn a_gateway_that_keeps_the_registry_needs_a_name_an_address_and_a_file() {
 }
 
 #[test]
-fn the_registry_of_another_gateway_needs_its_key_or_the_site_key() {
+fn the_registry_may_be_another_gateways() {
     let peer = "[[roaming.peer]]\nname = \"stairs\"\naddress = \"10.0.0.2:9479\"";
     let registry = "registry.peer = \"stairs\"";
     let site = read(&with(&format!("{registry}\nsite-key = \"/etc/key\"\n{peer}"))).expect("it is right");
@@ -33,8 +33,8 @@ fn the_registry_of_another_gateway_needs_its_key_or_the_site_key() {
     );
     let site = read(&with(&format!("{registry}\n{peer}\nkey = \"{KEY}\""))).expect("it is right");
     assert!(site.peers[0].key.is_some());
-    let refused = read(&with(&format!("{registry}\n{peer}"))).expect_err("nobody knows its key");
-    assert!(refused.contains("the key of stairs is not known"), "{refused}");
+    // Its key may be among the known ones.
+    assert!(read(&with(&format!("{registry}\n{peer}"))).is_ok());
 }
 
 #[test]
