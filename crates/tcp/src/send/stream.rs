@@ -12,6 +12,8 @@ use crate::send_buffer::SendBuffer;
 #[derive(Debug)]
 pub(crate) struct Stream {
     buffer: SendBuffer,
+    /// Whether octets of it are absent that may have to be sent.
+    is_incomplete: bool,
     /// Size of the send buffer in octets.
     most: u32,
     end: End,
@@ -37,12 +39,13 @@ impl Stream {
     /// An empty stream with a send buffer of `most` octets.
     pub(super) fn new(most: u32) -> Self {
         let (buffer, urgent) = (SendBuffer::default(), UrgentMarks::default());
-        Self { buffer, most, end: End::Open, expects_more: false, urgent }
+        Self { buffer, is_incomplete: false, most, end: End::Open, expects_more: false, urgent }
     }
 
     /// Restores a saved stream.
     pub(super) fn restore(&mut self, buffer: SendBuffer, urgent: UrgentMarks, end: End) {
         (self.buffer, self.urgent, self.end) = (buffer, urgent, end);
+        self.is_incomplete = self.buffer.is_incomplete();
     }
 
     pub(super) fn push(&mut self, payload: Payload) {
@@ -51,7 +54,9 @@ impl Stream {
 
     /// The next data that the stream was restored without. Returns what comes after it.
     pub(super) fn supply(&mut self, payload: Payload) -> Payload {
-        self.buffer.supply(payload)
+        let behind = self.buffer.supply(payload);
+        self.is_incomplete = self.buffer.is_incomplete();
+        behind
     }
 
     pub(super) fn push_stream(&mut self, stream: u32, offset: u64, len: u64) {
@@ -101,8 +106,8 @@ impl Stream {
 
     /// Whether some of them may have to be sent.
     #[inline]
-    pub(crate) fn is_incomplete(&self) -> bool {
-        self.buffer.is_incomplete()
+    pub(crate) const fn is_incomplete(&self) -> bool {
+        self.is_incomplete
     }
 
     pub(crate) const fn urgent(&self) -> &UrgentMarks {
@@ -149,6 +154,9 @@ impl Stream {
     pub(super) fn acknowledge(&mut self, octets: u32, una: Seq) -> u64 {
         let data = u64::from(octets).min(self.buffer.len());
         self.buffer.acknowledge(data);
+        if self.is_incomplete {
+            self.is_incomplete = self.buffer.is_incomplete();
+        }
         self.urgent.forget_before(una);
         data
     }
