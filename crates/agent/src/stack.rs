@@ -287,6 +287,12 @@ impl Transfer for Stack {
         self.call(index, cx, |agent, cx| agent.import(state, cx))
     }
 
+    fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
+        if let Some(index) = self.position(state.layer) {
+            self.call(index, cx, |agent, cx| agent.give_up(state, cx));
+        }
+    }
+
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         // Packets that an agent sends on pass through the others, so those nearer to their end come
         // later. As in `drain`, packets in the other direction may be held again.

@@ -52,6 +52,12 @@ pub trait Transfer {
         Err(ImportError::OtherScheme(state.scheme.to_string()))
     }
 
+    /// No agent continues a connection from this state, which this one has refused: ends what the connection is owed. Its
+    /// ends would wait for octets that were acknowledged and that are never delivered. The state is not trusted.
+    fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
+        let _ = (state, cx);
+    }
+
     /// The world was suspended for a while, or replaced by another: packets may have passed that
     /// the agent has not seen.
     fn on_return(&mut self, cx: &mut Context<'_>) {

@@ -263,6 +263,20 @@ pub fn check_kernel(scenario: &Scenario) -> Result<(), TrialError> {
     missing.map_or(Ok(()), |(name, row)| Err(TrialError::Congestion { name, row }))
 }
 
+/// Checks that nothing needs more rights than an ordinary user has: gateways of bridged access points have to load BPF
+/// programs.
+pub fn check_without_root(scenario: &Scenario) -> Result<(), TrialError> {
+    let has_gateway = |scheme: &&SchemeChoice| scheme.stack().is_some_and(|stack| !stack.is_nothing());
+    let scheme = Lan::of(scenario).and_then(|_| scenario.schemes.iter().find(|scheme| has_gateway(scheme)));
+    scheme.map_or(Ok(()), |scheme| {
+        let problem = format!(
+            "gateways between which clients roam load BPF programs, which requires root, and {:?} has gateways: use sudo, or --schemes none",
+            scheme.label
+        );
+        Err(TrialError::unsuitable("schemes", problem))
+    })
+}
+
 /// Checks that the simulator has every congestion control.
 pub fn check_simulator(scenario: &Scenario) -> Result<(), TrialError> {
     let missing = missing_control(scenario, |name| simulated(name).is_some());

@@ -138,6 +138,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         output::complain(&format!("note: {note}"));
     }
     if !lasthop_linux::may_administer_this_machine() {
+        plan::check_without_root(&scenario).map_err(in_file)?;
         // Before any thread starts.
         unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
     }

@@ -124,6 +124,7 @@ impl Engine {
                 return true;
             }
             if self.import_all(old, &states, now, out).is_err() {
+                self.give_up(old, &states, now, out);
                 self.counters.counts.count_broken(owed);
             }
         }

@@ -148,9 +148,18 @@ impl Engine {
         let slot = self.remember(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
         let imported = self.import_all(rule, &saved.states, now, out);
         if imported.is_err() {
+            self.give_up(rule, &saved.states, now, out);
             self.forget(slot, now, out);
         }
         imported
+    }
+
+    /// No agent continues a connection from these states: this rule's ends what it is owed.
+    pub(super) fn give_up(&mut self, rule: u16, states: &[FlowState], now: Instant, out: &mut Outgoing) {
+        for state in states {
+            self.call(usize::from(rule), now, |agent, cx| agent.give_up(state, cx));
+        }
+        self.send_outbox(None, now, out);
     }
 
     /// Takes a connection's state out of a rule's agent. The agent sends packets that cannot be

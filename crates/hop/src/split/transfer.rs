@@ -87,6 +87,20 @@ impl Splits {
         }
     }
 
+    /// Resets both ends of a connection that this state owes something, because no agent continues it.
+    pub fn give_up(&self, scheme: &'static str, state: &FlowState, cx: &mut Context<'_>) {
+        let Ok(Saved::Pair(saved, awaited)) = import(state, scheme, VERSION, cx) else { return };
+        let most = cx.budget().octets_per_flow / 2;
+        if [&saved.core, &saved.radio].into_iter().flatten().any(|leg| leg.records() > most) {
+            return;
+        }
+        let Ok(mut pair) = saved.wake(state.connection, self.legs(), cx.now()) else { return };
+        pair.awaited = awaited.restore(cx.now());
+        if !pair.is_free() {
+            pair.reset_both(cx);
+        }
+    }
+
     fn import_pair(
         &mut self,
         key: FlowKey,

@@ -174,6 +174,10 @@ impl Transfer for Transparent {
         self.splits.import(self.scheme, state, cx)
     }
 
+    fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
+        self.splits.give_up(self.scheme, state, cx);
+    }
+
     /// Handshakes in progress may have been completed and followed by data.
     fn on_return(&mut self, cx: &mut Context<'_>) {
         self.openings = Openings::new();

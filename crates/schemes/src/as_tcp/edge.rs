@@ -209,6 +209,12 @@ impl Transfer for AsTcpEdge {
         }
     }
 
+    fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
+        if let Ok((Layer::Split, state)) = unwrap(state, cx) {
+            self.run_split(cx, |split, cx| split.give_up(&state, cx));
+        }
+    }
+
     fn on_return(&mut self, cx: &mut Context<'_>) {
         self.run_split(cx, Transfer::on_return);
     }

@@ -113,6 +113,10 @@ impl Transfer for Cicada {
         self.connections.import(state, cx)
     }
 
+    fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
+        self.connections.give_up(state, cx);
+    }
+
     fn on_return(&mut self, cx: &mut Context<'_>) {
         self.connections.on_return(cx);
     }

@@ -218,6 +218,10 @@ impl Transfer for Itcp {
         self.import_one(state, cx)
     }
 
+    fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
+        self.give_up_one(state, cx);
+    }
+
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.openings.remove(connection);
         self.splits.release(connection, cx);

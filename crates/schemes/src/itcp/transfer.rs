@@ -47,6 +47,11 @@ impl Itcp {
         self.follow(key, cx);
         Ok(())
     }
+
+    /// A connection that is being opened owes nothing: its opener tries again.
+    pub(super) fn give_up_one(&self, state: &FlowState, cx: &mut Context<'_>) {
+        self.splits.give_up(SCHEME.name, state, cx);
+    }
 }
 
 fn save(opening: &Opening, key: FlowKey, now: Instant) -> Option<FlowState> {

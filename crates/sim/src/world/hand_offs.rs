@@ -168,6 +168,7 @@ impl World {
         let Some(agent) = self.network.radio_agent(node) else { return };
         let imported = self.call_agent(agent, |agent, cx| agent.import(state, cx));
         if imported.is_err() {
+            self.call_agent(agent, |agent, cx| agent.give_up(state, cx));
             self.transit.report(node, &Report::new(&NOT_IMPORTED));
         }
     }

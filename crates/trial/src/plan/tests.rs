@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use lasthop_scenario::{Overrides, Scenario, file};
 
-use super::{Case, cases, check, missing_control, notes};
+use super::{Case, cases, check, check_without_root, missing_control, notes};
 
 const TOGETHER: &str = r#"
 duration = "10 s"
@@ -188,4 +188,15 @@ fn too_many_sessions_are_refused() {
     let parsed = file::parse(&text, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     let refused = check(&parsed).expect_err("one too many").to_string();
     assert!(refused.contains("33 sessions") && refused.contains("try.simulated"), "{refused}");
+}
+
+#[test]
+fn gateways_between_which_clients_roam_need_root_and_others_do_not() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/try-roaming.toml");
+    let mut roaming = file::read(&path, &Overrides::default()).expect("a scenario");
+    let refused = check_without_root(&roaming).expect_err("it has gateways").to_string();
+    assert!(refused.contains("\"snoop\"") && refused.contains("sudo"), "{refused}");
+    roaming.schemes.retain(|scheme| scheme.label == "none");
+    assert!(check_without_root(&roaming).is_ok());
+    assert!(check_without_root(&scenario(&[])).is_ok());
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_agent::{
-    Accounts as _, Budget, Context, FlowState, ImportError, Outbox, Scope, Side, Transfer as _,
+    Accounts as _, Budget, Context, FlowState, ImportError, Outbox, Owed, Scope, Side, Transfer as _,
 };
 use lasthop_packet::{Packet, Rng, TcpFlags};
 
@@ -91,7 +91,7 @@ fn outstanding_data_may_be_acknowledged_before_it_comes() {
 }
 
 #[test]
-fn a_refused_state_sends_nothing_since_another_agent_may_continue_it() {
+fn a_refused_state_sends_nothing_and_one_that_is_given_up_resets_both_ends() {
     let mut bench = full();
     let states = export(&mut bench);
     let (mut rng, mut outbox) = (Rng::named(1, "no room"), Outbox::default());
@@ -99,7 +99,13 @@ fn a_refused_state_sends_nothing_since_another_agent_may_continue_it() {
     let mut cx = Context::new(bench.now, &mut rng, &mut outbox).within(budget);
     let mut agent = Cicada::new(&Settings::default());
     assert_eq!(agent.import(&states[0], &mut cx), Err(ImportError::NoRoom("connections")));
-    assert_eq!(outbox.packets, Vec::new());
+    assert_eq!(outbox.packets, Vec::new(), "another agent may continue it");
+    let mut cx = Context::new(bench.now, &mut rng, &mut outbox);
+    agent.give_up(&states[0], &mut cx);
+    let resets: Vec<Side> =
+        outbox.packets.iter().filter(|(_, packet)| is_reset(packet)).map(|(side, _)| *side).collect();
+    assert_eq!(resets, [Side::Core, Side::Radio]);
+    assert!(agent.owed() == Owed::default() && agent.octets() == Cicada::new(&Settings::default()).octets());
 }
 
 #[test]
