@@ -100,6 +100,24 @@ fn a_split_connection_goes_on_at_another_access_point_whose_ports_have_other_num
 }
 
 #[test]
+fn a_connection_whose_state_is_refused_is_reset_on_both_sides() {
+    let mut old = AccessPoint::with_client();
+    old.connect(1);
+    old.down(&down(1, 1, 100, ACK));
+    let saved = old.give();
+    let mut new = AccessPoint(Bench::with_agent(Splitter::refusing));
+    new.0.engine.roam(4);
+    let served = new.serve(&saved);
+    assert_eq!((served.connections, served.refused), (0, 1), "{served:?}");
+    let mut resets: Vec<u16> = new.0.out.frames.iter().map(|(port, _)| port.0).collect();
+    resets.sort_unstable();
+    let mut ports = [CORE, RADIO].map(|port| port.0);
+    ports.sort_unstable();
+    assert_eq!(resets, ports);
+    assert_eq!(new.0.engine.owed().connections, 0);
+}
+
+#[test]
 fn many_connections_are_given_in_several_turns_while_the_client_is_elsewhere() {
     let mut old = AccessPoint::with_client();
     let connections = 70;

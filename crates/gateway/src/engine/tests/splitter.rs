@@ -11,7 +11,7 @@ use lasthop_agent::{
     Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Scope, Side, Transfer,
     Verdict,
 };
-use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Payload, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, PacketRecord, Payload, Seq, Tcp, TcpFlags};
 use serde::{Deserialize, Serialize};
 
 /// The difference between the sequence numbers of the radio side's leg and of the core side's leg.
@@ -195,6 +195,20 @@ impl Transfer for Splitter {
         }
         self.flows.insert(state.connection, leg);
         Ok(())
+    }
+
+    /// Resets both ends.
+    fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
+        for (side, flow) in [(Side::Radio, state.connection), (Side::Core, state.connection.reversed())] {
+            let tcp = Tcp {
+                source_port: flow.source.1,
+                destination_port: flow.destination.1,
+                flags: TcpFlags::RST,
+                ..Tcp::default()
+            };
+            let ip = Ip::new(flow.source.0, flow.destination.0);
+            cx.send(side, Packet::tcp_segment(ip, tcp, Payload::EMPTY));
+        }
     }
 
     /// Drops the state, which breaks the connection. Engines must not call it while there is an
