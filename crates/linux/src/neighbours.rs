@@ -16,6 +16,8 @@ pub struct Neighbour {
     pub ip: Ipv4Addr,
     /// Its MAC address.
     pub mac: [u8; 6],
+    /// Whether that may be an old address: it was not heard for a while, and another host may have its IP address since.
+    pub is_stale: bool,
 }
 
 /// The maximum number of hosts that are listed: as many as the largest network of an access point has.
@@ -31,6 +33,8 @@ const DESTINATION: u16 = 1;
 const ADDRESS: u16 = 2;
 /// `NUD_FAILED` and `NUD_NOARP`: nobody has answered, or nobody is asked.
 const NOBODY: u16 = 0x20 | 0x40;
+/// `NUD_STALE`.
+const STALE: u16 = 0x04;
 
 impl Neighbours {
     /// Opens it, in the network namespace of the calling thread.
@@ -59,7 +63,8 @@ fn read(entry: &[u8]) -> Option<Neighbour> {
     let value = |number| attributes(rest).find(|attribute| attribute.number == number);
     let ip: [u8; 4] = value(DESTINATION)?.value.try_into().ok()?;
     let mac = value(ADDRESS)?.value.try_into().ok()?;
-    (state & NOBODY == 0).then(|| Neighbour { ip: ip.into(), mac })
+    let is_stale = state & STALE != 0;
+    (state & NOBODY == 0).then(|| Neighbour { ip: ip.into(), mac, is_stale })
 }
 
 #[cfg(test)]
@@ -80,7 +85,7 @@ mod tests {
     fn hosts_with_both_addresses_are_listed() {
         let (ip, mac) = ([10, 0, 0, 7], [2, 0, 0, 0, 0, 7]);
         // `NUD_STALE`: it may have gone.
-        assert_eq!(read(&entry(4, &ip, &mac)), Some(Neighbour { ip: ip.into(), mac }));
+        assert_eq!(read(&entry(4, &ip, &mac)), Some(Neighbour { ip: ip.into(), mac, is_stale: true }));
         assert_eq!(read(&entry(0x20, &ip, &mac)), None);
         assert_eq!(read(&entry(4, &ip, &mac[..5])), None);
         assert_eq!(read(&entry(4, &[0; 16], &mac)), None);

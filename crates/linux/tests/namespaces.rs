@@ -108,5 +108,5 @@ fn the_hosts_on_a_link_are_known_by_both_addresses() {
     let socket = left.enter(|| UdpSocket::bind("10.77.0.1:0")).expect("enter").expect("bind");
     socket.send_to(b"?", "10.77.0.3:9").expect("it is queued");
     drop(listener);
-    assert_eq!(table.list().expect("a list"), [Neighbour { ip, mac }]);
+    assert_eq!(table.list().expect("a list"), [Neighbour { ip, mac, is_stale: false }]);
 }

@@ -417,6 +417,10 @@ impl Outside for Around {
         let to = channel.address_of(to).and_then(outside_of)?;
         let mut former = moved.iter().map(Moved::former_address);
         let are_of_access_points = former.all(|address| channel.has_at(address.into()));
-        if are_of_access_points { central.redirect(client, epoch, moved, to) } else { None }
+        if are_of_access_points && !moved.is_empty() {
+            central.redirect(client, epoch, moved, to)
+        } else {
+            None
+        }
     }
 }

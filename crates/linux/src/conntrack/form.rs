@@ -116,10 +116,18 @@ pub(super) fn entry(entry: &Entry) -> Vec<u8> {
     octets
 }
 
-/// The connection that a message is about; `None` if it is not a complete one of TCP or UDP over IPv4 in the zone 0.
+/// `CTA_HELP`, `CTA_TUPLE_MASTER`, `CTA_SEQ_ADJ_ORIG` and `CTA_SEQ_ADJ_REPLY`: more than its translation belongs to such a
+/// connection, such as a protocol's helper that changes its payload.
+const OF_HELPERS: [u16; 4] = [5, 14, 15, 16];
+
+/// The connection that a message is about; `None` if it is not a complete one of TCP or UDP over IPv4 in the zone 0, without
+/// a helper.
 pub(super) fn read(message: &[u8]) -> Option<Entry> {
     let (header, rest) = message.split_first_chunk::<4>()?;
     if header[0] != HEADER[0] || value(rest, ZONE).is_some_and(|zone| zone != [0, 0]) {
+        return None;
+    }
+    if attributes(rest).any(|attribute| OF_HELPERS.contains(&attribute.number)) {
         return None;
     }
     let original = read_tuple(value(rest, TUPLE_ORIG)?)?;

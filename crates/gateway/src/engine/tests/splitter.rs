@@ -98,7 +98,7 @@ impl Splitter {
         let header = ack.tcp_mut().expect("TCP");
         std::mem::swap(&mut header.source_port, &mut header.destination_port);
         (header.seq, header.ack, header.flags) = (header.ack, next, TcpFlags::ACK);
-        let ip = lasthop_packet::Ip::new(key.destination.0, key.source.0);
+        let ip = Ip::new(key.destination.0, key.source.0);
         cx.send(Side::Core, Packet::tcp_segment(ip, header.clone(), Payload::EMPTY));
         Verdict::Absorb
     }

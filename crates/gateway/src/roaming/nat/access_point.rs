@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
 
 use lasthop_linux::conntrack::{Conntrack, Tuple};
 use lasthop_linux::neighbours::{Neighbour, Neighbours};
@@ -15,6 +15,12 @@ use crate::frame::MacAddress;
 
 /// How many other ports are tried for a connection whose own port another one has here.
 const TRIES: u16 = 64;
+
+/// How many of them are tried for all connections of a state together.
+const TRIES_FOR_ALL: usize = 1024;
+
+/// How many addresses of a client are looked for at most: each takes a walk through the kernel's table.
+const MAX_ADDRESSES: usize = 8;
 
 /// The first of these ports.
 const FIRST_PORT: u16 = 1024;
@@ -73,20 +79,30 @@ impl Translations {
         // The kernel knows its connections from here on, and the central translator does not yet.
         self.guard.hold(client);
         let mut outcome = TakenUp::default();
-        let others = match self.neighbours.list() {
-            Ok(all) => all.into_iter().filter(|it| it.mac != client.0).map(|it| it.ip).collect(),
+        let others: BTreeSet<Ipv4Addr> = match self.neighbours.list() {
+            Ok(all) => {
+                let of_others = all.into_iter().filter(|it| it.mac != client.0 && !it.is_stale);
+                of_others.map(|it| it.ip).collect()
+            }
             Err(error) => {
-                warn!(%client, %error, "whose address is whose is not known");
-                BTreeSet::new()
+                warn!(%client, %error, "translations are refused: whose address is whose is not known");
+                return TakenUp { refused: mappings.len() as u64, ..outcome };
             }
         };
-        let ports: Vec<u16> = mappings.iter().map(|mapping| mapping.outside().port()).collect();
+        let addresses: BTreeSet<Ipv4Addr> = mappings.iter().map(|mapping| *mapping.inside().ip()).collect();
+        let own: BTreeSet<Ipv4Addr> = addresses
+            .into_iter()
+            .filter(|address| self.clients.contains((*address).into()) && !others.contains(address))
+            .filter(|address| !is_of_this_machine(*address))
+            .collect();
+        let is_its_own = |mapping: &Mapping| own.contains(mapping.inside().ip());
+        let moving = mappings.iter().filter(|mapping| is_its_own(mapping));
+        let ports: Vec<u16> = moving.map(|mapping| mapping.outside().port()).collect();
         self.guard.shield(&ports);
+        // Others may have all ports that a state asks for.
+        let mut tries = mappings.len() + TRIES_FOR_ALL;
         for mapping in mappings {
-            let inside = *mapping.inside().ip();
-            let is_its_own =
-                self.clients.contains(inside.into()) && inside != self.outside && !others.contains(&inside);
-            match self.create(mapping, is_its_own) {
+            match self.create(mapping, is_its_own(mapping), &mut tries) {
                 Ok(outside) => {
                     outcome.taken += 1;
                     outcome.moved.extend(mapping.moved(outside));
@@ -124,7 +140,10 @@ impl Translations {
         let mut mappings = Vec::new();
         let is_its_own = |it: &Neighbour| it.mac == client.0 && self.clients.contains(IpAddr::V4(it.ip));
         let addresses: Vec<_> = self.neighbours.list()?.into_iter().filter(is_its_own).collect();
-        for Neighbour { ip, .. } in addresses {
+        if addresses.is_empty() || addresses.len() > MAX_ADDRESSES {
+            warn!(%client, addresses = addresses.len(), "not all addresses of a client are known here, so not all translations are given");
+        }
+        for Neighbour { ip, .. } in addresses.into_iter().take(MAX_ADDRESSES) {
             let entries = self.conntrack.opened_by(ip)?;
             mappings.extend(entries.iter().filter_map(|entry| Mapping::of(entry, self.outside)));
         }
@@ -136,7 +155,7 @@ impl Translations {
     }
 
     /// Creates a translation, with the port that it had if that is free. Returns its outside end.
-    fn create(&mut self, mapping: &Mapping, is_its_own: bool) -> io::Result<SocketAddrV4> {
+    fn create(&mut self, mapping: &Mapping, is_its_own: bool, tries: &mut usize) -> io::Result<SocketAddrV4> {
         let refused = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
         if !is_its_own {
             return Err(refused("it is another host's"));
@@ -146,6 +165,7 @@ impl Translations {
         let port = mapping.outside().port();
         let others = (0..TRIES).map(|index| port.wrapping_add(1 + index).max(FIRST_PORT + index));
         for port in std::iter::once(port).chain(others) {
+            *tries = tries.checked_sub(1).ok_or(io::ErrorKind::AddrInUse)?;
             let outside = SocketAddrV4::new(self.outside, port);
             let entry = mapping.entry(outside).ok_or_else(|| refused("it is impossible"))?;
             match self.conntrack.create(&entry) {
@@ -155,4 +175,9 @@ impl Translations {
         }
         Err(io::ErrorKind::AddrInUse.into())
     }
+}
+
+/// Whether an interface of this machine has the address.
+fn is_of_this_machine(address: Ipv4Addr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }

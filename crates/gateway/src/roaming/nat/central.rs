@@ -35,7 +35,10 @@ impl Central {
         for it in moved {
             let [before, after] = it.tuples(to);
             match self.conntrack.with_original(&before) {
-                Ok(entry) => entries.extend(entry.map(|entry| (entry, after))),
+                Ok(entry) => {
+                    let translated = entry.filter(|entry| entry.outside().is_some());
+                    entries.extend(translated.map(|entry| (entry, after)));
+                }
                 Err(error) => warn!(%client, %error, "a connection is not redirected"),
             }
         }
@@ -56,7 +59,7 @@ impl Central {
     fn replace(&mut self, old: &Entry, new: &Entry) -> io::Result<()> {
         self.conntrack.delete(&new.original)?;
         self.conntrack.delete(&old.original)?;
-        match self.conntrack.create(new) {
+        let outcome = match self.conntrack.create(new) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // A packet has come in between, and got a translation of its own.
                 self.conntrack.delete(&new.original)?;
@@ -64,7 +67,11 @@ impl Central {
                 self.conntrack.create(new)
             }
             outcome => outcome,
+        };
+        if outcome.is_err() {
+            self.conntrack.create(old)?;
         }
+        outcome
     }
 }
 

@@ -27,6 +27,9 @@ pub const HOLD: Duration = Duration::from_secs(5);
 /// How long packets for a port are dropped whose connection is moving, if the kernel does not know it.
 const MOVING: Duration = Duration::from_secs(2);
 
+/// The first port that is shielded: smaller ones are those of services (RFC 6335, section 6).
+const FIRST_PORT: u16 = 1024;
+
 /// The most ports in a request.
 const PORTS: usize = 512;
 
@@ -59,7 +62,7 @@ impl Guard {
     /// Drops what a client sends, for [`HOLD`].
     pub fn hold(&mut self, client: MacAddress) {
         self.forget(client);
-        self.change(&[table::put(&self.table, Set::Awaited, &[client.0.to_vec()], Some(HOLD))]);
+        self.change(&[table::put(&self.table, Set::Held, &[client.0.to_vec()], Some(HOLD))]);
     }
 
     /// Lets pass what a client sends.
@@ -67,15 +70,17 @@ impl Guard {
         self.change(&[table::put(&self.table, Set::Served, &[client.0.to_vec()], None)]);
     }
 
-    /// A client is elsewhere: what comes from it next is dropped for [`HOLD`].
+    /// A client is elsewhere: what comes from it next is dropped for [`HOLD`], except on connections that the kernel knows.
     pub fn forget(&mut self, client: MacAddress) {
         let key = [client.0.to_vec()];
         let removals = [Set::Served, Set::Noticed].map(|set| table::remove(&self.table, set, &key));
         self.change(&removals.concat());
     }
 
-    /// Nobody answers packets for these ports that belong to no connection which the kernel knows, for two seconds.
+    /// Nobody answers packets for these ports that belong to no connection which the kernel knows, for two seconds. Ports
+    /// of services of this machine are not among them.
     pub fn shield(&mut self, ports: &[u16]) {
+        let ports: Vec<u16> = ports.iter().copied().filter(|port| *port >= FIRST_PORT).collect();
         for ports in ports.chunks(PORTS) {
             let keys: Vec<_> = ports.iter().map(|port| port.to_be_bytes().to_vec()).collect();
             self.change(&[table::put(&self.table, Set::Moving, &keys, Some(MOVING))]);

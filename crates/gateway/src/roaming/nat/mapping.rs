@@ -21,7 +21,6 @@ pub struct Mapping {
     remote: SocketAddrV4,
     outside: SocketAddrV4,
     is_answered: bool,
-    is_assured: bool,
     /// Seconds that it stays without a packet.
     timeout: u32,
     mark: u32,
@@ -50,7 +49,6 @@ impl Mapping {
             remote: entry.original.destination,
             outside: at,
             is_answered: entry.status.is_answered,
-            is_assured: entry.status.is_assured,
             timeout: u32::try_from(entry.timeout.as_secs()).unwrap_or(LONGEST).min(LONGEST),
             mark: entry.mark,
             tcp: entry.tcp.map(|tcp| (tcp.state, tcp.ends.map(|end| (end.window_scale, end.flags)))),
@@ -93,7 +91,8 @@ impl Mapping {
         Some(Entry {
             original,
             reply: Tuple { destination: outside, ..original.reversed() },
-            status: Status { is_answered: self.is_answered, is_assured: self.is_assured },
+            // The kernel sets the latter when packets pass: an entry that has none may be the first to go.
+            status: Status { is_answered: self.is_answered, is_assured: false },
             timeout: Duration::from_secs(self.timeout.min(LONGEST).into()),
             mark: self.mark,
             tcp,
@@ -154,7 +153,7 @@ mod tests {
         Entry {
             original,
             reply: Tuple { destination: end("10.0.0.1:1024"), ..original.reversed() },
-            status: Status { is_answered: true, is_assured: true },
+            status: Status { is_answered: true, is_assured: false },
             timeout: Duration::from_secs(100),
             mark: 7,
             tcp: Some(TcpState { state: 3, ends: [TcpEnd { window_scale: 7, flags: 3 }; 2] }),

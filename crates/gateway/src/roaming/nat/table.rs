@@ -6,15 +6,17 @@
 //! table ip lasthop-PID {
 //!     flags owner                       # the kernel removes it when its owner ends, in whatever way
 //!     set served { type ether_addr; }
+//!     set held { type ether_addr; flags timeout; }
 //!     set awaited { type ether_addr; flags dynamic,timeout; }
-//!     set noticed { type ether_addr; flags dynamic; }
+//!     set noticed { type ether_addr; flags dynamic,timeout; }
 //!     set moving { type inet_service; flags timeout; }
 //!     chain forward {
 //!         type filter hook forward priority -10; policy accept;
-//!         ip saddr 10.77.0.0/16 ether saddr != @served ether saddr @awaited drop
+//!         ip saddr 10.77.0.0/16 ether saddr != @served ether saddr @held drop
 //!         ct state established,related accept
+//!         ip saddr 10.77.0.0/16 ether saddr != @served ether saddr @awaited drop
 //!         ip saddr 10.77.0.0/16 ether saddr != @served ether saddr != @noticed \
-//!             add @awaited { ether saddr timeout 5s } add @noticed { ether saddr } drop
+//!             add @noticed { ether saddr timeout 10m } add @awaited { ether saddr timeout 5s } drop
 //!     }
 //!     chain input {
 //!         type filter hook input priority -10; policy accept;
@@ -36,7 +38,9 @@ pub(super) type Step = (u16, u16, Vec<u8>);
 pub(super) enum Set {
     /// The MAC addresses of clients whose packets pass.
     Served,
-    /// Those of others, whose packets are dropped.
+    /// Those of clients whose state is on its way, and whose packets are dropped.
+    Held,
+    /// Those of others that have come, whose packets are dropped if the kernel does not know their connections.
     Awaited,
     /// Those of clients that have been awaited since they came.
     Noticed,
@@ -46,6 +50,9 @@ pub(super) enum Set {
 
 /// The maximum number of elements of a set. If there is no room for a client, its packets pass.
 const MAX_ELEMENTS: u32 = 65_536;
+
+/// How long a client that is not served counts as noticed.
+const NOTICED: Duration = Duration::from_secs(600);
 
 const NFTABLES: u16 = 0x0a00;
 const NEW_TABLE: u16 = NFTABLES;
@@ -81,6 +88,7 @@ impl Set {
     const fn name(self) -> &'static str {
         match self {
             Self::Served => "served",
+            Self::Held => "held",
             Self::Awaited => "awaited",
             Self::Noticed => "noticed",
             Self::Moving => "moving",
@@ -94,9 +102,10 @@ pub(super) fn new(table: &str, clients: Option<(Ipv4Addr, u8)>, hold: Duration) 
     // The types are names for `nft`: an Ethernet address, and a port.
     for (id, set, kind, len, flags) in [
         (1, Set::Served, 9, 6, 0),
-        (2, Set::Awaited, 9, 6, WITH_TIMEOUT | BY_RULES),
-        (3, Set::Noticed, 9, 6, BY_RULES),
-        (4, Set::Moving, 13, 2, WITH_TIMEOUT),
+        (2, Set::Held, 9, 6, WITH_TIMEOUT),
+        (3, Set::Awaited, 9, 6, WITH_TIMEOUT | BY_RULES),
+        (4, Set::Noticed, 9, 6, WITH_TIMEOUT | BY_RULES),
+        (5, Set::Moving, 13, 2, WITH_TIMEOUT),
     ] {
         let parts = [
             text(1, table),
@@ -112,13 +121,15 @@ pub(super) fn new(table: &str, clients: Option<(Ipv4Addr, u8)>, hold: Duration) 
     if let Some((address, len)) = clients {
         steps.push(chain(table, "forward", FORWARD));
         let of_others = [from_prefix(address, len), sender(), vec![lookup(Set::Served, false)]].concat();
-        let awaited = vec![lookup(Set::Awaited, true), verdict(DROP)];
-        steps.push(rule(table, "forward", &[of_others.clone(), awaited].concat()));
+        let dropped = |set| vec![lookup(set, true), verdict(DROP)];
+        steps.push(rule(table, "forward", &[of_others.clone(), dropped(Set::Held)].concat()));
         steps.push(rule(table, "forward", &[is_in_table(true), vec![verdict(ACCEPT)]].concat()));
+        steps.push(rule(table, "forward", &[of_others.clone(), dropped(Set::Awaited)].concat()));
+        // In this order: a client for which there is no room to be noticed is not awaited.
         let first = vec![
             lookup(Set::Noticed, false),
-            added(Set::Awaited, Some(hold)),
-            added(Set::Noticed, None),
+            added(Set::Noticed, NOTICED),
+            added(Set::Awaited, hold),
             verdict(DROP),
         ];
         steps.push(rule(table, "forward", &[of_others, first].concat()));
@@ -136,7 +147,7 @@ pub(super) fn put(table: &str, set: Set, keys: &[Vec<u8>], time: Option<Duration
     (NEW_ELEMENT, CREATE, elements(table, set, keys, time))
 }
 
-/// The requests that remove elements from a set without time-outs, if they are there.
+/// The requests that remove elements from a set, if they are there.
 pub(super) fn remove(table: &str, set: Set, keys: &[Vec<u8>]) -> [Step; 2] {
     // The removal of one that is not would be refused, and that takes the kernel several milliseconds.
     let elements = elements(table, set, keys, None);
@@ -211,10 +222,8 @@ fn lookup(set: Set, is_in: bool) -> Vec<u8> {
 }
 
 /// Adds the first register to a set. If there is no room, the rule ends here.
-fn added(set: Set, time: Option<Duration>) -> Vec<u8> {
-    let mut parts = vec![text(1, set.name()), number(3, 0), number(4, 1)];
-    parts.extend(time.map(|time| milliseconds(6, time)));
-    expression("dynset", &parts)
+fn added(set: Set, time: Duration) -> Vec<u8> {
+    expression("dynset", &[text(1, set.name()), number(3, 0), number(4, 1), milliseconds(6, time)])
 }
 
 fn verdict(code: u32) -> Vec<u8> {
