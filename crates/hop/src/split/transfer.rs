@@ -1,6 +1,6 @@
 //! Export and import of a pair's state.
 
-use lasthop_agent::{Context, FlowState, ImportError, Scope, Side};
+use lasthop_agent::{Budget, Context, FlowState, ImportError, Scope, Side};
 use lasthop_packet::FlowKey;
 use lasthop_tcp::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,21 @@ use crate::transfer::{SIMULATED, export, import};
 /// The version of [`Saved`]. It changes with the fields, their order or their meaning.
 const VERSION: u8 = 9;
 
+/// The most octets of memory that a connection may have when it comes: twice what it may take by new data. At its former
+/// agent it may have more than that by what its peers were offered before; it takes no new data until it has less.
+const fn most_of_a_connection(budget: Budget) -> usize {
+    budget.octets_per_flow.saturating_mul(2)
+}
+
 /// Whether a leg may be restored from this snapshot: its memory, in addition to the `taken` octets
-/// of the connection, is within the budget, and its data is not simulated among real hosts. This is
+/// of the connection, is within the bounds, and its data is not simulated among real hosts. This is
 /// checked before anything is allocated.
 pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
     if cx.is_real() && leg.simulated() > 0 {
         return Err(SIMULATED);
     }
-    let budget = cx.budget().octets_per_flow;
-    if taken.saturating_add(leg.memory()) > budget || leg.records() > budget / 2 {
+    let most = most_of_a_connection(cx.budget());
+    if taken.saturating_add(leg.memory()) > most || leg.records() > most / 4 {
         return Err(ImportError::NoRoom("memory of a connection"));
     }
     Ok(())
@@ -90,7 +96,7 @@ impl Splits {
     /// Resets both ends of a connection that this state owes something, because no agent continues it.
     pub fn give_up(&self, scheme: &'static str, state: &FlowState, cx: &mut Context<'_>) {
         let Ok(Saved::Pair(saved, awaited)) = import(state, scheme, VERSION, cx) else { return };
-        let most = cx.budget().octets_per_flow / 2;
+        let most = most_of_a_connection(cx.budget()) / 4;
         if [&saved.core, &saved.radio].into_iter().flatten().any(|leg| leg.records() > most) {
             return;
         }
@@ -120,7 +126,7 @@ impl Splits {
             .wake(key, self.legs(), cx.now())
             .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
         pair.awaited = awaited.restore(cx.now());
-        if pair.octets() > cx.budget().octets_per_flow {
+        if pair.octets() > most_of_a_connection(cx.budget()) {
             return Err(ImportError::NoRoom("memory of a connection"));
         }
         if !pair.is_free() {
