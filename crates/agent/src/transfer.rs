@@ -52,8 +52,9 @@ pub trait Transfer {
         Err(ImportError::OtherScheme(state.scheme.to_string()))
     }
 
-    /// No agent continues a connection from this state, which this one has refused: ends what the connection is owed. Its
-    /// ends would wait for octets that were acknowledged and that are never delivered. The state is not trusted.
+    /// Tells both ends of a connection that it is over, if its state, which this agent has refused, has octets that were
+    /// acknowledged and not delivered: no other agent continues it, and its ends would wait for them. The state is not
+    /// trusted.
     fn give_up(&mut self, state: &FlowState, cx: &mut Context<'_>) {
         let _ = (state, cx);
     }

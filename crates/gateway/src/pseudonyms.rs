@@ -3,8 +3,8 @@
 use std::fmt;
 use std::hash::{BuildHasher as _, Hash, RandomState};
 
-/// Gives each address a name. The names are the same as long as this exists, and others each time: whoever reads them
-/// does not learn the addresses, not by trying all either.
+/// Names for addresses. An address keeps its name as long as this value exists, and has another one under another value:
+/// the names come from a hash with a random key, so that an address cannot be found by trying all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Pseudonyms(RandomState);
 

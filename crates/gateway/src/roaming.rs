@@ -6,6 +6,8 @@
 //! | [`message`] | the messages between access points, as octets |
 //! | [`state`] | the connections of a client, as octets |
 //! | [`handoffs`] | [`Handoffs`]: one [`lasthop_handoff::Handoff`] for each client; no clock, no network |
+//! | [`outside`] | [`Outside`]: what hand-offs need from all that is not theirs |
+//! | [`counters`] | what is counted of hand-offs |
 //! | [`nat`] | access points that translate: translations that follow their client (map) |
 //! | [`channel`] | [`Channel`]: carries messages to other access points |
 //! | [`inbox`] | [`Inbox`]: messages that wait to be handled |
@@ -26,6 +28,7 @@
 pub mod access_points;
 mod associations;
 pub mod channel;
+pub mod counters;
 pub mod directory;
 pub mod driver;
 mod event;
@@ -35,6 +38,7 @@ pub mod inbox;
 pub mod links;
 pub mod message;
 pub mod nat;
+pub mod outside;
 mod questions;
 pub mod report;
 pub mod setup;
@@ -46,9 +50,10 @@ pub use access_points::AccessPoints;
 pub use channel::{Channel, Destination};
 pub use directory::Configured;
 pub use driver::{Parts, Roaming};
-pub use handoffs::{Handoffs, Outside};
+pub use handoffs::Handoffs;
 pub use inbox::Inbox;
 pub use nat::Nat;
+pub use outside::Outside;
 pub use report::RoamingReport;
 pub use site::{Site, SiteParts};
 pub use source::RegistrySource;

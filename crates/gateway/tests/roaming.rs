@@ -10,6 +10,7 @@
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 #![allow(clippy::print_stdout, reason = "the interruption is a result")]
 
+mod bridged;
 mod transfer;
 
 use std::io;
@@ -31,6 +32,7 @@ use lasthop_needs::{namespaces, tests};
 use lasthop_peering::{Identity, Peers};
 use lasthop_registry::{AccessPoint, Durability, Embedded, Limits, Registry};
 
+use bridged::{access_point, bridge, host, join, move_client};
 use transfer::{PATIENCE, Transfer};
 
 fn main() -> ExitCode {
@@ -122,17 +124,9 @@ struct AccessPointHost {
 
 impl Testbed {
     fn new(scheme: &str) -> Self {
-        let [server, client, lan, air] = ["server", "client", "lan", "air"].map(host);
-        for bridge in [&lan, &air] {
-            bridge.ip(&["link add lan0 type bridge", "link set lan0 up"]).expect("a bridge");
-        }
+        let ([server, client], [lan, air]) = (["server", "client"].map(host), ["lan", "air"].map(bridge));
         for (bridge, end, address) in [(&lan, &server, "10.77.1.2/24"), (&air, &client, "10.77.1.3/24")] {
-            bridge
-                .ip(&[
-                    &format!("link add end type veth peer name eth netns {}", end.path()),
-                    "link set end up master lan0",
-                ])
-                .expect("veth");
+            join(bridge, end);
             end.ip(&["link set eth up", &format!("address add {address} dev eth")]).expect("an address");
         }
         client.ip(&[&format!("link set eth address {CLIENT}")]).expect("a MAC address");
@@ -156,10 +150,7 @@ impl Testbed {
     /// The client moves, and the bridges learn that: an access point sends a frame to all in the name of a station
     /// that has associated.
     fn move_to(&self, to: usize) {
-        let from = NAMES[1 - to];
-        self.air
-            .ip(&[&format!("link set {from} nomaster"), &format!("link set {} master lan0", NAMES[to])])
-            .expect("a port");
+        move_client(&self.air, NAMES[1 - to], NAMES[to]);
         let socket = self.client.enter(|| UdpSocket::bind("10.77.1.3:0")).expect("enter").expect("a socket");
         socket.set_broadcast(true).expect("a setting");
         socket.send_to(b"here", "10.77.1.255:9").expect("it is sent");
@@ -194,12 +185,8 @@ impl AccessPointHost {
         registry: &Arc<RegistrySource>,
         identities: &[Identity; 2],
     ) -> Self {
-        let (name, host) = (NAMES[index], host(NAMES[index]));
-        for (bridge, port) in [(lan, "core"), (air, "radio")] {
-            let add = format!("link add {name} type veth peer name {port} netns {}", host.path());
-            bridge.ip(&[&add, &format!("link set {name} up")]).expect("veth");
-        }
-        lan.ip(&[&format!("link set {name} master lan0")]).expect("a port");
+        let name = NAMES[index];
+        let host = access_point(name, lan, air);
         let address = address_of(index);
         host.ip(&[
             "link add lan0 type bridge",
@@ -249,10 +236,4 @@ impl AccessPointHost {
 /// Where the gateway of an access point is reached.
 fn address_of(index: usize) -> SocketAddr {
     SocketAddr::from(([10, 77, 1, 11 + index as u8], 9479))
-}
-
-fn host(name: &str) -> Namespace {
-    let host = Namespace::new(name).expect("root may make namespaces");
-    host.sysctl("ipv6/conf/default/disable_ipv6", "1").expect("a setting");
-    host
 }

@@ -11,6 +11,7 @@
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 #![allow(clippy::print_stdout, reason = "the interruption is a result")]
 
+mod bridged;
 mod transfer;
 
 use std::collections::BTreeSet;
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use lasthop_agent::LinkSenses;
 use lasthop_gateway::frame::MacAddress;
-use lasthop_gateway::roaming::handoffs::HandoffCounters;
+use lasthop_gateway::roaming::counters::HandoffCounters;
 use lasthop_gateway::roaming::nat::Guard;
 use lasthop_gateway::roaming::{
     Channel, Configured, Inbox, Nat, Parts, RegistrySource, Roaming, Site, SiteParts,
@@ -37,6 +38,7 @@ use lasthop_needs::{namespaces, tests};
 use lasthop_peering::{Identity, Peers};
 use lasthop_registry::{AccessPoint, Durability, Embedded, Limits, Registry};
 
+use bridged::{access_point, bridge, host, join, move_client};
 use transfer::{PATIENCE, Transfer};
 
 fn main() -> ExitCode {
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
             split_connections_of_cicada_keep_their_outside_ends,
             without_their_translations_connections_end,
             a_client_that_is_not_served_gets_no_translation,
-            nobody_answers_for_a_port_whose_connection_moves,
+            a_port_whose_connection_moves_is_not_answered_for,
             a_table_of_nftables_ends_with_its_guard,
             a_table_of_nftables_ends_with_a_process_that_is_killed;
     })
@@ -156,7 +158,7 @@ fn a_table_of_nftables_ends_with_its_guard() {
 /// In the environment of a process of this program that only has a table.
 const CHILD: &str = "LASTHOP_TEST_KEEPS_A_TABLE";
 
-/// Has a table until it is killed, or nobody reads what it says.
+/// Keeps a table until it is killed, or until its output is closed.
 fn keep_a_table() -> ! {
     let guard = Guard::open(None).expect("a table");
     println!("ready");
@@ -186,22 +188,14 @@ fn a_table_of_nftables_ends_with_a_process_that_is_killed() {
 }
 
 fn a_client_that_is_not_served_gets_no_translation() {
-    let [server, client, lan, air] = ["server", "client", "lan", "air"].map(host);
-    for bridge in [&lan, &air] {
-        bridge.ip(&["link add lan0 type bridge", "link set lan0 up"]).expect("a bridge");
-    }
+    let ([server, client], [lan, air]) = (["server", "client"].map(host), ["lan", "air"].map(bridge));
     for (bridge, end, address) in [(&lan, &server, "10.77.1.1/24"), (&air, &client, "10.77.2.2/24")] {
-        bridge
-            .ip(&[
-                &format!("link add end type veth peer name eth netns {}", end.path()),
-                "link set end up master lan0",
-            ])
-            .expect("veth");
+        join(bridge, end);
         let address = format!("address add {address} dev eth");
         end.ip(&["link set eth address 02:00:00:00:00:07 up", &address]).expect("an address");
     }
     client.ip(&["route add default via 10.77.2.1"]).expect("a route");
-    let router = access_point(0, &lan, &air);
+    let router = router(0, &lan, &air);
     air.ip(&[&format!("link set {} master lan0", NAMES[0])]).expect("a port");
     let mac = MacAddress([2, 0, 0, 0, 0, 7]);
     let mut guard = router
@@ -239,7 +233,7 @@ fn a_client_that_is_not_served_gets_no_translation() {
     assert_eq!(received().0, "it is the router's");
 }
 
-fn nobody_answers_for_a_port_whose_connection_moves() {
+fn a_port_whose_connection_moves_is_not_answered_for() {
     let (near, far) = (host("near"), host("far"));
     near.ip(&[
         &format!("link add eth type veth peer name eth netns {}", far.path()),
@@ -256,7 +250,7 @@ fn nobody_answers_for_a_port_whose_connection_moves() {
         socket.send(b"?").expect("it is sent");
         socket
     };
-    let refused = |socket: &UdpSocket| socket.recv(&mut [0]).expect_err("nobody is there").kind();
+    let refused = |socket: &UdpSocket| socket.recv(&mut [0]).expect_err("no socket is there").kind();
     assert_eq!(refused(&ask(4009)), io::ErrorKind::ConnectionRefused);
     // The former is a service's.
     guard.shield(&[9, 4009]);
@@ -285,15 +279,8 @@ struct GatewayHost {
 impl Testbed {
     /// `follow`: whether translations follow the client.
     fn new(scheme: &str, follow: bool) -> Self {
-        let [server, client, lan, air] = ["server", "client", "lan", "air"].map(host);
-        for bridge in [&lan, &air] {
-            bridge.ip(&["link add lan0 type bridge", "link set lan0 up"]).expect("a bridge");
-        }
-        air.ip(&[
-            &format!("link add end type veth peer name eth netns {}", client.path()),
-            "link set end up master lan0",
-        ])
-        .expect("veth");
+        let ([server, client], [lan, air]) = (["server", "client"].map(host), ["lan", "air"].map(bridge));
+        join(&air, &client);
         client
             .ip(&[
                 &format!("link set eth address {CLIENT_MAC} up"),
@@ -312,7 +299,7 @@ impl Testbed {
         let registry = Arc::new(RegistrySource::of(registry));
         let identities = [(); 3].map(|()| Identity::ephemeral().expect("random numbers"));
         let gateways = [0, 1, GATE].map(|index| {
-            let host = if index == GATE { gate(&server, &lan) } else { access_point(index, &lan, &air) };
+            let host = if index == GATE { gate(&server, &lan) } else { router(index, &lan, &air) };
             GatewayHost::start(index, host, scheme, follow, &registry, &identities)
         });
         let site = Self { server, client, _lan: lan, air, gateways, _folder: folder };
@@ -327,10 +314,7 @@ impl Testbed {
     }
 
     fn move_to(&self, to: usize) {
-        let from = NAMES[1 - to];
-        self.air
-            .ip(&[&format!("link set {from} nomaster"), &format!("link set {} master lan0", NAMES[to])])
-            .expect("a port");
+        move_client(&self.air, NAMES[1 - to], NAMES[to]);
     }
 
     /// Waits until an access point serves the client.
@@ -460,14 +444,9 @@ fn gate(server: &Namespace, lan: &Namespace) -> Namespace {
     gate
 }
 
-/// An access point. Clients know all of them by the same addresses.
-fn access_point(index: usize, lan: &Namespace, air: &Namespace) -> Namespace {
-    let (name, host) = (NAMES[index], host(NAMES[index]));
-    for (bridge, port) in [(lan, "core"), (air, "radio")] {
-        let add = format!("link add {name} type veth peer name {port} netns {}", host.path());
-        bridge.ip(&[&add, &format!("link set {name} up")]).expect("veth");
-    }
-    lan.ip(&[&format!("link set {name} master lan0")]).expect("a port");
+/// An access point that translates. Clients know all of them by the same addresses.
+fn router(index: usize, lan: &Namespace, air: &Namespace) -> Namespace {
+    let host = access_point(NAMES[index], lan, air);
     host.ip(&[
         "link set core up",
         "link set radio address 02:00:00:00:00:01 up",
@@ -500,12 +479,6 @@ fn run(host: &Namespace, command: &[&str]) -> String {
 /// Where a gateway is reached; access points translate to it.
 fn address_of(index: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 1, if index == GATE { 1 } else { 11 + index as u8 })
-}
-
-fn host(name: &str) -> Namespace {
-    let host = Namespace::new(name).expect("root may make namespaces");
-    host.sysctl("ipv6/conf/default/disable_ipv6", "1").expect("a setting");
-    host
 }
 
 /// A client that sends a datagram every few milliseconds, and a server that answers each.

@@ -1,7 +1,7 @@
 //! The connections that the kernel tracks and whose addresses it translates: its table, by netlink (`ctnetlink`,
 //! `linux/netfilter/nfnetlink_conntrack.h`).
 //!
-//! Only TCP and UDP over IPv4: what other protocols have, nobody moves.
+//! Only those of TCP and UDP over IPv4.
 
 mod entry;
 mod form;

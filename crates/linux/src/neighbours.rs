@@ -31,8 +31,8 @@ const HEADER: usize = 12;
 /// `NDA_DST` and `NDA_LLADDR`.
 const DESTINATION: u16 = 1;
 const ADDRESS: u16 = 2;
-/// `NUD_FAILED` and `NUD_NOARP`: nobody has answered, or nobody is asked.
-const NOBODY: u16 = 0x20 | 0x40;
+/// `NUD_FAILED` and `NUD_NOARP`: no host has answered, or none is asked.
+const WITHOUT_ANSWER: u16 = 0x20 | 0x40;
 /// `NUD_STALE`.
 const STALE: u16 = 0x04;
 
@@ -64,7 +64,7 @@ fn read(entry: &[u8]) -> Option<Neighbour> {
     let ip: [u8; 4] = value(DESTINATION)?.value.try_into().ok()?;
     let mac = value(ADDRESS)?.value.try_into().ok()?;
     let is_stale = state & STALE != 0;
-    (state & NOBODY == 0).then(|| Neighbour { ip: ip.into(), mac, is_stale })
+    (state & WITHOUT_ANSWER == 0).then(|| Neighbour { ip: ip.into(), mac, is_stale })
 }
 
 #[cfg(test)]

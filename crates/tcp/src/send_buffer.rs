@@ -1,9 +1,13 @@
 //! Unacknowledged data of the application.
 
+mod absent;
+
 use std::collections::VecDeque;
 
 use lasthop_packet::Payload;
 use serde::{Deserialize, Serialize};
+
+use absent::Absent;
 
 /// A queue of payload pieces. Position 0 is the oldest unacknowledged octet.
 ///
@@ -26,17 +30,6 @@ enum Piece {
     },
     /// Only at the front.
     Absent(Box<Absent>),
-}
-
-/// Octets that come one after the other.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Absent {
-    /// The first ones, which are acknowledged already and have not come.
-    acknowledged: u64,
-    /// Those that have come.
-    supplied: VecDeque<Payload>,
-    /// Octets that have not come.
-    len: u64,
 }
 
 impl Piece {
@@ -81,7 +74,7 @@ impl From<VecDeque<Piece>> for SendBuffer {
                 Piece::Payload(payload) => buffer.push(payload),
                 Piece::Stream { stream, offset, len } => buffer.push_stream(stream, offset, len),
                 Piece::Absent(absent) if absent.is_complete() => {
-                    for payload in absent.supplied {
+                    for payload in absent.into_supplied() {
                         buffer.push(payload);
                     }
                 }
@@ -99,47 +92,6 @@ impl From<VecDeque<Piece>> for SendBuffer {
 impl From<SendBuffer> for VecDeque<Piece> {
     fn from(buffer: SendBuffer) -> Self {
         buffer.pieces
-    }
-}
-
-impl Absent {
-    /// Octets of the buffer, with those that have come.
-    fn octets(&self) -> u64 {
-        self.supplied.iter().map(|payload| payload.len() as u64).fold(self.len, u64::saturating_add)
-    }
-
-    /// Whether nothing is to come.
-    const fn is_complete(&self) -> bool {
-        self.acknowledged == 0 && self.len == 0
-    }
-
-    /// Removes the first `octets`, which are acknowledged.
-    fn acknowledge(&mut self, mut octets: u64) {
-        while octets > 0
-            && let Some(first) = self.supplied.front_mut()
-        {
-            let cut = octets.min(first.len() as u64);
-            *first = first.slice(cut as usize, first.len());
-            octets -= cut;
-            if first.is_empty() {
-                self.supplied.pop_front();
-            }
-        }
-        self.acknowledged += octets;
-        self.len -= octets;
-    }
-
-    /// The next of them. Returns what comes after them.
-    fn supply(&mut self, payload: &Payload) -> Payload {
-        let octets = payload.len() as u64;
-        let from = octets.min(self.acknowledged);
-        let to = octets.min(from + self.len);
-        self.acknowledged -= from;
-        self.len -= to - from;
-        if from < to {
-            self.supplied.push_back(cut(payload, from as usize, to as usize));
-        }
-        payload.slice(to as usize, payload.len())
     }
 }
 
@@ -164,7 +116,7 @@ impl SendBuffer {
     /// Octets of memory in use, at most.
     pub fn memory(&self) -> usize {
         let octets = usize::try_from(self.len).unwrap_or(usize::MAX);
-        let supplied = self.absent().map_or(0, |absent| absent.supplied.len());
+        let supplied = self.absent().map_or(0, |absent| absent.supplied().len());
         let records = (self.pieces.capacity() + supplied) * size_of::<Piece>();
         memory_of(self.pieces.len() + supplied, octets).saturating_add(records)
     }
@@ -175,7 +127,7 @@ impl SendBuffer {
         let simulated = self.pieces.iter().map(|piece| match piece {
             Piece::Payload(payload) => of(payload),
             Piece::Stream { len, .. } => *len,
-            Piece::Absent(absent) => absent.supplied.iter().map(of).fold(0, u64::saturating_add),
+            Piece::Absent(absent) => absent.supplied().iter().map(of).fold(0, u64::saturating_add),
         });
         simulated.fold(0, u64::saturating_add)
     }
@@ -188,19 +140,18 @@ impl SendBuffer {
 
     /// Octets that are to come, with those that are acknowledged meanwhile.
     pub fn awaited(&self) -> u64 {
-        self.absent().map_or(0, |absent| absent.acknowledged.saturating_add(absent.len))
+        self.absent().map_or(0, Absent::awaited)
     }
 
-    /// Whether such a buffer can be: what is acknowledged comes before all that has come.
+    /// Whether such a buffer can be.
     pub fn is_sound(&self) -> bool {
-        self.awaited() <= 1 << 30
-            && self.absent().is_none_or(|absent| absent.acknowledged == 0 || absent.supplied.is_empty())
+        self.absent().is_none_or(Absent::is_sound)
     }
 
     /// Whether octets are absent that may have to be sent.
     #[inline]
     pub fn is_incomplete(&self) -> bool {
-        self.absent().is_some_and(|absent| absent.len > 0)
+        self.absent().is_some_and(Absent::lacks_octets)
     }
 
     /// The number of octets at the front of which some are absent.
@@ -216,8 +167,7 @@ impl SendBuffer {
         let mut front = std::mem::take(self);
         let rest = front.split_off(octets);
         if front.len > 0 {
-            let absent = Absent { acknowledged: 0, supplied: VecDeque::new(), len: front.len };
-            self.pieces.push_back(Piece::Absent(Box::new(absent)));
+            self.pieces.push_back(Piece::Absent(Box::new(Absent::new(front.len))));
             self.len = front.len;
         }
         for payload in rest {
@@ -230,10 +180,10 @@ impl SendBuffer {
     pub fn supply(&mut self, payload: Payload) -> Payload {
         let Some(Piece::Absent(absent)) = self.pieces.front_mut() else { return payload };
         let behind = absent.supply(&payload);
-        if absent.is_complete() {
-            let supplied = std::mem::take(&mut absent.supplied);
-            self.pieces.pop_front();
-            for payload in supplied.into_iter().rev() {
+        if absent.is_complete()
+            && let Some(Piece::Absent(absent)) = self.pieces.pop_front()
+        {
+            for payload in absent.into_supplied().into_iter().rev() {
                 self.pieces.push_front(Piece::Payload(payload));
             }
         }

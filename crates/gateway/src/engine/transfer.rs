@@ -154,7 +154,7 @@ impl Engine {
         imported
     }
 
-    /// No agent continues a connection from these states: this rule's ends what it is owed.
+    /// No agent continues a connection from these states: that of the rule resets its ends if it owes them something.
     pub(super) fn give_up(&mut self, rule: u16, states: &[FlowState], now: Instant, out: &mut Outgoing) {
         for state in states {
             self.call(usize::from(rule), now, |agent, cx| agent.give_up(state, cx));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::Sender;
 
-use super::handoffs::RegistryAnswer;
+use super::outside::RegistryAnswer;
 use super::report::RoamingReport;
 use crate::frame::MacAddress;
 

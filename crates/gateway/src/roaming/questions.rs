@@ -14,7 +14,7 @@ use lasthop_packet::Instant;
 use lasthop_registry::{AccessPoint, Client, Entry, Error, LeaseId, Refusal, Registry};
 use tracing::{info, warn};
 
-use super::handoffs::{Holder, RegistryAnswer};
+use super::outside::{Holder, RegistryAnswer};
 use super::source::RegistrySource;
 use crate::frame::MacAddress;
 use crate::trouble::{Notice, Trouble};

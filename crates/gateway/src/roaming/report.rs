@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::channel::ChannelCounters;
-use super::handoffs::{ClientPlace, HandoffCounters};
+use super::counters::HandoffCounters;
+use super::handoffs::ClientPlace;
 use crate::engine::{ClientLoad, RoamingCounters};
 
 /// The clients of a gateway, for a list.

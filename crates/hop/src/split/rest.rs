@@ -88,7 +88,7 @@ impl Awaited {
         self.octets
     }
 
-    /// A piece has come, of which so many octets are not outstanding.
+    /// A piece has come: so many of its octets wait behind what the leg has outstanding.
     pub(super) fn arrived(&mut self, side: Side, octets: u64, now: Instant) {
         self.octets.0[side as usize] -= octets;
         self.since = now;
@@ -119,7 +119,7 @@ impl Piece {
         of(Side::Core as u8, towards_core).chain(of(Side::Radio as u8, towards_radio)).collect()
     }
 
-    /// Octets of each direction, without so many that are outstanding.
+    /// Octets of each direction that wait behind what its leg has outstanding; `outstanding` of them are the latter.
     pub(super) fn octets(pieces: &[Self], outstanding: [u64; 2]) -> SavedAwaited {
         let of = |to: usize| {
             let pieces = pieces.iter().filter(|piece| usize::from(piece.to) == to);
@@ -128,8 +128,8 @@ impl Piece {
         SavedAwaited([0, 1].map(|to| of(to).saturating_sub(outstanding[to])))
     }
 
-    /// The side that it goes to, and its data, for a pair to which so many octets are still to come. There is memory for it
-    /// since the pair has declared what follows.
+    /// The side that it goes to, and its data. `to_come`: octets that the pair still expects for a side. Memory for them was
+    /// counted when the pair came, because its state says how many follow.
     pub(super) fn take_for(
         self,
         to_come: impl Fn(Side) -> u64,

@@ -14,10 +14,15 @@ use crate::transfer::{SIMULATED, export, import};
 /// The version of [`Saved`]. It changes with the fields, their order or their meaning.
 const VERSION: u8 = 9;
 
-/// The most octets of memory that a connection may have when it comes: twice what it may take by new data. At its former
-/// agent it may have more than that by what its peers were offered before; it takes no new data until it has less.
-const fn most_of_a_connection(budget: Budget) -> usize {
+/// The most octets of memory for the data of a connection that comes: twice what it may take by new data. Its former agent
+/// may have had more than that, because it had offered its windows before; it takes no new data until it has less.
+const fn most_data(budget: Budget) -> usize {
     budget.octets_per_flow.saturating_mul(2)
+}
+
+/// The most octets of memory for the entries of a leg's outstanding segments.
+const fn most_records(budget: Budget) -> usize {
+    budget.octets_per_flow / 2
 }
 
 /// Whether a leg may be restored from this snapshot: its memory, in addition to the `taken` octets
@@ -27,8 +32,8 @@ pub fn check_snapshot(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<
     if cx.is_real() && leg.simulated() > 0 {
         return Err(SIMULATED);
     }
-    let most = most_of_a_connection(cx.budget());
-    if taken.saturating_add(leg.memory()) > most || leg.records() > most / 4 {
+    let budget = cx.budget();
+    if taken.saturating_add(leg.memory()) > most_data(budget) || leg.records() > most_records(budget) {
         return Err(ImportError::NoRoom("memory of a connection"));
     }
     Ok(())
@@ -96,7 +101,7 @@ impl Splits {
     /// Resets both ends of a connection that this state owes something, because no agent continues it.
     pub fn give_up(&self, scheme: &'static str, state: &FlowState, cx: &mut Context<'_>) {
         let Ok(Saved::Pair(saved, awaited)) = import(state, scheme, VERSION, cx) else { return };
-        let most = most_of_a_connection(cx.budget()) / 4;
+        let most = most_records(cx.budget());
         if [&saved.core, &saved.radio].into_iter().flatten().any(|leg| leg.records() > most) {
             return;
         }
@@ -126,7 +131,7 @@ impl Splits {
             .wake(key, self.legs(), cx.now())
             .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
         pair.awaited = awaited.restore(cx.now());
-        if pair.octets() > most_of_a_connection(cx.budget()) {
+        if pair.octets() > most_data(cx.budget()) {
             return Err(ImportError::NoRoom("memory of a connection"));
         }
         if !pair.is_free() {

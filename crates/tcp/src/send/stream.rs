@@ -12,7 +12,7 @@ use crate::send_buffer::SendBuffer;
 #[derive(Debug)]
 pub(crate) struct Stream {
     buffer: SendBuffer,
-    /// Whether octets of it are absent that may have to be sent.
+    /// [`SendBuffer::is_incomplete`], which is asked for each segment.
     is_incomplete: bool,
     /// Size of the send buffer in octets.
     most: u32,

@@ -35,7 +35,7 @@ pub struct Translations {
     clients: Prefix,
     /// The address to which they are translated.
     outside: Ipv4Addr,
-    /// The translations of clients that were given, until these are released: nobody else gets their ports.
+    /// The translations of clients that were given, until these are released: until then no other connection gets their ports.
     given: BTreeMap<MacAddress, Vec<(Tuple, u16)>>,
 }
 

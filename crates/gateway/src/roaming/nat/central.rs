@@ -42,8 +42,8 @@ impl Central {
                 Err(error) => warn!(%client, %error, "a connection is not redirected"),
             }
         }
-        // The kernel cannot change an entry. Between its removal and the new one, nobody answers packets of its
-        // connection.
+        // The kernel cannot change the tuples of an entry, so it is removed and created again. In between, this host would
+        // answer packets of the connection with a reset.
         let ports: Vec<u16> = entries.iter().map(|(entry, _)| entry.reply.destination.port()).collect();
         self.guard.shield(&ports);
         let mut redirected = 0;

@@ -1,6 +1,6 @@
 //! Packets that come before their translation: they get no other one, and no reset.
 //!
-//! The kernel would translate a packet anew that belongs to no connection it knows, also in mid-stream
+//! A packet that belongs to no known connection gets a new translation from the kernel, even in the middle of a stream
 //! (`nf_conntrack_tcp_loose`), and the server would reset the connection. So a table of nftables drops what a client
 //! sends to others until the client is served; its local traffic, such as DHCP, passes. It keeps the packets of
 //! connections that are just being replaced from this host, which would reset them.
@@ -27,7 +27,7 @@ pub const HOLD: Duration = Duration::from_secs(5);
 /// How long packets for a port are dropped whose connection is moving, if the kernel does not know it.
 const MOVING: Duration = Duration::from_secs(2);
 
-/// The first port that is shielded: smaller ones are those of services (RFC 6335, section 6).
+/// The first port that is shielded: smaller ones are well-known ports (RFC 6335, section 6).
 const FIRST_PORT: u16 = 1024;
 
 /// The most ports in a request.
@@ -77,8 +77,8 @@ impl Guard {
         self.change(&removals.concat());
     }
 
-    /// Nobody answers packets for these ports that belong to no connection which the kernel knows, for two seconds. Ports
-    /// of services of this machine are not among them.
+    /// For two seconds, drops packets to these ports that belong to no connection which the kernel knows, except well-known
+    /// ports, at which this machine may have services.
     pub fn shield(&mut self, ports: &[u16]) {
         let ports: Vec<u16> = ports.iter().copied().filter(|port| *port >= FIRST_PORT).collect();
         for ports in ports.chunks(PORTS) {

@@ -12,9 +12,10 @@ use super::*;
 use crate::io::PortId;
 use crate::plan::Plan;
 use crate::roaming::channel::{Destination, Pending};
-use crate::roaming::handoffs::{HandoffCounters, Holder, RegistryAnswer};
+use crate::roaming::counters::HandoffCounters;
 use crate::roaming::nat::access_point::TakenUp;
 use crate::roaming::nat::mapping::Moved;
+use crate::roaming::outside::{Holder, RegistryAnswer};
 use crate::roaming::{Handoffs, Outside, state};
 use crate::selector::{PortRange, Selector};
 
