@@ -21,7 +21,8 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp, quote};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use super::client_side::ClientSide;
-use super::device::{Device, LONGEST_FRAME, Received};
+use super::device::Device;
+use super::framing::{LONGEST_FRAME, Received};
 use super::machine::Machine;
 use super::relay::descriptors;
 use super::services::is_another_host;

@@ -3,7 +3,9 @@
 //! | module | contents |
 //! |---|---|
 //! | [`device`] | a host's TAP or TUN device at an end of the model |
+//! | `framing` | the frames of a device, and the packets in them |
 //! | `end` | [`End`]: a real host's place in the model |
+//! | `border` | packets of hosts go into the model, and those that it delivers come out |
 //! | `pacer` | the event loop: reads packets, advances the world, writes packets |
 //! | [`running`] | [`Running`]: an emulation on its own thread, and a handle to change and stop it |
 //! | [`control`] | a socket that changes links while they are in use |
@@ -23,6 +25,7 @@
 //! host's node when it is read, travels to the peer's node, and is delivered to the peer's host at its
 //! time of arrival in the model.
 
+mod border;
 pub mod client_side;
 pub mod command;
 pub mod control;
@@ -32,6 +35,7 @@ pub mod directory;
 mod dns_relay;
 mod end;
 pub mod fates;
+mod framing;
 pub mod host_side;
 mod in_use;
 mod join;
@@ -57,6 +61,7 @@ use lasthop_sim::{Observer, World};
 pub use device::{Device, DeviceError};
 pub use end::{End, Peer};
 pub use fates::FateOfFrame;
+pub use framing::ethernet_address;
 pub use pacer::Options;
 pub use running::{EmulationEnded, Handle, Running};
 pub use summary::Summary;

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use lasthop_packet::{Instant, wire};
+use lasthop_packet::Instant;
 use lasthop_sim::World;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::device::{LONGEST_FRAME, Received};
-use super::end::{End, Peer};
-use super::measurements::Measurements;
+use super::border::Border;
+use super::device::Device;
+use super::end::End;
+use super::framing::LONGEST_FRAME;
 use super::summary::Summary;
 use lasthop_linux::clock;
 
@@ -64,10 +65,9 @@ pub(super) enum Command {
 
 /// A running emulation.
 pub(super) struct Pacer {
-    world: World,
-    /// The model's time at the start.
-    start: Instant,
-    ends: Vec<End>,
+    border: Border,
+    /// The device of the host at each end.
+    devices: Vec<Device>,
     options: Options,
     commands: Receiver<Command>,
     /// Readable when there is a command.
@@ -76,7 +76,6 @@ pub(super) struct Pacer {
     epoch: Instant,
     /// The time, on the model's clock, by which the world must be advanced again.
     expected: Instant,
-    measured: Measurements,
     buffer: Vec<u8>,
     stopping: bool,
 }
@@ -89,14 +88,13 @@ impl Pacer {
         commands: Receiver<Command>,
         wake: Arc<OwnedFd>,
     ) -> Self {
+        let (places, devices) = ends.into_iter().map(|end| ((end.node, end.peer), end.device)).unzip();
         let epoch = Instant::from_nanos(clock::now().as_nanos().saturating_sub(world.now().as_nanos()));
         Self {
             epoch,
             expected: world.now() + LONGEST_SLEEP,
-            start: world.now(),
-            world,
-            measured: Measurements::new(ends.iter().map(|end| end.node)),
-            ends,
+            border: Border::new(world, places),
+            devices,
             options,
             commands,
             wake,
@@ -118,12 +116,12 @@ impl Pacer {
 
     /// The summary so far; `notes` list the requests that the kernel refused.
     pub(super) fn summary(&self, notes: Vec<String>) -> Summary {
-        Summary::new(&self.world, self.start, &self.measured, notes)
+        self.border.summary(notes)
     }
 
     /// The current time of the model.
     fn now(&self) -> Instant {
-        Instant::from_nanos(clock::now().as_nanos().saturating_sub(self.epoch.as_nanos()))
+        now(self.epoch)
     }
 
     /// Advances the world to the present. If that is overdue by [`STALL`] or more, records a stall:
@@ -135,20 +133,22 @@ impl Pacer {
         if late >= STALL {
             let cut = late.saturating_sub(CATCH_UP);
             self.epoch += cut;
-            self.measured.stalls.record(clock::now(), late, cut);
+            self.border.measured().stalls.record(clock::now(), late, cut);
             now = self.now();
         }
-        self.world.advance_to(now);
-        let next = self.world.next_event_at().unwrap_or(Instant::MAX);
+        self.border.world().advance_to(now);
+        let next = self.border.next_event().unwrap_or(Instant::MAX);
         self.expected = next.min(now + LONGEST_SLEEP);
     }
 
     fn take_packets(&mut self) {
-        for index in 0..self.ends.len() {
+        for index in 0..self.devices.len() {
             for _ in 0..BATCH {
-                match self.ends[index].device.receive(&mut self.buffer) {
-                    Ok(Some(Received::Packet(octets))) => self.take_packet(index, octets),
-                    Ok(Some(Received::NotIp)) => self.measured.packets.not_ip += 1,
+                match self.devices[index].receive(&mut self.buffer) {
+                    Ok(Some(received)) => {
+                        self.advance();
+                        self.border.take(index, received);
+                    }
                     // An error means that the device is down or gone; it may come back.
                     Ok(None) | Err(_) => break,
                 }
@@ -156,36 +156,9 @@ impl Pacer {
         }
     }
 
-    fn take_packet(&mut self, end: usize, octets: bytes::Bytes) {
-        let Ok(packet) = wire::parse(octets) else {
-            self.measured.packets.malformed += 1;
-            return;
-        };
-        self.measured.packets.taken += 1;
-        self.advance();
-        let End { node, peer, .. } = self.ends[end];
-        match peer {
-            Peer::Node(peer) => self.world.inject_to(node, peer, packet),
-            Peer::Associated => self.world.inject_at_station(node, packet),
-        }
-    }
-
     fn hand_out(&mut self) {
-        for index in 0..self.ends.len() {
-            for (at, packet) in self.world.collect(self.ends[index].node) {
-                let late = self.now().since(at);
-                let octets = wire::emit(&packet);
-                match self.ends[index].device.send(&octets) {
-                    Ok(()) => {
-                        self.measured.lateness.record(late);
-                        let delivered = &mut self.measured.delivered[index];
-                        delivered.packets += 1;
-                        delivered.octets += octets.len() as u64;
-                    }
-                    Err(_) => self.measured.packets.refused += 1,
-                }
-            }
-        }
+        let Self { border, devices, epoch, .. } = self;
+        border.hand_out(|| now(*epoch), |index, packet| devices[index].send(packet).is_ok());
     }
 
     /// Waits until `until`, a packet or a command: sleeps, or polls the clock if `until` is near.
@@ -208,7 +181,7 @@ impl Pacer {
         let timeout =
             Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: i64::from(timeout.subsec_nanos()) };
         let wake = PollFd::from_borrowed_fd((*self.wake).as_fd(), PollFlags::IN);
-        let ends = self.ends.iter().map(|end| PollFd::from_borrowed_fd(end.device.as_fd(), PollFlags::IN));
+        let ends = self.devices.iter().map(|device| PollFd::from_borrowed_fd(device.as_fd(), PollFlags::IN));
         let mut files: Vec<PollFd<'_>> = std::iter::once(wake).chain(ends).collect();
         match poll(&mut files, Some(&timeout)) {
             Ok(ready) => {
@@ -241,7 +214,7 @@ impl Pacer {
                 }
                 Ok(Command::Do(work)) => {
                     self.advance();
-                    work(&mut self.world);
+                    work(self.border.world());
                 }
                 Ok(Command::Summarize(answer)) => {
                     self.advance();
@@ -256,6 +229,11 @@ impl Pacer {
         // If the counter is zero, the read fails, which does not matter.
         let _ = rustix::io::read(&*self.wake, &mut count);
     }
+}
+
+/// The time of a model whose time zero is this one on the kernel's clock.
+fn now(epoch: Instant) -> Instant {
+    Instant::from_nanos(clock::now().as_nanos().saturating_sub(epoch.as_nanos()))
 }
 
 fn nap(pause: Duration) {

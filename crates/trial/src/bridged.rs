@@ -8,7 +8,7 @@ mod tests;
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_emulator::device::ethernet_address;
+use lasthop_emulator::ethernet_address;
 use lasthop_emulator::{self as emulator, Device, Peer};
 use lasthop_gateway::frame::MacAddress;
 use lasthop_scenario::model::Roaming;

@@ -9,11 +9,13 @@ use lasthop_packet::Instant;
 use lasthop_scenario::{FlowModel, Scenario};
 use lasthop_schemes::Role;
 use lasthop_sim::SessionOutcome;
+use serde::{Deserialize, Serialize};
 
 use super::error::TrialError;
 use super::latency::{self, RoundTrips};
 use super::plan::{Case, CaseFlow};
 use super::program::Program;
+use super::session::{SessionFigures, SessionMeasured};
 use super::sessions::{self, Conversation};
 use super::site::Site;
 use super::transfer::{Transfer, Transferred};
@@ -34,12 +36,20 @@ pub struct Options<'a> {
     pub programs: &'a [Program],
 }
 
+impl Options<'_> {
+    /// The program that runs in place of the scheme of a case.
+    pub(super) fn program(&self, case: &Case) -> Option<&Program> {
+        self.programs.iter().find(|program| program.label == case.scheme)
+    }
+}
+
 /// The results of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RunResults {
     /// The results of each flow of the case, in order.
     pub(super) flows: Vec<Transferred>,
     /// The results of each session of the case, in order.
-    pub(super) sessions: Vec<SessionOutcome>,
+    pub(super) sessions: Vec<SessionMeasured>,
     /// Round trips of small packets beside the first flow, or beside the first session.
     pub(super) round_trips: RoundTrips,
     /// The waits for a processor of the host thread that waited longest; `None` if the kernel does
@@ -104,9 +114,23 @@ pub(super) fn run_all(
     Ok(RunResults {
         kept_waiting,
         flows: named(flows, "flow", case.flows.iter().map(|flow| &flow.name))?,
-        sessions: named(sessions, "session", case.sessions.iter().map(|session| &session.name))?,
+        sessions: measured(scenario, case, sessions)?,
         round_trips,
     })
+}
+
+/// The results of the sessions of a case.
+fn measured(
+    scenario: &Scenario,
+    case: &Case,
+    outcomes: Vec<io::Result<SessionOutcome>>,
+) -> Result<Vec<SessionMeasured>, TrialError> {
+    let outcomes = named(outcomes, "session", case.sessions.iter().map(|session| &session.name))?;
+    let measured = case.sessions.iter().zip(&outcomes).map(|(of_case, outcome)| SessionMeasured {
+        figures: SessionFigures::new(scenario, &scenario.sessions[of_case.index], outcome),
+        intact: outcome.intact,
+    });
+    Ok(measured.collect())
 }
 
 /// The result of a thread. Panics if the thread has panicked.

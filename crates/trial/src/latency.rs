@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::socket::{self, is_transient};
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
@@ -32,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 type Octets = [u8; 16];
 
 /// Round-trip times of small packets during a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTrips {
     /// In ascending order.
     times: Vec<Duration>,

@@ -3,18 +3,20 @@
 
 use std::time::Duration;
 
-use lasthop_agent::Tally;
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use lasthop_scenario::Scenario;
 use serde::Serialize;
 
 use super::flows::RunResults;
+use super::hosts::HostResults;
+use super::model::ModelResults;
 use super::plan::{Case, CaseFlow};
 use super::prediction::{Predicted, Prediction, share_of};
-use super::roaming::{HandOff, RoamingRun};
+use super::roaming::RoamingRun;
 use super::sample::Sample;
-use super::session::{SessionFigures, SessionRun};
+use super::session::SessionRun;
 use super::stations::{StationUse, awake_share};
+use super::verdict;
 use lasthop_gateway::packet_loop::LoopReport;
 
 /// The results of one run.
@@ -103,17 +105,12 @@ pub struct Outcome {
 }
 
 /// Facts that are the same for all flows and sessions of a run.
-pub(super) struct Circumstances {
-    pub(super) gateway_cores: Option<f64>,
+struct Circumstances {
+    gateway_cores: Option<f64>,
     /// The reports of all gateways.
-    pub(super) gateways: Vec<LoopReport>,
-    /// The hand-offs of clients; `None` if they do not roam.
-    pub(super) hand_offs: Option<Vec<HandOff>>,
-    pub(super) stations: Vec<StationUse>,
-    /// The counters that agents in the model reported.
-    pub(super) reported: Tally,
-    pub(super) emulator: lasthop_emulator::Summary,
-    pub(super) because: Vec<String>,
+    gateways: Vec<LoopReport>,
+    model: ModelResults,
+    because: Vec<String>,
 }
 
 impl Circumstances {
@@ -130,16 +127,19 @@ impl RunOutcome {
     pub(super) fn new(
         scenario: &Scenario,
         case: &Case,
-        results: RunResults,
+        hosts: HostResults,
+        model: ModelResults,
         predicted: Option<&Prediction>,
-        circumstances: &Circumstances,
     ) -> Self {
+        let HostResults { run: results, gateways, gateway_cores } = hosts;
+        let because = verdict::reasons(&model.summary, &gateways, &results.round_trips, results.kept_waiting);
+        let circumstances = &Circumstances { gateway_cores, gateways, model, because };
         let (of_flows, of_sessions) = match predicted {
             Some(Prediction { flows, sessions, .. }) => (&flows[..], &sessions[..]),
             None => (&[][..], &[][..]),
         };
         let sessions = case.sessions.iter().zip(&results.sessions).enumerate();
-        let sessions = sessions.map(|(place, (of_case, outcome))| SessionRun {
+        let sessions = sessions.map(|(place, (of_case, measured))| SessionRun {
             session: of_case.name.clone(),
             kind: of_case.kind,
             congestion: of_case.congestion.clone(),
@@ -147,12 +147,12 @@ impl RunOutcome {
             seed: case.seed,
             beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
             controls: case.congestion().cloned().collect(),
-            real: SessionFigures::new(scenario, &scenario.sessions[of_case.index], outcome),
+            real: measured.figures.clone(),
             predicted: of_sessions.get(place).cloned(),
-            intact: outcome.intact,
+            intact: measured.intact,
             gateway: circumstances.gateway(),
-            emulator: circumstances.emulator.clone(),
-            stations: circumstances.stations.clone(),
+            emulator: circumstances.model.summary.clone(),
+            stations: circumstances.model.stations.clone(),
             trusted: circumstances.because.is_empty(),
             because: circumstances.because.clone(),
         });
@@ -161,7 +161,7 @@ impl RunOutcome {
         let corrupted =
             flows.iter().map(|flow| flow.intact).chain(sessions.iter().map(|session| session.intact));
         let corrupted = corrupted.filter(|intact| !intact).count() as u64;
-        let roaming = circumstances.hand_offs.clone().map(|hand_offs| RoamingRun {
+        let roaming = circumstances.model.hand_offs.clone().map(|hand_offs| RoamingRun {
             flows: case.flows.iter().map(|flow| flow.name.clone()).collect(),
             controls: case.congestion().cloned().collect(),
             scheme: case.scheme.clone(),
@@ -199,7 +199,7 @@ fn flows(
             predicted_goodput_bps: predicted.map(|flow| flow.goodput_bps),
             share: share_of(transferred.goodput_bps, &goodputs),
             predicted_share: predicted.map(|flow| flow.share),
-            awake_share: awake_share(scenario, &scenario.flows[flow.index], &circumstances.stations),
+            awake_share: awake_share(scenario, &scenario.flows[flow.index], &circumstances.model.stations),
             predicted_awake_share: predicted.and_then(|flow| flow.awake_share),
             octets: transferred.octets,
             completion_s: transferred.completion.map(|time| time.as_secs_f64()),
@@ -210,10 +210,10 @@ fn flows(
             gateway: circumstances.gateway(),
             intact: transferred.intact,
             lost: transferred.lost,
-            stations: circumstances.stations.clone(),
-            acks_generated: circumstances.reported.get(&ACKS_GENERATED),
-            acks_suppressed: circumstances.reported.get(&ACKS_SUPPRESSED),
-            emulator: circumstances.emulator.clone(),
+            stations: circumstances.model.stations.clone(),
+            acks_generated: circumstances.model.reported.get(&ACKS_GENERATED),
+            acks_suppressed: circumstances.model.reported.get(&ACKS_SUPPRESSED),
+            emulator: circumstances.model.summary.clone(),
             trusted: circumstances.because.is_empty(),
             because: circumstances.because.clone(),
             series: transferred.series,

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use lasthop_tcp::Connection;
+use serde::{Deserialize, Serialize};
 
 /// The slow start threshold in Linux before the first loss (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -14,7 +15,7 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// The state of a sender's TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Time since the flow's start.
     pub at: Duration,

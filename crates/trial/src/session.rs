@@ -4,7 +4,7 @@
 use lasthop_scenario::session_figures::{StreamFigures, Transactions};
 use lasthop_scenario::{Scenario, SessionModel};
 use lasthop_sim::{SessionOutcome, SessionResult};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::stations::StationUse;
 use lasthop_gateway::packet_loop::LoopReport;
@@ -47,7 +47,7 @@ pub struct SessionRun {
 }
 
 /// The figures of a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionFigures {
     /// Goodput of both directions together in bits per second, from the session's start to its end
     /// or the end of the run.
@@ -62,6 +62,14 @@ pub struct SessionFigures {
     pub reports_sent: u64,
     /// RTCP packets that arrived.
     pub reports_received: u64,
+}
+
+/// The result of a session between real hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SessionMeasured {
+    pub(super) figures: SessionFigures,
+    /// Whether every octet arrived as it was sent.
+    pub(super) intact: bool,
 }
 
 impl SessionFigures {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{socket_error, tcp_congestion};
+use serde::{Deserialize, Serialize};
 
 use super::pattern::{self, PIECE};
 use super::sample::{Sample, retransmits};
@@ -46,7 +47,7 @@ pub struct Transfer<'a> {
 }
 
 /// The result of a transfer.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transferred {
     /// Octets that the receiver received.
     pub octets: u64,

@@ -1,0 +1,94 @@
+//! The part of a run that the hosts have: gateways at the edges, and the flows and sessions of the case.
+//! It does not know what is between the hosts, nor whose time their clock shows.
+
+use std::sync::atomic::Ordering;
+
+use lasthop_gateway::packet_loop::LoopReport;
+use lasthop_gateway::plan::AgentMaker;
+use lasthop_linux::clock;
+use lasthop_packet::Instant;
+use lasthop_scenario::Scenario;
+use serde::{Deserialize, Serialize};
+
+use super::bridged::Lan;
+use super::error::TrialError;
+use super::flows::{self, Options, RunResults};
+use super::gateway;
+use super::gateways::Gateways;
+use super::plan::{Case, edges};
+use super::program::Running;
+use super::site::Site;
+use super::wait;
+
+/// The hosts of a run, with what runs at their edges. It ends when this value is dropped.
+pub(super) struct Hosts<'a> {
+    scenario: &'a Scenario,
+    case: &'a Case,
+    site: &'a Site,
+    gateways: Gateways,
+    /// Until the end of the run.
+    _program: Option<Running>,
+}
+
+/// What the hosts of a run have to report.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct HostResults {
+    pub(super) run: RunResults,
+    /// The reports of all gateways.
+    pub(super) gateways: Vec<LoopReport>,
+    /// Processor time of the packet loops of all gateways, as a share of one core; `None` without one.
+    pub(super) gateway_cores: Option<f64>,
+}
+
+impl<'a> Hosts<'a> {
+    /// Starts the gateways, or the program in their place, on hosts that are configured. `agent`, if given, replaces
+    /// the schemes' own.
+    pub(super) fn start(
+        scenario: &'a Scenario,
+        case: &'a Case,
+        site: &'a Site,
+        agent: Option<&AgentMaker>,
+        options: Options<'_>,
+    ) -> Result<Self, TrialError> {
+        let program = options.program(case).map(|program| {
+            if Lan::of(scenario).is_some() {
+                let problem = "a program does not learn where clients roam; leave it out";
+                return Err(TrialError::unsuitable("--beside", problem));
+            }
+            let edge = edges(scenario)?[0];
+            let (core, radio) = gateway::ports(scenario, edge);
+            program
+                .start(&site.hosts[edge], &core, &radio)
+                .map_err(|error| TrialError::Program { path: program.path.clone(), error })
+        });
+        let program = program.transpose()?;
+        let gateways = match scenario.schemes[case.scheme_index].stack() {
+            Some(stack) if program.is_none() && !stack.is_nothing() => {
+                Gateways::start(scenario, site, stack, agent)?
+            }
+            _ => Gateways::none(),
+        };
+        Ok(Self { scenario, case, site, gateways, _program: program })
+    }
+
+    /// The gateways.
+    pub(super) const fn gateways(&mut self) -> &mut Gateways {
+        &mut self.gateways
+    }
+
+    /// Runs the flows and sessions, from the time `zero` at which the model starts.
+    pub(super) fn run(&self, zero: Instant, options: Options<'_>) -> Result<HostResults, TrialError> {
+        let cpu_s = |reports: &[LoopReport]| reports.iter().map(|report| report.cpu_s).sum::<f64>();
+        let busy_before = cpu_s(&self.gateways.reports()?);
+        wait::until(zero + self.case.times(self.scenario).first, options.stop);
+        let began = clock::now();
+        let run = flows::run_all(self.scenario, self.case, self.site, zero, options)?;
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        let took = clock::now().since(began).as_secs_f64();
+        let gateways = self.gateways.reports()?;
+        let gateway_cores = (!gateways.is_empty()).then(|| (cpu_s(&gateways) - busy_before) / took.max(1e-9));
+        Ok(HostResults { run, gateways, gateway_cores })
+    }
+}

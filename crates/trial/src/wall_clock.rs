@@ -1,0 +1,65 @@
+//! A run on this machine, in real time: each host is a network namespace, and the model between them keeps up with the
+//! clock on a thread of its own.
+
+use std::io;
+
+use lasthop_emulator::{self as emulator, Emulator};
+use lasthop_gateway::plan::AgentMaker;
+use lasthop_linux::clock;
+use lasthop_scenario::{RealHosts, Scenario};
+
+use super::bridged::Lan;
+use super::error::TrialError;
+use super::flows::Options;
+use super::gateway;
+use super::hosts::{HostResults, Hosts};
+use super::model::{Looks, ModelResults, Seen};
+use super::plan::{self, Case};
+use super::site::{self, Site};
+
+/// Runs a case: creates its hosts and the links between them, and removes them afterwards.
+pub(super) fn run(
+    scenario: &Scenario,
+    case: &Case,
+    agent: Option<&AgentMaker>,
+    options: Options<'_>,
+) -> Result<(HostResults, ModelResults), TrialError> {
+    let lan = Lan::of(scenario);
+    let edges = plan::edges(scenario)?;
+    let scheme = &scenario.schemes[case.scheme_index];
+    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
+    let site = Site::new(scenario, addresses)?;
+    let real = RealHosts { gateways: &edges, addresses: &site.addresses };
+    let built = scenario.build_links(scheme, case.seed, real)?;
+    let ends = match &lan {
+        Some(lan) => lan.attach(&site, &built)?,
+        None => site.attach(scenario, &built)?,
+    };
+    match &lan {
+        Some(lan) => lan.configure(&site)?,
+        None => site.configure(scenario)?,
+    }
+    // Started before the emulator's clock, because the kernel verifies the gateway's programs
+    // without a break, for 20 ms and more.
+    let mut hosts = Hosts::start(scenario, case, &site, agent, options)?;
+    let stations_that_roam = lan.as_ref().map(|lan| lan.stations(&built));
+    let transmitters = gateway::transmitters(scenario, edges[0], &built);
+    let looks = Looks::new(scenario, &built);
+    let mut emulator = Emulator::new(built.world, ends);
+    hosts.gateways().connect(&mut emulator, stations_that_roam, transmitters)?;
+    let failed = |error| TrialError::Transfer { what: "the emulator".to_owned(), error };
+    let running = emulator.spawn(emulator::Options::default()).map_err(failed)?;
+
+    let results = hosts.run(clock::now(), options)?;
+    let seen = running.with_world(move |world| looks.at(world));
+    let Seen { stations, reported, ways } = seen.map_err(|gone| failed(io::Error::other(gone)))?;
+    // The emulator's clock stops first, for the same reason; the gateways then only lose their
+    // interfaces.
+    let summary = running.stop().map_err(failed)?;
+    let ways = match hosts.gateways().served()? {
+        Some(served) => ways.with_gateways(&served),
+        None => ways,
+    };
+    let hand_offs = lan.is_some().then(|| ways.hand_offs());
+    Ok((results, ModelResults { summary, stations, reported, hand_offs }))
+}
