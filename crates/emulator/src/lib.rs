@@ -1,4 +1,5 @@
-//! The emulator: the simulator, paced by the wall clock, with real Linux hosts at its ends.
+//! The emulator: the simulator with real Linux hosts at its ends, paced by the wall clock or by kernels in
+//! simulated time.
 //!
 //! | module | contents |
 //! |---|---|
@@ -7,6 +8,7 @@
 //! | `end` | [`End`]: a real host's place in the model |
 //! | `border` | packets of hosts go into the model, and those that it delivers come out |
 //! | `pacer` | the event loop: reads packets, advances the world, writes packets |
+//! | [`stepped`] | the same model in the time of kernels that run in simulated time |
 //! | [`running`] | [`Running`]: an emulation on its own thread, and a handle to change and stop it |
 //! | [`control`] | a socket that changes links while they are in use |
 //! | [`directory`] | the directory of sockets and files, and the lock between emulations |
@@ -49,6 +51,7 @@ pub mod redirect;
 mod relay;
 pub mod running;
 pub mod services;
+pub mod stepped;
 pub mod summary;
 pub mod supervisor;
 mod tool;

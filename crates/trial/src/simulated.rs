@@ -1,0 +1,139 @@
+//! A run in simulated time: the hosts are network namespaces of a kernel of their own, which asks this
+//! process what time it is, and the model between them is the wire of its network devices.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`guest`] | the first program of the guest: it sets the hosts up, runs their part, and reports it |
+//! | `control` | what guest and host say to each other, over a device of its own |
+//! | `wire` | the model and the control device, as the guest's wire |
+//!
+//! Nothing here needs root: the guest is an ordinary process. The same scenario, seed and kernel give the same
+//! packets at the same times.
+
+mod control;
+pub mod guest;
+mod wire;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lasthop_emulator::stepped::{Attachment, Stepped};
+use lasthop_emulator::Peer;
+use lasthop_packet::Instant;
+use lasthop_scenario::{RealHosts, Scenario};
+use lasthop_uml::{Calendar, End, Kernel, Limits, Net};
+
+use super::bridged::Lan;
+use super::error::TrialError;
+use super::flows::Options;
+use super::gateway;
+use super::hosts::HostResults;
+use super::model::{Looks, ModelResults, Seen};
+use super::plan::{self, Case};
+use super::site;
+use wire::ModelWire;
+
+pub use control::Job;
+
+/// The kernel of a run in simulated time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simulation {
+    /// The kernel, built for user mode.
+    pub kernel: PathBuf,
+    /// This program, which is the guest's first one as well: an absolute path.
+    pub program: PathBuf,
+    /// Its argument that stands for [`guest::Guest::open`].
+    pub argument: &'static str,
+    /// How the guest reads the scenario again.
+    pub job: Job,
+}
+
+/// Octets of the guest's memory.
+const MEMORY: u64 = 256 << 20;
+/// Devices of a guest, of which one is the control device.
+const MAX_ENDS: usize = lasthop_uml::kernel::MAX_DEVICES - 1;
+/// More than any start and end of a guest takes, beside the run itself.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// The Ethernet address of the device at an end, locally administered.
+pub(super) const fn address_of(end: usize) -> [u8; 6] {
+    [0x02, 0x6c, 0x68, 0x65, (end >> 8) as u8, end as u8]
+}
+
+/// Checks that a scenario can be tried in simulated time.
+pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
+    if Lan::of(scenario).is_some() {
+        let problem = "clients roam, which is not possible in simulated time; expected --time real";
+        return Err(TrialError::unsuitable("wlans", problem));
+    }
+    let ends = site::ends(scenario).count();
+    if ends > MAX_ENDS {
+        let problem = format!(
+            "{ends} ends of links between real hosts; expected at most {MAX_ENDS} in simulated time"
+        );
+        return Err(TrialError::unsuitable("links", problem));
+    }
+    let edge = plan::edges(scenario)?[0];
+    if let Some(label) = gateway::label_that_needs_fates(scenario, edge)? {
+        let problem = format!(
+            "{label:?} needs the fates of frames, which a gateway in simulated time does not learn; leave it out, or use --time real"
+        );
+        return Err(TrialError::unsuitable("schemes", problem));
+    }
+    Ok(())
+}
+
+/// Runs a case.
+pub(super) fn run(
+    scenario: &Scenario,
+    case: &Case,
+    simulation: &Simulation,
+    options: Options<'_>,
+) -> Result<(HostResults, ModelResults), TrialError> {
+    let edges = plan::edges(scenario)?;
+    let addresses = site::addresses(scenario);
+    let real = RealHosts { gateways: &edges, addresses: &addresses };
+    let built = scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
+    let ends: Vec<Attachment> = site::ends(scenario)
+        .enumerate()
+        .map(|(index, end)| {
+            let (node, peer) = end.of(&built);
+            Attachment { node, peer: Peer::Node(peer), address: address_of(index) }
+        })
+        .collect();
+    let looks = Looks::new(scenario, &built);
+    let failed = |error: lasthop_uml::Error| TrialError::Guest(error.to_string());
+    let mut calendar =
+        Calendar::start(vec![kernel(simulation, case.seed, ends.len())], Limits::default()).map_err(failed)?;
+    let model = Stepped::new(built.world, &ends);
+    let job = Job { sample_every: options.sample_every, ..simulation.job.clone() };
+    let mut wire = ModelWire::new(model, &job, options.stop).map_err(TrialError::Control)?;
+    let end = Instant::ZERO + case.times(scenario).end + MARGIN;
+    let over = calendar.run(&mut wire, end).map_err(failed)?;
+    let (results, mut model) = wire.finish();
+    let results = match (results, over) {
+        (Some(Ok(results)), _) => results,
+        (Some(Err(message)), _) => return Err(TrialError::Guest(message)),
+        (None, End::Wire) => return Err(TrialError::Interrupted),
+        (None, End::Time | End::Guests) => {
+            let console = calendar.console(0).unwrap_or_default();
+            let what = if over == End::Time { "has not ended in time" } else { "ended without its results" };
+            return Err(TrialError::Guest(format!("it {what}; the end of its console:\n{}", console.trim_end())));
+        }
+    };
+    let Seen { stations, reported, .. } = model.with_world(|world| looks.at(world));
+    Ok((results, ModelResults { summary: model.summary(), stations, reported, hand_offs: None }))
+}
+
+/// The guest: its control device comes first.
+fn kernel(simulation: &Simulation, seed: u64, ends: usize) -> Kernel {
+    let mut kernel = Kernel::new(&simulation.kernel, &simulation.program.display().to_string());
+    kernel.memory = MEMORY;
+    // What follows the dashes goes to the first program.
+    kernel.parameters.extend(["--", simulation.argument].map(str::to_owned));
+    kernel.environment.push(("UML_SEED".into(), seed.to_string().into()));
+    let addresses = std::iter::once(control::GUEST_DEVICE).chain((0..ends).map(address_of));
+    kernel.devices.extend(addresses.map(|address| Box::new(Net::new(address)) as Box<_>));
+    kernel
+}

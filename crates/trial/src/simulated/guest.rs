@@ -1,0 +1,126 @@
+//! The first program of a guest. It has the guest for itself: it mounts the file systems that programs expect, gets its job
+//! over the control device, runs the part of the hosts, reports it, and shuts the guest down.
+
+use std::convert::Infallible;
+use std::env;
+use std::fs;
+use std::io;
+use std::net::UdpSocket;
+
+use lasthop_linux::clock;
+use lasthop_linux::namespace::Namespace;
+use lasthop_scenario::Scenario;
+use rustix::mount::{MountFlags, mount};
+use rustix::system::{RebootCommand, reboot};
+
+use super::address_of;
+use super::control::{self, FromGuest, GUEST, GUEST_DEVICE, Inbox, Job, OUTSIDE, PORT};
+use crate::error::TrialError;
+use crate::flows::Options;
+use crate::hosts::{HostResults, Hosts};
+use crate::plan::Case;
+use crate::site::{self, Site};
+
+/// A guest, from inside.
+#[derive(Debug)]
+pub struct Guest {
+    control: UdpSocket,
+    job: Job,
+    options_of_samples: Option<std::time::Duration>,
+}
+
+impl Guest {
+    /// Makes itself at home, and gets the job. Must be the first program of a guest.
+    pub fn open() -> io::Result<Self> {
+        let file_systems =
+            [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")];
+        for (kind, place) in file_systems {
+            mount(kind, place, kind, MountFlags::empty(), None)
+                .map_err(|error| io::Error::other(format!("cannot mount {kind} at {place}: {error}")))?;
+        }
+        let device = device_with(GUEST_DEVICE)?;
+        let here = Namespace::current("the guest")?;
+        let set_up = [
+            "link set lo up".to_owned(),
+            format!("link set {device} arp off up"),
+            format!("address add {GUEST}/30 dev {device}"),
+        ];
+        here.ip(&set_up.each_ref().map(String::as_str)).map_err(io::Error::other)?;
+        let control = UdpSocket::bind((GUEST, PORT))?;
+        control.connect((OUTSIDE, PORT))?;
+        say(&control, &FromGuest::Hello)?;
+        let mut inbox = Inbox::default();
+        let mut datagram = vec![0; 1 << 16];
+        let job: Job = loop {
+            let len = control.recv(&mut datagram)?;
+            if let Some(job) = inbox.add(&datagram[..len]).map_err(io::Error::other)? {
+                break job;
+            }
+        };
+        env::set_current_dir(&job.directory)?;
+        let options_of_samples = job.sample_every;
+        Ok(Self { control, job, options_of_samples })
+    }
+
+    /// What is to be done.
+    pub const fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Runs the part of the hosts in a case, and reports it.
+    pub fn run(&self, scenario: &Scenario, case: &Case, options: Options<'_>) -> io::Result<()> {
+        let options = Options { sample_every: self.options_of_samples, ..options };
+        let report = match self.run_hosts(scenario, case, options) {
+            Ok(results) => FromGuest::Results(Box::new(results)),
+            Err(error) => FromGuest::Failed(error.to_string()),
+        };
+        say(&self.control, &report)
+    }
+
+    /// Reports that the job cannot be done.
+    pub fn fail(&self, reason: &str) -> io::Result<()> {
+        say(&self.control, &FromGuest::Failed(reason.to_owned()))
+    }
+
+    fn run_hosts(
+        &self,
+        scenario: &Scenario,
+        case: &Case,
+        options: Options<'_>,
+    ) -> Result<HostResults, TrialError> {
+        let site = Site::new(scenario, site::addresses(scenario))?;
+        let devices = (0..site::ends(scenario).count()).map(|end| device_with(address_of(end)));
+        let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
+        site.adopt(scenario, &devices)?;
+        site.configure(scenario)?;
+        let hosts = Hosts::start(scenario, case, &site, None, options)?;
+        say(&self.control, &FromGuest::Ready)
+            .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
+        hosts.run(clock::now(), options)
+    }
+}
+
+/// Shuts the guest down.
+pub fn shut_down() -> io::Result<Infallible> {
+    reboot(RebootCommand::PowerOff)?;
+    Err(io::Error::other("the guest goes on"))
+}
+
+/// The name of the network device with this Ethernet address.
+fn device_with(address: [u8; 6]) -> io::Result<String> {
+    let wanted = address.map(|octet| format!("{octet:02x}")).join(":");
+    for device in fs::read_dir("/sys/class/net")? {
+        let device = device?;
+        if fs::read_to_string(device.path().join("address"))?.trim() == wanted {
+            return Ok(device.file_name().to_string_lossy().into_owned());
+        }
+    }
+    Err(io::Error::other(format!("the guest has no device with the address {wanted}")))
+}
+
+fn say(control: &UdpSocket, message: &FromGuest) -> io::Result<()> {
+    for datagram in control::datagrams(message)? {
+        control.send(&datagram)?;
+    }
+    Ok(())
+}
