@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 27] = [
+const FLOORS: [(&str, u32); 28] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -27,6 +27,7 @@ const FLOORS: [(&str, u32); 27] = [
     ("lasthop-packetdrill", 3),
     ("lasthop-apps", 3),
     ("lasthop-wifi", 3),
+    ("lasthop-uml", 3),
     ("lasthop-schemes", 4),
     ("lasthop-sim", 4),
     ("lasthop-gateway", 5),
@@ -39,9 +40,10 @@ const FLOORS: [(&str, u32); 27] = [
 ];
 
 /// The crates that may read clocks, files and the environment, and start threads.
-const IMPURE: [&str; 10] = [
+const IMPURE: [&str; 11] = [
     "lasthop-needs",
     "lasthop-linux",
+    "lasthop-uml",
     "lasthop-peering",
     "lasthop-registry",
     "lasthop-etcd",

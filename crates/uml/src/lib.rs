@@ -1,0 +1,44 @@
+//! Linux kernels that were built for user mode (UML), as hosts in simulated time.
+//!
+//! Such a kernel, started with `time-travel=ext`, asks a [`Calendar`] what time it is and when it may go
+//! on, and its network devices are queues in memory that it shares with this process. So the time
+//! between two frames is what the [`Wire`] says, whatever the guests' programs cost in real time, and a run
+//! repeats exactly. Neither root nor `/dev/kvm` is needed.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`calendar`] | the loop over guests and wire: the entry point |
+//! | [`wire`] | the trait for what is between the devices |
+//! | [`kernel`] | what a guest is started with |
+//! | [`time`] | the time socket: messages, turns, the shared schedule |
+//! | [`vhost`] | vhost-user: messages, and what every device does |
+//! | [`net`] | the type of network devices |
+//! | [`ring`] | split virtqueues, the device's side |
+//! | [`memory`] | a guest's memory; its `mapping` has all unsafe code |
+//! | [`error`] | what can go wrong with a guest |
+//!
+//! All that comes from a guest (messages, rings, descriptors, times) is checked: it ends the run with an
+//! [`Error`] that names the guest, its last message and the end of its console.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("lasthop-uml runs Linux kernels built for user mode");
+
+pub mod calendar;
+pub mod error;
+mod guest;
+pub mod kernel;
+mod machine;
+pub mod memory;
+pub mod net;
+pub mod ring;
+mod socket;
+pub mod time;
+pub mod vhost;
+pub mod wire;
+
+pub use calendar::{Calendar, End, Limits, Messages};
+pub use error::{Error, Fault, GuestError, LastMessage};
+pub use kernel::Kernel;
+pub use machine::StartError;
+pub use net::Net;
+pub use wire::{DeviceId, Frames, Wire};

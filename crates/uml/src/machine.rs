@@ -1,0 +1,243 @@
+//! The process of a guest: its folder, its console, its end.
+
+mod guard;
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use tempfile::TempDir;
+
+use crate::kernel::{Kernel, MAX_DEVICES, TIME_SOCKET, device_socket};
+use guard::Guard;
+
+/// A kernel that runs. When it is dropped, all its processes are killed.
+#[derive(Debug)]
+pub struct Machine {
+    child: Child,
+    group: Pid,
+    pidfd: OwnedFd,
+    guard: Guard,
+    console: File,
+    is_killed: bool,
+    /// Removed after the processes have ended.
+    _folder: TempDir,
+}
+
+/// The sockets to which a kernel connects.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Its time socket.
+    pub time: UnixListener,
+    /// Those of its devices.
+    pub devices: Vec<UnixListener>,
+}
+
+/// A kernel that cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The kernel's program does not run.
+    #[error("the kernel {program:?} does not start: {cause}")]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// Too many devices.
+    #[error("{0} devices; a guest has at most {MAX_DEVICES}")]
+    Devices(usize),
+    /// Its folder, sockets or console could not be made.
+    #[error("the folder of a guest: {0}")]
+    Folder(io::Error),
+    /// The process that kills the guest when this one dies could not be started.
+    #[error("the shell that watches over a guest does not start: {0}")]
+    Guard(io::Error),
+}
+
+/// Octets of the end of a console that are shown with an error.
+const TAIL: u64 = 4096;
+/// Lines of it.
+const TAIL_LINES: usize = 20;
+
+impl Machine {
+    /// Starts a kernel in a folder of its own. It waits there for an answer on its time socket.
+    pub fn start(kernel: &Kernel) -> Result<(Self, Listeners), StartError> {
+        if kernel.devices.len() > MAX_DEVICES {
+            return Err(StartError::Devices(kernel.devices.len()));
+        }
+        let folder = tempfile::Builder::new().prefix("lasthop-").tempdir().map_err(StartError::Folder)?;
+        let listen = |name: &str| UnixListener::bind(folder.path().join(name)).map_err(StartError::Folder);
+        let time = listen(TIME_SOCKET)?;
+        let devices = (0..kernel.devices.len()).map(|number| listen(&device_socket(number)));
+        let listeners = Listeners { time, devices: devices.collect::<Result<_, _>>()? };
+        let console = File::options()
+            .read(true)
+            .append(true)
+            .create_new(true)
+            .open(folder.path().join("console"))
+            .map_err(StartError::Folder)?;
+        let output = || console.try_clone().map(Stdio::from).map_err(StartError::Folder);
+
+        let refused = |cause| StartError::Program { program: kernel.program.clone(), cause };
+        let program = std::fs::canonicalize(&kernel.program).map_err(refused)?;
+        let mut command = Command::new(program);
+        command
+            .args(kernel.command_line())
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(output()?)
+            .stderr(output()?)
+            // A kernel that panics sends signals to its group, which must not be this process's.
+            .process_group(0)
+            .env_clear()
+            .envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+            // Where it keeps a folder about itself.
+            .env("HOME", folder.path())
+            .envs(kernel.environment.iter().map(|(name, value)| (name, value)));
+        let mut child = command.spawn().map_err(refused)?;
+        let group = Pid::from_child(&child);
+        let guarded = pidfd_open(group, PidfdFlags::empty())
+            .map_err(|error| refused(error.into()))
+            .and_then(|pidfd| Ok((pidfd, Guard::start(group).map_err(StartError::Guard)?)));
+        match guarded {
+            Ok((pidfd, guard)) => Ok((
+                Self { child, group, pidfd, guard, console, is_killed: false, _folder: folder },
+                listeners,
+            )),
+            Err(error) => {
+                let _ = kill_process_group(group, Signal::KILL);
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// The number of its process, which is also that of its process group.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Readable when the kernel's process has ended.
+    pub fn end(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    /// The status of a process that has ended, or ends within `patience` of real time; `None` if it does not.
+    pub fn status(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+        poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&patience))?;
+        self.child.try_wait()
+    }
+
+    /// Kills all its processes. Those of the guest's programs are in its group, too, and outlive a kernel that is
+    /// killed alone.
+    pub fn kill(&mut self) {
+        if self.is_killed {
+            return;
+        }
+        self.is_killed = true;
+        let _ = kill_process_group(self.group, Signal::KILL);
+        // Before the number of the group is free for another one.
+        self.guard.stop();
+        let _ = self.child.wait();
+    }
+
+    /// Octets of its console.
+    pub fn console_length(&self) -> io::Result<u64> {
+        Ok(self.console.metadata()?.len())
+    }
+
+    /// The last lines of its console.
+    pub fn console_tail(&mut self) -> String {
+        let mut octets = Vec::new();
+        let read = |console: &mut File, octets: &mut Vec<u8>| {
+            let start = console.metadata()?.len().saturating_sub(TAIL);
+            console.seek(SeekFrom::Start(start))?;
+            console.take(TAIL).read_to_end(octets)
+        };
+        // What cannot be read is not shown.
+        let _ = read(&mut self.console, &mut octets);
+        let text = String::from_utf8_lossy(&octets).replace('\r', "");
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+    }
+
+    /// All that its console has shown, as a file that is open for reading.
+    pub fn console(&self) -> io::Result<File> {
+        let mut console = self.console.try_clone()?;
+        console.seek(SeekFrom::Start(0))?;
+        Ok(console)
+    }
+}
+
+/// What the kernel's process inherits: where it finds its helpers, and where it makes the file of its memory.
+const INHERITED: [&str; 2] = ["PATH", "TMPDIR"];
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that takes a kernel's place.
+    fn kernel(text: &str) -> (Kernel, TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("kernel");
+        std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a file");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, executable).expect("a file");
+        (Kernel::new(program, "/init"), folder)
+    }
+
+    fn is_alive(process: Pid) -> bool {
+        rustix::process::test_kill_process(process).is_ok()
+            && std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()))
+                .is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
+    #[test]
+    fn all_processes_of_a_guest_end_with_it() {
+        let (kernel, _folder) = kernel("sleep 1000 & echo $!; wait");
+        let (mut machine, _listeners) = Machine::start(&kernel).expect("it starts");
+        let stub = loop {
+            let tail = machine.console_tail();
+            if let Ok(number) = tail.trim().parse() {
+                break Pid::from_raw(number).expect("a process");
+            }
+            assert_eq!(machine.status(Duration::from_millis(1)).expect("a status"), None);
+        };
+        assert!(is_alive(stub));
+        drop(machine);
+        while is_alive(stub) {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_console_shows_its_last_lines_and_the_status_says_how_it_ended() {
+        let (kernel, _folder) = kernel("seq 1000; pwd; exit 3");
+        let (mut machine, _listeners) = Machine::start(&kernel).expect("it starts");
+        let status = machine.status(Duration::from_secs(60)).expect("a status").expect("it has ended");
+        assert_eq!(status.code(), Some(3));
+        let tail = machine.console_tail();
+        assert!(tail.starts_with("982\n") && tail.contains("\n1000\n/"), "{tail}");
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_exist_is_named() {
+        let error = Machine::start(&Kernel::new("/no/such/kernel", "/init")).expect_err("there is none");
+        assert!(error.to_string().contains("/no/such/kernel"), "{error}");
+    }
+}

@@ -1,0 +1,147 @@
+//! Real kernels in simulated time. Each test runs a guest whose first program is this one.
+//!
+//! `LASTHOP_KERNEL` names a Linux kernel that was built for user mode; more of them, separated by commas, are tried
+//! one after the other.
+
+mod wire;
+
+#[path = "kernel/init.rs"]
+mod init;
+
+use std::env;
+use std::process::ExitCode;
+
+use lasthop_needs::{program, tests};
+use lasthop_packet::Instant;
+use lasthop_uml::{Calendar, DeviceId, End, Kernel, Limits, Net};
+use wire::{Link, Record};
+
+fn main() -> ExitCode {
+    if std::process::id() == 1 {
+        init::run();
+    }
+    lasthop_needs::run(tests! {
+        [kernel, ip]:
+            a_round_trip_takes_what_the_wire_says,
+            two_runs_have_the_same_frames_at_the_same_times,
+            guests_that_share_the_time_in_memory_do_the_same_as_those_that_ask,
+            two_guests_reach_each_other,
+            a_guest_that_panics_is_reported_with_its_console;
+    })
+}
+
+fn kernel() -> Result<(), String> {
+    match env::var("LASTHOP_KERNEL") {
+        Ok(_) => Ok(()),
+        Err(_) => Err("needs a kernel built for user mode (LASTHOP_KERNEL=PATH)".to_owned()),
+    }
+}
+
+fn ip() -> Result<(), String> {
+    program("ip")
+}
+
+/// The kernels to be tried.
+fn kernels() -> Vec<String> {
+    let kernels = env::var("LASTHOP_KERNEL").expect("the tests need it");
+    kernels.split(',').map(str::to_owned).collect()
+}
+
+/// A guest whose first program is this one, in that role, with two devices.
+fn guest(kernel: &str, role: &str, number: u8) -> Kernel {
+    let this = env::current_exe().expect("a path");
+    let mut guest = Kernel::new(kernel, this.to_str().expect("UTF-8"));
+    // Parameters that the kernel does not know are the environment of its first program.
+    guest.parameters.extend(["PATH=/usr/sbin:/usr/bin:/sbin:/bin".to_owned(), format!("role={role}")]);
+    guest.environment.push(("UML_SEED".into(), "7".into()));
+    for device in 1..=2 {
+        guest.devices.push(Box::new(Net::new([2, 0, 0, 0, number, device])));
+    }
+    guest
+}
+
+/// What a run showed: its frames, and the end of its console.
+struct Run {
+    frames: Vec<Record>,
+    console: String,
+    messages: lasthop_uml::Messages,
+}
+
+fn run(kernel: &str, role: &str, mut link: Link, shares_time: bool) -> Run {
+    let limits = Limits { shares_time, ..Limits::default() };
+    let mut calendar = Calendar::start(vec![guest(kernel, role, 0)], limits).expect("it starts");
+    let end = calendar.run(&mut link, Instant::from_secs(300)).unwrap_or_else(|error| panic!("{error}"));
+    let console = calendar.console(0).expect("a guest");
+    assert_eq!(end, End::Guests, "{console}");
+    Run { frames: link.into_records(), console, messages: calendar.messages() }
+}
+
+/// The numbers behind a word on the console.
+fn numbers(console: &str, word: &str) -> Vec<u64> {
+    let of_line = |line: &str| line.strip_prefix(word)?.trim().parse().ok();
+    let numbers: Vec<u64> = console.lines().filter_map(of_line).collect();
+    assert!(!numbers.is_empty(), "no {word} on the console:\n{console}");
+    numbers
+}
+
+fn ten_milliseconds() -> Link {
+    Link::between_devices(10_000_000, None)
+}
+
+fn a_round_trip_takes_what_the_wire_says() {
+    for kernel in kernels() {
+        let run = run(&kernel, "echo", ten_milliseconds(), true);
+        // The program reads the clock before and after, which costs 256 ns each time.
+        for time in numbers(&run.console, "round trip") {
+            assert!((20_000_000..20_005_000).contains(&time), "{time} ns, {kernel}");
+        }
+    }
+}
+
+fn two_runs_have_the_same_frames_at_the_same_times() {
+    for kernel in kernels() {
+        let link = || Link::between_devices(25_000_000, Some(10_000_000));
+        let (first, second) = (run(&kernel, "tcp", link(), true), run(&kernel, "tcp", link(), true));
+        assert!(first.frames.len() > 1000, "{} frames, {kernel}", first.frames.len());
+        let differs = first.frames.iter().zip(&second.frames).position(|(first, second)| first != second);
+        if let Some(at) = differs {
+            panic!("frame {at} at {:?} and {:?}, {kernel}", first.frames[at].time, second.frames[at].time);
+        }
+        assert_eq!((first.frames.len(), first.console), (second.frames.len(), second.console));
+    }
+}
+
+fn guests_that_share_the_time_in_memory_do_the_same_as_those_that_ask() {
+    for kernel in kernels() {
+        let link = || Link::between_devices(25_000_000, Some(10_000_000));
+        let (shared, asked) = (run(&kernel, "tcp", link(), true), run(&kernel, "tcp", link(), false));
+        assert!(shared.frames == asked.frames, "{kernel}");
+        assert!(shared.messages.time <= asked.messages.time, "{:?} {:?}", shared.messages, asked.messages);
+    }
+}
+
+fn two_guests_reach_each_other() {
+    for kernel in kernels() {
+        let guests = vec![guest(&kernel, "client", 0), guest(&kernel, "server", 1)];
+        let mut link = Link::between_guests(10_000_000);
+        let mut calendar = Calendar::start(guests, Limits::default()).expect("they start");
+        let end = calendar.run(&mut link, Instant::from_secs(60)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(end, End::Guests);
+        let console = calendar.console(0).expect("the first");
+        for time in numbers(&console, "round trip") {
+            assert!((20_000_000..20_005_000).contains(&time), "{time} ns, {kernel}");
+        }
+        let counts = calendar.counts(DeviceId { guest: 1, device: 0 }).expect("a device");
+        assert!(counts.received >= 5 && counts.sent >= 5, "{counts:?}");
+    }
+}
+
+fn a_guest_that_panics_is_reported_with_its_console() {
+    for kernel in kernels() {
+        let guest = guest(&kernel, "nonsense", 0);
+        let mut calendar = Calendar::start(vec![guest], Limits::default()).expect("it starts");
+        let error = calendar.run(&mut ten_milliseconds(), Instant::from_secs(60)).expect_err("it panics");
+        let text = error.to_string();
+        assert!(text.contains("its process ended") && text.contains("no such role"), "{text}");
+    }
+}
