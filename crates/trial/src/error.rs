@@ -108,6 +108,12 @@ pub enum TrialError {
         /// The cause.
         error: io::Error,
     },
+    /// The guest of a run in simulated time failed.
+    #[error("the guest: {0}")]
+    Guest(String),
+    /// A message to the guest has no form.
+    #[error("the guest's job: {0}")]
+    Control(#[source] serde_json::Error),
     /// The user interrupted the trial.
     #[error("interrupted")]
     Interrupted,

@@ -17,6 +17,7 @@ use super::plan::{Case, CaseFlow};
 use super::program::Program;
 use super::session::{SessionFigures, SessionMeasured};
 use super::sessions::{self, Conversation};
+use super::simulated::Simulation;
 use super::site::Site;
 use super::transfer::{Transfer, Transferred};
 use super::wait;
@@ -34,6 +35,8 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// Programs that run instead of the schemes with the same labels.
     pub programs: &'a [Program],
+    /// The kernel in whose simulated time the run is; `None` for this machine's own, in real time.
+    pub simulation: Option<&'a Simulation>,
 }
 
 impl Options<'_> {

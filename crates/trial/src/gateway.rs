@@ -7,7 +7,7 @@ mod tests;
 use std::net::Ipv4Addr;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{BuiltLinks, LinkModel, Scenario};
+use lasthop_scenario::{BuiltLinks, LinkModel, Scenario, SchemeChoice};
 use lasthop_schemes::SchemeStack;
 use lasthop_sim::{LinkId, NodeId};
 
@@ -64,6 +64,17 @@ pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> 
             .map_err(|error| TrialError::Gateway(format!("{:?}: {}", scheme.label, refusal(&error))))?;
     }
     Ok(())
+}
+
+/// The label of the first scheme whose agent at this edge needs the fates of frames; `None` without one.
+pub(super) fn label_that_needs_fates(scenario: &Scenario, edge: usize) -> Option<&str> {
+    let surroundings = Surroundings { address: Ipv4Addr::LOCALHOST.into(), ..senses(scenario, edge).into() };
+    let needs_them = |choice: &&SchemeChoice| {
+        let rule = choice.stack().map(|stack| RulePlan::new(stack, Selector::default(), surroundings));
+        let agent = rule.and_then(|rule| rule.ok()?.agent);
+        agent.is_some_and(|make| make().needs().contains(LinkSenses::FRAME_FATE))
+    };
+    scenario.schemes.iter().find(needs_them).map(|choice| choice.label.as_str())
 }
 
 /// The reason for which a scheme cannot run here, and the remedy.

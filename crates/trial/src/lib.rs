@@ -4,6 +4,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `wall_clock` | a run on this machine, in real time |
+//! | [`simulated`] | a run in the simulated time of a kernel of its own |
 //! | `hosts` | the part of a run that the hosts have: their gateways, flows and sessions |
 //! | `model` | the part that the model between them has |
 //! | `site` | hosts: namespaces with addresses and routes |
@@ -49,6 +50,7 @@ pub mod roaming;
 pub mod sample;
 pub mod session;
 mod sessions;
+pub mod simulated;
 mod site;
 mod socket;
 pub mod stations;
@@ -82,7 +84,10 @@ pub fn run_with(
     agent: Option<&AgentMaker>,
     options: Options<'_>,
 ) -> Result<RunOutcome, TrialError> {
-    let (hosts, model) = wall_clock::run(scenario, case, agent, options)?;
+    let (hosts, model) = match options.simulation {
+        Some(simulation) => simulated::run(scenario, case, simulation, options)?,
+        None => wall_clock::run(scenario, case, agent, options)?,
+    };
     let predicted = if options.program(case).is_some() {
         None
     } else {

@@ -14,7 +14,6 @@ mod control;
 pub mod guest;
 mod wire;
 
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,7 +74,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
         return Err(TrialError::unsuitable("links", problem));
     }
     let edge = plan::edges(scenario)?[0];
-    if let Some(label) = gateway::label_that_needs_fates(scenario, edge)? {
+    if let Some(label) = gateway::label_that_needs_fates(scenario, edge) {
         let problem = format!(
             "{label:?} needs the fates of frames, which a gateway in simulated time does not learn; leave it out, or use --time real"
         );

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use lasthop_emulator::{self as emulator, Device, Peer};
 use lasthop_scenario::{BuiltLinks, LinkModel, Scenario};
 use lasthop_schemes::Role;
-use lasthop_sim::NodeKind;
+use lasthop_sim::{NodeId, NodeKind};
 
 use super::error::TrialError;
 use lasthop_linux::namespace::Namespace;
@@ -36,6 +36,14 @@ pub struct End {
     pub node: usize,
     /// 0 for the link's first node, 1 for the second.
     pub place: usize,
+}
+
+impl End {
+    /// Its node in the model, and the node at the link's other end.
+    pub(super) fn of(self, built: &BuiltLinks) -> (NodeId, NodeId) {
+        let (first, second) = built.ends[self.link];
+        if self.place == 0 { (first, second) } else { (second, first) }
+    }
 }
 
 /// Links between real hosts, with their indices.
@@ -117,13 +125,29 @@ impl Site {
     /// Creates the devices of the hosts at all links between them, each at its end of the model.
     pub fn attach(&self, scenario: &Scenario, built: &BuiltLinks) -> Result<Vec<emulator::End>, TrialError> {
         let attached = ends(scenario).map(|end| {
-            let (first, second) = built.ends[end.link];
-            let (node, peer) = if end.place == 0 { (first, second) } else { (second, first) };
+            let (node, peer) = end.of(built);
             let name = device_name(&scenario.links[end.link], end.link);
             let device = Device::tap_in(&self.hosts[end.node], &name)?;
             Ok(emulator::End { node, peer: Peer::Node(peer), device })
         });
         attached.collect()
+    }
+
+    /// Gives each host the devices at its ends of links, which have these names in the namespace of the calling thread, in
+    /// the order of [`ends`].
+    pub fn adopt(&self, scenario: &Scenario, devices: &[String]) -> Result<(), TrialError> {
+        let here = Namespace::current("here").map_err(TrialError::Namespace)?;
+        let moves: Vec<String> = ends(scenario)
+            .zip(devices)
+            .map(|(end, device)| {
+                let name = device_name(&scenario.links[end.link], end.link);
+                // Without addrgenmode, the kernel would look for routers.
+                let netns = self.hosts[end.node].path();
+                format!("link set {device} addrgenmode none\nlink set {device} netns {netns} name {name}")
+            })
+            .collect();
+        here.ip(&moves.iter().map(String::as_str).collect::<Vec<_>>())?;
+        Ok(())
     }
 
     /// Configures the addresses of the devices, which must exist, and a route from every node to

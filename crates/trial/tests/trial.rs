@@ -117,7 +117,7 @@ fn run(scenario: &Scenario, agent: Option<&AgentMaker>) -> Result<Outcome, Trial
 
 /// A run of one flow.
 fn run_case(scenario: &Scenario, case: &Case, agent: Option<&AgentMaker>) -> Result<Outcome, TrialError> {
-    let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[] };
+    let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[], simulation: None };
     let mut outcomes = lasthop_trial::run_with(scenario, case, agent, options)?.flows;
     assert_eq!(outcomes.len(), 1);
     Ok(outcomes.remove(0))
@@ -338,6 +338,7 @@ fn flows_together_share_a_run_and_each_sender_is_sampled() {
         sample_every: Some(Duration::from_millis(20)),
         stop: &AtomicBool::new(false),
         programs: &[],
+        simulation: None,
     };
     let outcomes = lasthop_trial::run(&scenario, &cases[0], options).expect("it runs").flows;
     let [first, second] = &outcomes[..] else { panic!("two flows: {outcomes:?}") };
@@ -393,7 +394,7 @@ fn clients_roam_between_two_gateways_with_their_connections() {
         let scenario = file::parse(&text, "roaming.toml", Path::new(""), &Overrides::default());
         let scenario = scenario.expect("a scenario");
         plan::check(&scenario).expect("it can be tried");
-        let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[] };
+        let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[], simulation: None };
         let outcome = lasthop_trial::run(&scenario, &plan::cases(&scenario)[0], options).expect("it runs");
         for flow in &outcome.flows {
             assert!(flow.intact && !flow.lost && flow.goodput_bps > 0.0, "{flow:?}");
@@ -432,7 +433,7 @@ fn run_sessions(more: &str, stop: &AtomicBool) -> Result<RunOutcome, TrialError>
     let scenario =
         file::parse(&text, "sessions.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     plan::check(&scenario).expect("it can be tried");
-    let options = Options { sample_every: None, stop, programs: &[] };
+    let options = Options { sample_every: None, stop, programs: &[], simulation: None };
     lasthop_trial::run(&scenario, &plan::cases(&scenario)[0], options)
 }
 
