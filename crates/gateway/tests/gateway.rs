@@ -87,7 +87,10 @@ fn snoop_sees_downloads(hosts: &Hosts, backend: &str) {
     assert!(flows.iter().all(|flow| flow.core.port() == 5000), "{flows:?}");
     let report = gateway.stop().expect("it ends well");
     let engine = &report.engine;
-    assert!(engine.agents.packets.seen + engine.agents.packets.shown >= min_packets() && engine.held == 0, "{report:?}");
+    assert!(
+        engine.agents.packets.seen + engine.agents.packets.shown >= min_packets() && engine.held == 0,
+        "{report:?}"
+    );
     assert_eq!(
         (report.lost, engine.agents.packets.panics, engine.counters.counts.unaddressed),
         (0, 0, 0),
@@ -134,7 +137,10 @@ fn each_client_is_served_by_its_own_worker() {
     assert!(is_own && (quiet().is_err() || seen == expected), "{seen:?}, of {expected:?}");
     let packets = report.engine.agents.packets;
     let connections = report.engine.connections as u64;
-    assert!(packets.seen >= connections && packets.shown >= connections, "each has its own bypasses and ring: {report:?}");
+    assert!(
+        packets.seen >= connections && packets.shown >= connections,
+        "each has its own bypasses and ring: {report:?}"
+    );
     assert_eq!((report.lost, report.engine.counters.counts.unaddressed), (0, 0), "{report:?}");
     assert_nothing_is_left(&hosts.gateway);
     hosts.download(SERVER, BULK / 10);
@@ -170,7 +176,10 @@ fn uploads_pass_in_order() {
                 Flow { server: client, client: server }.download(BULK);
             }
             let report = gateway.stop().expect("it ends well");
-            assert!(report.engine.agents.packets.shown >= min_packets(), "it passes in the kernel: {report:?}");
+            assert!(
+                report.engine.agents.packets.shown >= min_packets(),
+                "it passes in the kernel: {report:?}"
+            );
             out_of_order(&hosts)
         };
         // If the loop has too little processor time, frames that bypass it overtake those that wait
@@ -184,7 +193,10 @@ fn snoop_sees_downloads_over_a_bridge() {
     let gateway = start(&hosts, "auto");
     hosts.download(SERVER, BULK);
     let report = gateway.stop().expect("it ends well");
-    assert!(report.engine.agents.packets.seen + report.engine.agents.packets.shown >= min_packets(), "{report:?}");
+    assert!(
+        report.engine.agents.packets.seen + report.engine.agents.packets.shown >= min_packets(),
+        "{report:?}"
+    );
 }
 
 fn snoop_sees_downloads_behind_address_translation() {
