@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 28] = [
+const FLOORS: [(&str, u32); 29] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -17,6 +17,7 @@ const FLOORS: [(&str, u32); 28] = [
     ("lasthop-tcp", 2),
     ("lasthop-linux", 2),
     ("lasthop-peering", 2),
+    ("lasthop-kernels", 3),
     ("lasthop-registry", 3),
     ("lasthop-etcd", 4),
     ("lasthop-aodv", 2),
@@ -40,10 +41,11 @@ const FLOORS: [(&str, u32); 28] = [
 ];
 
 /// The crates that may read clocks, files and the environment, and start threads.
-const IMPURE: [&str; 11] = [
+const IMPURE: [&str; 12] = [
     "lasthop-needs",
     "lasthop-linux",
     "lasthop-uml",
+    "lasthop-kernels",
     "lasthop-peering",
     "lasthop-registry",
     "lasthop-etcd",
