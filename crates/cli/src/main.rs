@@ -42,6 +42,9 @@ enum Command {
     Emulate(Box<commands::emulate::Arguments>),
     /// Run a scenario between real hosts on this machine, with the kernel's own TCP and an emulated hop
     Try(commands::trial::Arguments),
+    /// Run as the first program of a guest in simulated time
+    #[command(hide = true)]
+    Guest,
     /// Run the schemes on this machine's traffic: the daemon and its control commands
     Gateway(commands::gateway::Arguments),
     /// List the schemes: what each one does, what it needs, and its source
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
             return commands::emulate::execute(&arguments).unwrap_or_else(|failure| output::report(&failure));
         }
         Command::Try(arguments) => commands::trial::execute(&arguments),
+        Command::Guest => commands::trial::simulated::execute(),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),
         Command::Init(arguments) => commands::init::execute(&arguments),

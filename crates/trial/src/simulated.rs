@@ -31,9 +31,8 @@ use super::hosts::HostResults;
 use super::model::{Looks, ModelResults, Seen};
 use super::plan::{self, Case};
 use super::site;
+use control::Job;
 use wire::ModelWire;
-
-pub use control::Job;
 
 /// The kernel of a run in simulated time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +43,10 @@ pub struct Simulation {
     pub program: PathBuf,
     /// Its argument that stands for [`guest::Guest::open`].
     pub argument: &'static str,
-    /// How the guest reads the scenario again.
-    pub job: Job,
+    /// The directory in which the guest reads the scenario again.
+    pub directory: PathBuf,
+    /// What it is read by: see [`guest::Guest::arguments`].
+    pub arguments: Vec<String>,
 }
 
 /// Octets of the guest's memory.
@@ -106,7 +107,12 @@ pub(super) fn run(
     let mut calendar =
         Calendar::start(vec![kernel(simulation, case.seed, ends.len())], Limits::default()).map_err(failed)?;
     let model = Stepped::new(built.world, &ends);
-    let job = Job { sample_every: options.sample_every, ..simulation.job.clone() };
+    let job = Job {
+        directory: simulation.directory.clone(),
+        arguments: simulation.arguments.clone(),
+        case: plan::cases(scenario).iter().position(|known| known == case).unwrap_or_default(),
+        sample_every: options.sample_every,
+    };
     let mut wire = ModelWire::new(model, &job, options.stop).map_err(TrialError::Control)?;
     let end = Instant::ZERO + case.times(scenario).end + MARGIN;
     let over = calendar.run(&mut wire, end).map_err(failed)?;
@@ -130,7 +136,8 @@ fn kernel(simulation: &Simulation, seed: u64, ends: usize) -> Kernel {
     let mut kernel = Kernel::new(&simulation.kernel, &simulation.program.display().to_string());
     kernel.memory = MEMORY;
     // What follows the dashes goes to the first program.
-    kernel.parameters.extend(["--", simulation.argument].map(str::to_owned));
+    // Without the console, the kernel itself would add it, at the end.
+    kernel.parameters.extend(["console=tty0", "--", simulation.argument].map(str::to_owned));
     kernel.environment.push(("UML_SEED".into(), seed.to_string().into()));
     let addresses = std::iter::once(control::GUEST_DEVICE).chain((0..ends).map(address_of));
     kernel.devices.extend(addresses.map(|address| Box::new(Net::new(address)) as Box<_>));

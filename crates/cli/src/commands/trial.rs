@@ -9,11 +9,12 @@ mod rows;
 mod runs;
 mod series;
 mod sessions;
+pub mod simulated;
 
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lasthop_config::text::name_of;
 use lasthop_config::words::{counted, did_you_mean};
 use lasthop_lab::table;
@@ -43,6 +44,7 @@ Examples:
   sudo lasthop try scenarios/try.toml
   sudo lasthop try scenarios/try.toml --set links.air.loss=5% --flows download --seeds 4
   sudo lasthop try scenarios/try-fairness.toml --congestion cubic,bbr
+  lasthop try scenarios/try.toml --time simulated --jobs 2
   lasthop try scenarios/try.toml --predict --seeds 20")]
 pub struct Arguments {
     /// The scenario (TOML file): hosts, and a router between wired links and a wireless hop
@@ -72,6 +74,13 @@ pub struct Arguments {
     /// given several times; benches/pepsal.sh shows how the program is called
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = program, conflicts_with = "predict")]
     beside: Vec<Program>,
+    /// The time that the hosts have: "real", that of this machine; "simulated", that of the model, with a kernel of
+    /// their own (`lasthop kernel`), without root, and the same in each run
+    #[arg(long, value_name = "TIME", default_value = "real", conflicts_with_all = ["predict", "beside"])]
+    time: Time,
+    /// With --time simulated: the kernel, by its version or path; by default the newest one
+    #[arg(long, value_name = "VERSION")]
+    kernel: Option<String>,
     /// Print what the simulator predicts for the same runs instead of running them, which takes no
     /// real time
     #[arg(long)]
@@ -88,6 +97,15 @@ pub struct Arguments {
     /// Exit with code 3 if some run is not to be trusted
     #[arg(long, conflicts_with = "predict")]
     require_trust: bool,
+}
+
+/// The time that hosts have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Time {
+    /// That of this machine.
+    Real,
+    /// That of the model.
+    Simulated,
 }
 
 impl Arguments {
@@ -133,11 +151,20 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let title = load::title(&scenario, &arguments.choices);
         return prediction::execute(&scenario, &title, arguments.jobs as usize, series, arguments.json);
     }
-    plan::check_kernel(&scenario).map_err(of_congestion)?;
+    let simulation = match arguments.time {
+        Time::Simulated => {
+            lasthop_trial::simulated::check(&scenario).map_err(in_file)?;
+            Some(simulated::simulation(arguments.kernel.as_deref())?)
+        }
+        Time::Real => {
+            plan::check_kernel(&scenario).map_err(of_congestion)?;
+            None
+        }
+    };
     for note in plan::notes(&scenario) {
         output::complain(&format!("note: {note}"));
     }
-    if !lasthop_linux::may_administer_this_machine() {
+    if simulation.is_none() && !lasthop_linux::may_administer_this_machine() {
         plan::check_without_root(&scenario).map_err(in_file)?;
         // Before any thread starts.
         unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
@@ -147,6 +174,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         sample_every: series.as_ref().map(|_| series::EVERY),
         stop: termination.stop(),
         programs: &arguments.beside,
+        simulation: simulation.as_ref(),
     };
     let run = |case: &plan::Case| lasthop_trial::run(&scenario, case, options);
     let cases = plan::cases(&scenario);

@@ -16,13 +16,13 @@ use crate::hosts::HostResults;
 
 /// How the guest finds the run that it is part of: as this process has found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub(super) struct Job {
     /// The directory in which relative paths begin.
-    pub directory: PathBuf,
-    /// The command line, without the program.
-    pub arguments: Vec<String>,
+    pub(super) directory: PathBuf,
+    /// The command line, without the program and the subcommand.
+    pub(super) arguments: Vec<String>,
     /// The number of the case in the plan.
-    pub case: usize,
+    pub(super) case: usize,
     /// The interval of samples of each sender.
     pub(super) sample_every: Option<Duration>,
 }

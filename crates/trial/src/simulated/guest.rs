@@ -18,7 +18,7 @@ use super::control::{self, FromGuest, GUEST, GUEST_DEVICE, Inbox, Job, OUTSIDE, 
 use crate::error::TrialError;
 use crate::flows::Options;
 use crate::hosts::{HostResults, Hosts};
-use crate::plan::Case;
+use crate::plan::{self, Case};
 use crate::site::{self, Site};
 
 /// A guest, from inside.
@@ -26,7 +26,6 @@ use crate::site::{self, Site};
 pub struct Guest {
     control: UdpSocket,
     job: Job,
-    options_of_samples: Option<std::time::Duration>,
 }
 
 impl Guest {
@@ -58,18 +57,23 @@ impl Guest {
             }
         };
         env::set_current_dir(&job.directory)?;
-        let options_of_samples = job.sample_every;
-        Ok(Self { control, job, options_of_samples })
+        Ok(Self { control, job })
     }
 
-    /// What is to be done.
-    pub const fn job(&self) -> &Job {
-        &self.job
+    /// The command line by which the process outside has read the scenario, without the program and the
+    /// subcommand.
+    pub fn arguments(&self) -> &[String] {
+        &self.job.arguments
+    }
+
+    /// The case of the run; `None` if the scenario has become another one meanwhile.
+    pub fn case(&self, scenario: &Scenario) -> Option<Case> {
+        plan::cases(scenario).into_iter().nth(self.job.case)
     }
 
     /// Runs the part of the hosts in a case, and reports it.
     pub fn run(&self, scenario: &Scenario, case: &Case, options: Options<'_>) -> io::Result<()> {
-        let options = Options { sample_every: self.options_of_samples, ..options };
+        let options = Options { sample_every: self.job.sample_every, ..options };
         let report = match self.run_hosts(scenario, case, options) {
             Ok(results) => FromGuest::Results(Box::new(results)),
             Err(error) => FromGuest::Failed(error.to_string()),
