@@ -16,6 +16,7 @@
 //! | [`as_tcp`] | `as_tcp` | `crates/schemes/tests/corpus.rs` |
 //! | [`splits`] | `splits` | `crates/schemes/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/thesis/tests/corpus.rs` |
+//! | [`vhost`] | `vhost_messages`, `rings` | `crates/uml/tests/corpus.rs` |
 //! | [`wlan`] | `wlan` | `crates/wifi/tests/corpus.rs` |
 //!
 //! [`octets`] reads choices from an input, for the targets that are not text; [`ends`] are the two
@@ -43,4 +44,5 @@ pub mod packet;
 pub mod requests;
 pub mod scenario;
 pub mod splits;
+pub mod vhost;
 pub mod wlan;

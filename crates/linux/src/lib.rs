@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`addresses`] | programs that are at the same addresses each time |
 //! | [`bridge_table`] | where bridges have learned that stations are |
 //! | [`conntrack`] | the connections that the kernel tracks, and their translations |
 //! | [`clock`] | the only module that reads a clock |
@@ -22,6 +23,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-linux speaks to a Linux kernel");
 
+pub mod addresses;
 pub mod bridge_table;
 pub mod clock;
 pub mod conntrack;

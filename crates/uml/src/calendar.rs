@@ -134,6 +134,12 @@ impl Calendar {
         Some(self.guests.get(guest)?.machine().process())
     }
 
+    /// Whether each run is the same. It may not be where this machine does not let programs start at fixed addresses,
+    /// as in containers that filter personality(2).
+    pub fn repeats(&self) -> bool {
+        self.guests.iter().all(|guest| guest.machine().has_fixed_addresses())
+    }
+
     /// The end of a guest's console.
     pub fn console(&mut self, guest: usize) -> Option<String> {
         Some(self.guests.get_mut(guest)?.machine_mut().console_tail())

@@ -6,7 +6,7 @@ mod mapping;
 
 use std::os::fd::OwnedFd;
 
-pub use mapping::{Mapping, MappingError};
+pub use mapping::{Mapping, MappingError, OutOfBounds};
 
 /// Memory that is read and written at addresses.
 pub trait Memory {
@@ -22,16 +22,6 @@ pub trait Memory {
         self.read(address, &mut octets)?;
         Ok(u16::from_le_bytes(octets))
     }
-}
-
-/// Addresses that are not in the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{length} octets at {address:#x} are not in the guest's memory")]
-pub struct OutOfBounds {
-    /// The first address.
-    pub address: u64,
-    /// Octets from there on.
-    pub length: usize,
 }
 
 /// A part of a guest's memory: where it is for the guest, and in which file.

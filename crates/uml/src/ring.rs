@@ -8,7 +8,7 @@ mod chain;
 
 use std::sync::atomic::{Ordering, fence};
 
-pub use chain::Chain;
+pub use chain::{Chain, ChainError, Direction};
 
 use crate::memory::{Memory, OutOfBounds};
 
@@ -57,38 +57,15 @@ pub enum RingError {
         /// Entries of the ring.
         size: u16,
     },
-    /// A descriptor that is not in the table.
-    #[error("descriptor {descriptor} of a table of {size}")]
-    NoDescriptor {
-        /// Its number.
-        descriptor: u16,
-        /// Entries of the table.
-        size: u16,
-    },
-    /// A chain with more descriptors than there are: it loops.
-    #[error("a chain of descriptors loops")]
-    Loop,
-    /// A descriptor with flags that were not negotiated, or that is read where one is written.
-    #[error("a descriptor with flags {0:#x}")]
-    Flags(u16),
-    /// A chain of more octets than any buffer has.
-    #[error("a buffer of more than {} octets", chain::MAX_OCTETS)]
-    TooLong,
+    /// A buffer that is not one.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
 }
 
 /// The flag of the available ring: the driver needs no interrupt.
 const NO_INTERRUPT: u16 = 1;
 /// The flag of the used ring: the device needs no notification.
 const NO_NOTIFY: u16 = 1;
-
-/// What a device does with the buffers of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The guest has filled them.
-    FromGuest,
-    /// The device fills them.
-    ToGuest,
-}
 
 impl Ring {
     /// A queue of this size at these addresses. `base` is the index at which it starts.

@@ -11,6 +11,7 @@ mod init;
 use std::env;
 use std::process::ExitCode;
 
+use lasthop_linux::addresses::without_randomization;
 use lasthop_needs::{program, tests};
 use lasthop_packet::Instant;
 use lasthop_uml::{Calendar, DeviceId, End, Kernel, Limits, Net};
@@ -21,10 +22,11 @@ fn main() -> ExitCode {
         init::run();
     }
     lasthop_needs::run(tests! {
+        [kernel, ip, fixed_addresses]:
+            two_runs_have_the_same_frames_at_the_same_times,
+            guests_that_share_the_time_in_memory_do_the_same_as_those_that_ask;
         [kernel, ip]:
             a_round_trip_takes_what_the_wire_says,
-            two_runs_have_the_same_frames_at_the_same_times,
-            guests_that_share_the_time_in_memory_do_the_same_as_those_that_ask,
             two_guests_reach_each_other,
             a_guest_that_panics_is_reported_with_its_console;
     })
@@ -39,6 +41,10 @@ fn kernel() -> Result<(), String> {
 
 fn ip() -> Result<(), String> {
     program("ip")
+}
+
+fn fixed_addresses() -> Result<(), String> {
+    without_randomization(|| {}).map_err(|error| format!("needs programs at fixed addresses ({error})"))
 }
 
 /// The kernels to be tried.

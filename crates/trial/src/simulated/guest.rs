@@ -10,6 +10,7 @@ use std::net::UdpSocket;
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_scenario::Scenario;
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
 
@@ -34,8 +35,13 @@ impl Guest {
         let file_systems =
             [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")];
         for (kind, place) in file_systems {
-            mount(kind, place, kind, MountFlags::empty(), None)
-                .map_err(|error| io::Error::other(format!("cannot mount {kind} at {place}: {error}")))?;
+            match mount(kind, place, kind, MountFlags::empty(), None) {
+                // A kernel may have mounted it.
+                Ok(()) | Err(Errno::BUSY) => {}
+                Err(error) => {
+                    return Err(io::Error::other(format!("cannot mount {kind} at {place}: {error}")));
+                }
+            }
         }
         let device = device_with(GUEST_DEVICE)?;
         let here = Namespace::current("the guest")?;

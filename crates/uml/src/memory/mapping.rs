@@ -8,8 +8,6 @@ use std::ptr::{self, NonNull};
 use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::OutOfBounds;
-
 /// Octets of a file, mapped and shared with other processes.
 ///
 /// The file was long enough when it was mapped. If it is not [sealed](Self::is_sealed), a process that has it may
@@ -41,6 +39,16 @@ pub enum MappingError {
     /// The system refused.
     #[error("it cannot be mapped: {0}")]
     Io(#[from] io::Error),
+}
+
+/// Addresses that are not in the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{length} octets at {address:#x} are not in the guest's memory")]
+pub struct OutOfBounds {
+    /// The first address.
+    pub address: u64,
+    /// Octets from there on.
+    pub length: usize,
 }
 
 impl Mapping {

@@ -1,6 +1,5 @@
 //! A buffer: a chain of descriptors (virtio 1.2, section 2.7.5).
 
-use super::{Direction, RingError};
 use crate::memory::{Memory, OutOfBounds};
 
 /// A buffer that is available to the device. Kept between buffers, so that none allocates.
@@ -9,6 +8,40 @@ pub struct Chain {
     head: u16,
     octets: usize,
     parts: Vec<(u64, u32)>,
+}
+
+/// A chain that breaks the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChainError {
+    /// Its table is not in memory.
+    #[error(transparent)]
+    OutOfBounds(#[from] OutOfBounds),
+    /// A descriptor that is not in the table.
+    #[error("descriptor {descriptor} of a table of {size}")]
+    NoDescriptor {
+        /// Its number.
+        descriptor: u16,
+        /// Entries of the table.
+        size: u16,
+    },
+    /// A chain with more descriptors than there are: it loops.
+    #[error("a chain of descriptors loops")]
+    Loop,
+    /// A descriptor with flags that were not negotiated, or that is read where one is written.
+    #[error("a descriptor with flags {0:#x}")]
+    Flags(u16),
+    /// A chain of more octets than any buffer has.
+    #[error("a buffer of more than {} octets", MAX_OCTETS)]
+    TooLong,
+}
+
+/// What a device does with the buffers of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The guest has filled them.
+    FromGuest,
+    /// The device fills them.
+    ToGuest,
 }
 
 /// Octets of a buffer: no device here takes more.
@@ -36,13 +69,13 @@ impl Chain {
         size: u16,
         head: u16,
         direction: Direction,
-    ) -> Result<(), RingError> {
+    ) -> Result<(), ChainError> {
         self.parts.clear();
         (self.head, self.octets) = (head, 0);
         let mut descriptor = head;
         for _ in 0..size {
             if descriptor >= size {
-                return Err(RingError::NoDescriptor { descriptor, size });
+                return Err(ChainError::NoDescriptor { descriptor, size });
             }
             let mut octets = [0; 16];
             memory.read(table + 16 * u64::from(descriptor), &mut octets)?;
@@ -50,11 +83,11 @@ impl Chain {
             let (address, length, flags) = (fields as u64, (fields >> 64) as u32, (fields >> 96) as u16);
             let is_written = flags & WRITE != 0;
             if flags & !(NEXT | WRITE) != 0 || is_written != (direction == Direction::ToGuest) {
-                return Err(RingError::Flags(flags));
+                return Err(ChainError::Flags(flags));
             }
             self.octets += length as usize;
             if self.octets > MAX_OCTETS {
-                return Err(RingError::TooLong);
+                return Err(ChainError::TooLong);
             }
             if length > 0 {
                 self.parts.push((address, length));
@@ -64,7 +97,7 @@ impl Chain {
             }
             descriptor = (fields >> 112) as u16;
         }
-        Err(RingError::Loop)
+        Err(ChainError::Loop)
     }
 
     /// Copies the octets of the buffer to the end of `octets`.

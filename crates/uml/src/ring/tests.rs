@@ -123,7 +123,7 @@ fn a_ring_whose_chain_loops_is_refused() {
     driver.describe(0, BUFFERS, 1, 1, 1);
     driver.describe(1, BUFFERS, 1, 1, 0);
     driver.offer(0);
-    assert_eq!(refused(&driver, Direction::FromGuest), RingError::Loop);
+    assert_eq!(refused(&driver, Direction::FromGuest), RingError::Chain(ChainError::Loop));
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn descriptors_out_of_range_are_refused() {
     let mut driver = Driver::new();
     driver.describe(0, BUFFERS, 1, 1, SIZE);
     driver.offer(0);
-    let missing = RingError::NoDescriptor { descriptor: SIZE, size: SIZE };
-    assert_eq!(refused(&driver, Direction::FromGuest), missing);
+    let missing = ChainError::NoDescriptor { descriptor: SIZE, size: SIZE };
+    assert_eq!(refused(&driver, Direction::FromGuest), RingError::Chain(missing));
     let mut driver = Driver::new();
     driver.offer(u16::MAX);
-    let missing = RingError::NoDescriptor { descriptor: u16::MAX, size: SIZE };
-    assert_eq!(refused(&driver, Direction::FromGuest), missing);
+    let missing = ChainError::NoDescriptor { descriptor: u16::MAX, size: SIZE };
+    assert_eq!(refused(&driver, Direction::FromGuest), RingError::Chain(missing));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn flags_that_were_not_negotiated_and_wrong_directions_are_refused() {
         let mut driver = Driver::new();
         driver.describe(0, BUFFERS, 1, flags, 0);
         driver.offer(0);
-        assert_eq!(refused(&driver, direction), RingError::Flags(flags));
+        assert_eq!(refused(&driver, direction), RingError::Chain(ChainError::Flags(flags)));
     }
 }
 
@@ -159,7 +159,7 @@ fn buffers_that_are_too_long_are_refused() {
     let mut driver = Driver::new();
     driver.describe(0, BUFFERS, u32::MAX, 0, 0);
     driver.offer(0);
-    assert_eq!(refused(&driver, Direction::FromGuest), RingError::TooLong);
+    assert_eq!(refused(&driver, Direction::FromGuest), RingError::Chain(ChainError::TooLong));
 }
 
 #[test]

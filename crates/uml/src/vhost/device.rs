@@ -1,14 +1,16 @@
 //! A device: what is the same for every type of virtio device with one queue in each direction.
 
+mod error;
 mod queue;
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
-use crate::memory::{GuestMemory, MemoryError};
+use crate::memory::GuestMemory;
 use crate::ring::{Chain, Direction, RingError};
 
 use super::message::{Request, reply};
+pub use error::DeviceError;
 use queue::Queue;
 
 /// What makes a device one of its type: what it offers, and what a message in its queues is.
@@ -79,33 +81,6 @@ pub enum Outcome {
 pub struct Interrupt {
     /// Its number.
     pub queue: u16,
-}
-
-/// A guest that sets up or uses a device as it may not.
-#[derive(Debug, thiserror::Error)]
-pub enum DeviceError {
-    /// Features that were not offered, or without those that are needed.
-    #[error("features {features:#x}; offered are {offered:#x}, needed are {needed:#x}")]
-    Features {
-        /// What the driver has chosen.
-        features: u64,
-        /// What it may choose.
-        offered: u64,
-        /// What it must choose.
-        needed: u64,
-    },
-    /// A queue that the device does not have.
-    #[error("queue {0}, which the device does not have")]
-    Queue(u32),
-    /// A queue was changed while it was enabled, or enabled before it was set up.
-    #[error("queue {0} is enabled before it has addresses, or changed while it is enabled")]
-    Order(u32),
-    /// A wrong memory table.
-    #[error(transparent)]
-    Memory(#[from] MemoryError),
-    /// A wrong ring.
-    #[error(transparent)]
-    Ring(#[from] RingError),
 }
 
 /// Every device is of virtio 1, and has protocol features.

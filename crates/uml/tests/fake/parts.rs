@@ -1,5 +1,7 @@
 //! The parts that guests play.
 
+#![allow(clippy::print_stdout, reason = "the console is a part of it")]
+
 use std::os::fd::AsFd;
 
 use lasthop_uml::time::Operation;

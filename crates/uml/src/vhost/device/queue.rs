@@ -3,7 +3,7 @@
 use crate::memory::Memory;
 use crate::ring::{Addresses, Chain, Ring, RingError};
 
-use super::DeviceError;
+use super::error::DeviceError;
 
 /// A queue. It has a ring from the first time that it is enabled.
 #[derive(Debug, Default)]
