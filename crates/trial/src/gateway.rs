@@ -24,6 +24,15 @@ use lasthop_gateway::{Gateway, Start};
 /// so that those of 100 ms fit, and the loop still processes all of them in a short turn.
 const FATES: usize = 1024;
 
+/// Whose time the hosts' clock shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// This machine's.
+    Real,
+    /// That of the model.
+    Simulated,
+}
+
 /// The configuration of a gateway with schemes at an edge of a site, on the best available backend.
 /// `agent`, if given, replaces the schemes' own.
 pub(super) fn config(
@@ -32,6 +41,7 @@ pub(super) fn config(
     (core, radio): (Vec<String>, Vec<String>),
     stack: &SchemeStack,
     agent: Option<AgentMaker>,
+    clock: Clock,
 ) -> Result<Config, TrialError> {
     let surroundings = Surroundings { address: site.address(edge), ..senses(scenario, edge).into() };
     let rule = RulePlan::new(stack, Selector::default(), surroundings);
@@ -43,8 +53,8 @@ pub(super) fn config(
         core: Some(core),
         radio: Some(radio),
         // The gateway is part of the test setup, as the emulator is: its lateness delays the whole
-        // run.
-        realtime: true,
+        // run. In simulated time it is never late.
+        realtime: clock == Clock::Real,
         ..Config::with_rules(vec![rule])
     })
 }

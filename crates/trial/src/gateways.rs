@@ -12,7 +12,7 @@ use lasthop_sim::{LinkId, NodeId};
 
 use super::bridged::Lan;
 use super::error::TrialError;
-use super::gateway;
+use super::gateway::{self, Clock};
 use super::plan::edges;
 use super::roaming::hand_over::HandOver;
 use super::roaming::{Served, Stations};
@@ -39,6 +39,7 @@ impl Gateways {
         site: &Site,
         stack: &SchemeStack,
         agent: Option<&AgentMaker>,
+        clock: Clock,
     ) -> Result<Self, TrialError> {
         let (edges, lan) = (edges(scenario)?, Lan::of(scenario));
         let registry = lan.as_ref().and_then(Lan::registry);
@@ -47,7 +48,7 @@ impl Gateways {
         let (mut started, mut needs) = (Vec::new(), LinkSenses::empty());
         for (number, edge) in edges.into_iter().enumerate() {
             let ports = lan.as_ref().map_or_else(|| gateway::ports(scenario, edge), |lan| lan.ports(edge));
-            let mut config = gateway::config(scenario, (edge, site), ports, stack, agent.cloned())?;
+            let mut config = gateway::config(scenario, (edge, site), ports, stack, agent.cloned(), clock)?;
             if lan.is_some() {
                 // The other one routes, and bridged frames would pass by it.
                 config.backend = Backend::TcBpf;

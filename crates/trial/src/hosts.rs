@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::bridged::Lan;
 use super::error::TrialError;
 use super::flows::{self, Options, RunResults};
-use super::gateway;
+use super::gateway::{self, Clock};
 use super::gateways::Gateways;
 use super::plan::{Case, edges};
 use super::program::Running;
@@ -48,6 +48,7 @@ impl<'a> Hosts<'a> {
         case: &'a Case,
         site: &'a Site,
         agent: Option<&AgentMaker>,
+        clock: Clock,
         options: Options<'_>,
     ) -> Result<Self, TrialError> {
         let program = options.program(case).map(|program| {
@@ -64,7 +65,7 @@ impl<'a> Hosts<'a> {
         let program = program.transpose()?;
         let gateways = match scenario.schemes[case.scheme_index].stack() {
             Some(stack) if program.is_none() && !stack.is_nothing() => {
-                Gateways::start(scenario, site, stack, agent)?
+                Gateways::start(scenario, site, stack, agent, clock)?
             }
             _ => Gateways::none(),
         };

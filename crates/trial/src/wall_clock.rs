@@ -11,7 +11,7 @@ use lasthop_scenario::{RealHosts, Scenario};
 use super::bridged::Lan;
 use super::error::TrialError;
 use super::flows::Options;
-use super::gateway;
+use super::gateway::{self, Clock};
 use super::hosts::{HostResults, Hosts};
 use super::model::{Looks, ModelResults, Seen};
 use super::plan::{self, Case};
@@ -41,7 +41,7 @@ pub(super) fn run(
     }
     // Started before the emulator's clock, because the kernel verifies the gateway's programs
     // without a break, for 20 ms and more.
-    let mut hosts = Hosts::start(scenario, case, &site, agent, options)?;
+    let mut hosts = Hosts::start(scenario, case, &site, agent, Clock::Real, options)?;
     let stations_that_roam = lan.as_ref().map(|lan| lan.stations(&built));
     let transmitters = gateway::transmitters(scenario, edges[0], &built);
     let looks = Looks::new(scenario, &built);

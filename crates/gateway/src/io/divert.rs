@@ -201,7 +201,7 @@ impl Divert {
             self.programs.divert(port.side, &port.name, how)?;
         }
         let radios = self.devices.ports().iter().step_by(PORTS).map(|port| port.name.clone());
-        let query = self.programs.detached(radios.collect());
+        let query = self.programs.detached(&radios.collect::<Vec<_>>());
         self.poller = Some(Poller::start(query).map_err(DivertError::Thread)?);
         Ok(())
     }

@@ -18,6 +18,7 @@ use super::address_of;
 use super::control::{self, FromGuest, GUEST, GUEST_DEVICE, Inbox, Job, OUTSIDE, PORT};
 use crate::error::TrialError;
 use crate::flows::Options;
+use crate::gateway::Clock;
 use crate::hosts::{HostResults, Hosts};
 use crate::plan::{self, Case};
 use crate::site::{self, Site};
@@ -103,7 +104,7 @@ impl Guest {
         let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
         site.adopt(scenario, &devices)?;
         site.configure(scenario)?;
-        let hosts = Hosts::start(scenario, case, &site, None, options)?;
+        let hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;
         say(&self.control, &FromGuest::Ready)
             .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
         hosts.run(clock::now(), options)

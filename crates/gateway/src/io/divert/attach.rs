@@ -1,7 +1,8 @@
 //! Attaching the programs to interfaces, and detaching them.
 //!
 //! An attachment is identified by its handle: a TCX link by its descriptor, a filter by its
-//! priority and handle. A link ends with its process. A filter does not; the next gateway that
+//! priority and handle. Whether it is still there is asked in the way in which it was made: a second one beside it would
+//! take the frames that the first one lets pass. A link ends with its process. A filter does not; the next gateway that
 //! claims the interface removes it ([`crate::io::claim`]).
 
 use std::io;
@@ -12,7 +13,7 @@ use aya::programs::links::LinkOrder;
 use aya::programs::tc::{
     NlOptions, SchedClassifierLink, TcAttachOptions, TcError, TcHandle, qdisc_add_clsact,
 };
-use aya::programs::{SchedClassifier, TcAttachType};
+use aya::programs::{ProgramInfo, SchedClassifier, TcAttachType};
 
 use super::error::{ProgramError, with_sources};
 use crate::io::claim::ENDING;
@@ -51,11 +52,28 @@ pub enum Attachment {
     Filters,
 }
 
+/// How a program was attached to an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Means {
+    /// By a TCX link, to the program with this number. Not every kernel knows its name.
+    Link(u32),
+    /// By our filter.
+    Filter,
+}
+
+/// A place at which a program was attached.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    interface: String,
+    at: TcAttachType,
+    means: Means,
+}
+
 /// The attached programs; they are detached when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Attached {
-    /// The attachments, each with its interface.
-    links: Vec<(String, SchedClassifierLink)>,
+    /// The attachments, each with its place.
+    links: Vec<(Place, SchedClassifierLink)>,
     /// Interfaces to which this or a previous gateway added a `clsact` discipline.
     disciplined: Vec<String>,
 }
@@ -72,17 +90,20 @@ impl Attached {
         if remove_filter(interface, hook) {
             self.disciplined.push(interface.to_owned());
         }
-        if stays_linked(interface, hook) {
+        let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
+        let info = program.info().map_err(|error| refused(with_sources(&error)))?;
+        if stays_linked(interface, hook, info.tag()) {
             return Err(ProgramError::Linked { interface: interface.to_owned() });
         }
+        let place = |means| Place { interface: interface.to_owned(), at: hook.at, means };
         let link = TcAttachOptions::TcxOrder(LinkOrder::default());
         if how == Attachment::Newest
             && let Ok(id) = program.attach_with_options(interface, hook.at, link)
         {
-            self.links.extend(program.take_link(id).map(|link| (interface.to_owned(), link)));
+            let link = program.take_link(id).map_err(|error| refused(with_sources(&error)))?;
+            self.links.push((place(Means::Link(info.id())), link));
             return Ok(());
         }
-        let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
         match qdisc_add_clsact(interface) {
             Ok(()) => self.disciplined.push(interface.to_owned()),
             Err(error) if already_there(&error) => {}
@@ -90,14 +111,21 @@ impl Attached {
         }
         let filter = NlOptions { priority: PRIORITY, handle: HANDLE, classid: None };
         let attached = program.attach_with_options(interface, hook.at, TcAttachOptions::Netlink(filter));
-        let id = attached.map_err(|error| refused(with_sources(&error)))?;
-        self.links.extend(program.take_link(id).map(|link| (interface.to_owned(), link)));
+        let link = attached.and_then(|id| program.take_link(id));
+        let link = link.map_err(|error| refused(with_sources(&error)))?;
+        self.links.push((place(Means::Filter), link));
         Ok(())
+    }
+
+    /// Where a program was last attached at this hook of an interface; `None` if it was not.
+    pub(super) fn place(&self, interface: &str, hook: Hook) -> Option<&Place> {
+        let mut places = self.links.iter().rev().map(|(place, _)| place);
+        places.find(|place| place.interface == interface && place.at == hook.at)
     }
 
     /// Detaches all programs from an interface.
     pub(super) fn forget(&mut self, interface: &str) {
-        self.links.retain(|(name, _)| name != interface);
+        self.links.retain(|(place, _)| place.interface != interface);
         self.disciplined.retain(|name| name != interface);
     }
 }
@@ -119,19 +147,17 @@ fn remove_filter(interface: &str, hook: Hook) -> bool {
     filter.is_ok_and(|filter| aya::programs::links::Link::detach(filter).is_ok())
 }
 
-/// Whether our program is attached at this hook of an interface, by a link or by our filter.
-pub(super) fn is_attached(interface: &str, hook: Hook) -> bool {
-    // If the query fails, for example for lack of descriptors, the program is assumed to be
-    // attached.
-    is_linked(interface, hook, &[hook]) || has_filter(interface, hook).unwrap_or(true)
-}
-
-/// Whether one of these programs is linked at this hook. On a kernel without TCX links the query
-/// fails, and the answer is `false`.
-fn is_linked(interface: &str, hook: Hook, programs: &[Hook]) -> bool {
-    let is_one = |name: &[u8]| programs.iter().any(|hook| hook.program.as_bytes() == name);
-    SchedClassifier::query_tcx(interface, hook.at)
-        .is_ok_and(|(_, attached)| attached.iter().any(|program| is_one(program.name())))
+impl Place {
+    /// Whether the program is still attached there. If the query fails, for example for lack of descriptors, it
+    /// is assumed to be.
+    pub(super) fn is_taken(&self) -> bool {
+        let Self { interface, at, means } = self;
+        match means {
+            Means::Link(id) => SchedClassifier::query_tcx(interface, *at)
+                .map_or(true, |(_, attached)| attached.iter().any(|program| program.id() == *id)),
+            Means::Filter => has_filter(interface, *at).unwrap_or(true),
+        }
+    }
 }
 
 /// The message about a filter and the attribute with its kind (`linux/rtnetlink.h`), the two
@@ -142,9 +168,9 @@ const INGRESS: u32 = 0xffff_fff2;
 const EGRESS: u32 = 0xffff_fff3;
 const ETH_P_ALL: u16 = 3;
 
-/// Whether our filter is attached at this hook.
-fn has_filter(interface: &str, hook: Hook) -> io::Result<bool> {
-    let parent = if hook.at == TcAttachType::Ingress { INGRESS } else { EGRESS };
+/// Whether our filter is attached there.
+fn has_filter(interface: &str, at: TcAttachType) -> io::Result<bool> {
+    let parent = if at == TcAttachType::Ingress { INGRESS } else { EGRESS };
     let info = u32::from(PRIORITY) << 16 | u32::from(ETH_P_ALL.to_be());
     let index = Interface::named(interface)?.index();
     // `struct tcmsg`.
@@ -171,12 +197,20 @@ fn remove_empty_discipline(interface: &str) {
 }
 
 /// Whether a program of a gateway remains linked to the interface, although no gateway has claimed
-/// it.
+/// it: one of ours by name or, for a kernel that does not know names, with this tag.
 #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
-fn stays_linked(interface: &str, hook: Hook) -> bool {
+fn stays_linked(interface: &str, hook: Hook, tag: u64) -> bool {
+    let is_one = |program: &ProgramInfo| {
+        let mut ours = HOOKS.iter().chain([&STEER_DOWN, &STEER_UP]);
+        program.tag() == tag || ours.any(|hook| hook.program.as_bytes() == program.name())
+    };
+    // On a kernel without TCX links the query fails.
+    let is_linked = || {
+        SchedClassifier::query_tcx(interface, hook.at)
+            .is_ok_and(|(_, attached)| attached.iter().any(is_one))
+    };
     let began = clock::now();
-    let ours = [&HOOKS[..], &[STEER_DOWN, STEER_UP]].concat();
-    while is_linked(interface, hook, &ours) {
+    while is_linked() {
         if clock::now().since(began) > ENDING {
             return true;
         }

@@ -6,7 +6,7 @@ use aya::{Ebpf, EbpfError, EbpfLoader};
 use lasthop_agent::Side;
 
 use super::attach::{
-    Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, STEER_DOWN, STEER_UP, UP, is_attached,
+    Attached, Attachment, DOWN, HOOKS, Hook, Place, RESTORE, STEER_DOWN, STEER_UP, UP,
 };
 use super::error::ProgramError;
 use super::layout;
@@ -109,18 +109,21 @@ impl Programs {
 
     /// Whether frames are diverted at the hook of this side.
     pub(super) fn diverts(&self, side: Side, interface: &str) -> bool {
-        is_attached(interface, self.diverting_hook(side))
+        self.attached.place(interface, self.diverting_hook(side)).is_some_and(Place::is_taken)
     }
 
     /// A query to the kernel for the interfaces, by index in `interfaces`, and sides at which no
     /// program is attached. The answer may take long (see [`Poller`](crate::io::poller::Poller)).
-    pub(super) fn detached(&self, interfaces: Vec<String>) -> impl Fn() -> Vec<(usize, Side)> + Send + use<> {
-        let hooks = [Side::Core, Side::Radio].map(|side| (side, self.diverting_hook(side)));
+    pub(super) fn detached(&self, interfaces: &[String]) -> impl Fn() -> Vec<(usize, Side)> + Send + use<> {
+        let sides = [Side::Core, Side::Radio].map(|side| (side, self.diverting_hook(side)));
+        let all = interfaces.iter().enumerate();
+        let all = all.flat_map(|(index, name)| {
+            sides.map(|(side, hook)| (index, side, self.attached.place(name, hook).cloned()))
+        });
+        let all: Vec<_> = all.collect();
         move || {
-            let all = interfaces.iter().enumerate();
-            let all = all.flat_map(|(index, name)| hooks.map(|(side, hook)| (index, side, name, hook)));
-            let detached = all.filter(|(_, _, name, hook)| !is_attached(name, *hook));
-            detached.map(|(index, side, ..)| (index, side)).collect()
+            let detached = all.iter().filter(|(.., place)| !place.as_ref().is_some_and(Place::is_taken));
+            detached.map(|(index, side, _)| (*index, *side)).collect()
         }
     }
 
