@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use lasthop_linux::clock;
 use lasthop_packet::Instant;
-use lasthop_uml::{Calendar, Kernel, Limits, Net};
+use lasthop_uml::{Calendar, Kernel, Net, Settings};
 use wire::Link;
 
 fn main() {
@@ -35,9 +35,13 @@ fn main() {
         for device in 1..=2 {
             guest.devices.push(Box::new(Net::new([2, 0, 0, 0, 0, device])));
         }
-        let limits = Limits { shares_time: argument(1, "share") == "share", ..Limits::default() };
+        let settings = Settings {
+            shares_time: argument(1, "share") == "share",
+            processor: Some(lasthop_uml::processor::current()),
+            ..Settings::default()
+        };
         let start = clock::now();
-        let mut calendar = Calendar::start(vec![guest], limits).expect("it starts");
+        let mut calendar = Calendar::start(vec![guest], settings).expect("it starts");
         let mut link = Link::between_devices(25_000_000, Some(10_000_000));
         let before = cpu();
         let end = calendar.run(&mut link, Instant::from_secs(3600)).unwrap_or_else(|error| panic!("{error}"));

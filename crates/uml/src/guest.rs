@@ -78,9 +78,12 @@ const ANSWER: usize = vhost::HEADER + 8;
 const TO_END: Duration = Duration::from_secs(2);
 
 impl Guest {
-    /// Starts a kernel.
-    pub fn start(kernel: Kernel, time_of_day: u64) -> Result<Self, StartError> {
+    /// Starts a kernel, on that processor if there is one.
+    pub fn start(kernel: Kernel, time_of_day: u64, processor: Option<usize>) -> Result<Self, StartError> {
         let (machine, listeners) = Machine::start(&kernel)?;
+        if let Some(processor) = processor {
+            machine.stay_on(processor)?;
+        }
         let memory = kernel.octets();
         let port = |(kind, listener)| Port {
             device: Device::new(kind, memory),

@@ -13,6 +13,7 @@
 //! | [`time`] | the time socket: messages, turns, the shared schedule |
 //! | [`vhost`] | vhost-user: messages, and what every device does |
 //! | [`net`] | the type of network devices |
+//! | [`processor`] | on which processor guests and calendar take turns |
 //! | [`ring`] | split virtqueues, the device's side |
 //! | [`memory`] | a guest's memory; its `mapping` has all unsafe code |
 //! | [`error`] | what can go wrong with a guest |
@@ -30,13 +31,14 @@ pub mod kernel;
 mod machine;
 pub mod memory;
 pub mod net;
+pub mod processor;
 pub mod ring;
 mod socket;
 pub mod time;
 pub mod vhost;
 pub mod wire;
 
-pub use calendar::{Calendar, End, Limits, Messages};
+pub use calendar::{Calendar, End, Messages, Settings};
 pub use error::{Error, Fault, GuestError, LastMessage};
 pub use kernel::Kernel;
 pub use machine::StartError;

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use lasthop_linux::addresses::without_randomization;
 use lasthop_needs::{program, tests};
 use lasthop_packet::Instant;
-use lasthop_uml::{Calendar, DeviceId, End, Kernel, Limits, Net};
+use lasthop_uml::{Calendar, DeviceId, End, Kernel, Net, Settings};
 use wire::{Link, Record};
 
 fn main() -> ExitCode {
@@ -74,8 +74,8 @@ struct Run {
 }
 
 fn run(kernel: &str, role: &str, mut link: Link, shares_time: bool) -> Run {
-    let limits = Limits { shares_time, ..Limits::default() };
-    let mut calendar = Calendar::start(vec![guest(kernel, role, 0)], limits).expect("it starts");
+    let settings = Settings { shares_time, ..Settings::default() };
+    let mut calendar = Calendar::start(vec![guest(kernel, role, 0)], settings).expect("it starts");
     let end = calendar.run(&mut link, Instant::from_secs(300)).unwrap_or_else(|error| panic!("{error}"));
     let console = calendar.console(0).expect("a guest");
     assert_eq!(end, End::Guests, "{console}");
@@ -130,7 +130,7 @@ fn two_guests_reach_each_other() {
     for kernel in kernels() {
         let guests = vec![guest(&kernel, "client", 0), guest(&kernel, "server", 1)];
         let mut link = Link::between_guests(10_000_000);
-        let mut calendar = Calendar::start(guests, Limits::default()).expect("they start");
+        let mut calendar = Calendar::start(guests, Settings::default()).expect("they start");
         let end = calendar.run(&mut link, Instant::from_secs(60)).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(end, End::Guests);
         let console = calendar.console(0).expect("the first");
@@ -145,7 +145,7 @@ fn two_guests_reach_each_other() {
 fn a_guest_that_panics_is_reported_with_its_console() {
     for kernel in kernels() {
         let guest = guest(&kernel, "nonsense", 0);
-        let mut calendar = Calendar::start(vec![guest], Limits::default()).expect("it starts");
+        let mut calendar = Calendar::start(vec![guest], Settings::default()).expect("it starts");
         let error = calendar.run(&mut ten_milliseconds(), Instant::from_secs(60)).expect_err("it panics");
         let text = error.to_string();
         assert!(text.contains("its process ended") && text.contains("no such role"), "{text}");
