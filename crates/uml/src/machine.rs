@@ -115,7 +115,7 @@ impl Machine {
         let group = Pid::from_child(&child);
         let guarded = pidfd_open(group, PidfdFlags::empty())
             .map_err(|error| refused(error.into()))
-            .and_then(|pidfd| Ok((pidfd, Guard::start(group).map_err(StartError::Guard)?)));
+            .and_then(|pidfd| Ok((pidfd, Guard::start(group, folder.path()).map_err(StartError::Guard)?)));
         match guarded {
             Ok((pidfd, guard)) => Ok((
                 Self {

@@ -9,7 +9,10 @@ mod wire;
 mod init;
 
 use std::env;
+use std::fs;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use lasthop_linux::addresses::without_randomization;
 use lasthop_needs::{program, tests};
@@ -28,7 +31,8 @@ fn main() -> ExitCode {
         [kernel, ip]:
             a_round_trip_takes_what_the_wire_says,
             two_guests_reach_each_other,
-            a_guest_that_panics_is_reported_with_its_console;
+            a_guest_that_panics_is_reported_with_its_console,
+            a_guest_that_spins_is_reported_and_leaves_no_process;
     })
 }
 
@@ -150,4 +154,31 @@ fn a_guest_that_panics_is_reported_with_its_console() {
         let text = error.to_string();
         assert!(text.contains("its process ended") && text.contains("no such role"), "{text}");
     }
+}
+
+fn a_guest_that_spins_is_reported_and_leaves_no_process() {
+    for kernel in kernels() {
+        let settings = Settings { patience: Duration::from_secs(1), ..Settings::default() };
+        let mut calendar = Calendar::start(vec![guest(&kernel, "spin", 0)], settings).expect("it starts");
+        let group = calendar.process(0).expect("a guest");
+        let error = calendar.run(&mut ten_milliseconds(), Instant::from_secs(60)).expect_err("it spins");
+        assert!(error.to_string().contains("it has sent nothing for 1s"), "{error}");
+        assert!(members(group) > 1, "the kernel's process, and one for its first program");
+        drop(calendar);
+        while members(group) > 0 {
+            thread::yield_now();
+        }
+    }
+}
+
+/// The processes of a group that have not ended.
+fn members(group: u32) -> usize {
+    let processes =
+        fs::read_dir("/proc").expect("proc").map(|entry| entry.expect("an entry").path().join("stat"));
+    let is_member = |stat: &String| {
+        let fields: Vec<&str> = stat.rsplit(')').next().expect("a name").split_whitespace().collect();
+        // State, parent, group.
+        fields[0] != "Z" && fields[2] == group.to_string()
+    };
+    processes.filter_map(|path| fs::read_to_string(path).ok()).filter(is_member).count()
 }
