@@ -31,6 +31,8 @@ pub struct Calendar {
     last: Vec<Option<LastMessage>>,
     schedule: Option<Schedule>,
     now: Instant,
+    /// No guest's clock passes this time.
+    until: Instant,
     frames: Frames,
     settings: Settings,
     messages: Messages,
@@ -110,6 +112,7 @@ impl Calendar {
             guests,
             schedule: clients.map(Schedule::new).transpose()?,
             now: Instant::ZERO,
+            until: Instant::ZERO,
             frames: Frames::default(),
             settings,
             messages: Messages::default(),
@@ -152,6 +155,7 @@ impl Calendar {
 
     /// Runs guests and wire until one of the [ends](End), at the latest when all that remains is after `until`.
     pub fn run(&mut self, wire: &mut impl Wire, until: Instant) -> Result<End, Error> {
+        self.until = until;
         let _stays = self.settings.processor.map(Stay::on).transpose()?;
         for guest in 0..self.guests.len() {
             self.serve_until_it_waits(guest, wire)?;
@@ -231,7 +235,7 @@ impl Calendar {
         }
         let others = self.running().filter(|(number, _)| *number != guest);
         let requests = others.filter_map(|(_, other)| other.turn().requested().time());
-        let longest = self.now + LONGEST_TURN;
+        let longest = (self.now + LONGEST_TURN).min(self.until.after_nanos(1));
         requests.chain(wire.next_event()).fold(longest, Instant::min).max(self.now)
     }
 

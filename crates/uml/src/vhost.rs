@@ -10,4 +10,4 @@ mod message;
 
 pub use device::{Counts, Device, DeviceError, Interrupt, Outcome};
 pub use device_type::{DeviceType, Queues};
-pub use message::{HEADER, LONGEST, Message, MessageError, Request, call, reply};
+pub use message::{HEADER, LONGEST, Message, MessageError, Request, call, done, reply};

@@ -238,7 +238,7 @@ impl Calendar {
         }
         self.lower_limit(id.guest, wire)?;
         if message.needs_reply {
-            let done = vhost::reply(&message.request, &[0; 8]);
+            let done = vhost::done(&message.request);
             self.guests[id.guest].reply(id.device, &done)?;
         }
         Ok(())

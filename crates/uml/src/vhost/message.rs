@@ -258,9 +258,17 @@ pub fn reply(request: &Request, payload: &[u8]) -> Vec<u8> {
     [header.map(u32::to_le_bytes).as_flattened(), payload].concat()
 }
 
+/// The reply that a request was carried out.
+pub fn done(request: &Request) -> [u8; 20] {
+    small([request.number(), VERSION | REPLY, 8, 0, 0])
+}
+
 /// The interrupt of a queue, as a request of the device (`BACKEND_VRING_CALL`), to which the driver replies.
 pub fn call(queue: u16) -> [u8; 20] {
-    let words = [4, VERSION | NEED_REPLY, 8, u32::from(queue), 0];
+    small([4, VERSION | NEED_REPLY, 8, u32::from(queue), 0])
+}
+
+fn small(words: [u32; 5]) -> [u8; 20] {
     let mut octets = [0; 20];
     octets.copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
     octets

@@ -70,5 +70,9 @@ fn a_configuration_is_read_within_its_bounds() {
 #[test]
 fn an_interrupt_is_a_request_of_20_octets() {
     assert_eq!(call(1), [4, 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(
+        done(&Request::Kick { queue: 1 }),
+        [35, 0, 0, 0, 5, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    );
     assert_eq!(reply(&Request::SetOwner, &[7]), [3, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 7]);
 }
