@@ -110,7 +110,7 @@ fn a_round_trip_takes_what_the_wire_says() {
 
 fn two_runs_have_the_same_frames_at_the_same_times() {
     for kernel in kernels() {
-        let link = || Link::between_devices(25_000_000, Some(10_000_000));
+        let link = || Link::between_devices(25_000_000, Some(10_000_000)).losing(10, 1);
         let (first, second) = (run(&kernel, "tcp", link(), true), run(&kernel, "tcp", link(), true));
         assert!(first.frames.len() > 1000, "{} frames, {kernel}", first.frames.len());
         let differs = first.frames.iter().zip(&second.frames).position(|(first, second)| first != second);
