@@ -52,6 +52,8 @@ impl Link {
             free: [Instant::ZERO; 2],
             under_way: Default::default(),
             records: Vec::new(),
+            loss: 0,
+            rng: Rng::named(1, "link"),
         }
     }
 
