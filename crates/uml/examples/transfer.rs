@@ -1,5 +1,5 @@
-//! Measures a TCP transfer in a guest: `transfer KERNEL [ask|share] [OCTETS] [RUNS] [PARAMETER...]`, over 10 Mbit/s
-//! and 50 ms in both directions together.
+//! Measures a TCP transfer in a guest: `transfer KERNEL [ask|share] [OCTETS] [RUNS] [LOSS] [PARAMETER...]`, over 10 Mbit/s
+//! and 50 ms in both directions together, with this number of a thousand frames lost.
 
 #![allow(clippy::print_stdout, reason = "it prints what it has measured")]
 
@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use lasthop_linux::clock;
 use lasthop_packet::Instant;
-use lasthop_uml::{Calendar, Kernel, Limits, Net};
+use lasthop_uml::{Calendar, Kernel, Net, Settings};
 use wire::Link;
 
 fn main() {
@@ -25,20 +25,25 @@ fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let argument = |at: usize, default: &str| arguments.get(at).cloned().unwrap_or(default.to_owned());
     let runs: u32 = argument(3, "1").parse().expect("a number");
+    let loss: u64 = argument(4, "0").parse().expect("a number");
     for _ in 0..runs {
         let this = env::current_exe().expect("a path");
         let mut guest = Kernel::new(argument(0, "linux"), this.to_str().expect("UTF-8"));
         guest.parameters.push("PATH=/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
         guest.parameters.extend([format!("octets={}", argument(2, "10000000")), "role=tcp".to_owned()]);
-        guest.parameters.extend(arguments.iter().skip(4).cloned());
+        guest.parameters.extend(arguments.iter().skip(5).cloned());
         guest.environment.push(("UML_SEED".into(), "7".into()));
         for device in 1..=2 {
             guest.devices.push(Box::new(Net::new([2, 0, 0, 0, 0, device])));
         }
-        let limits = Limits { shares_time: argument(1, "share") == "share", ..Limits::default() };
+        let settings = Settings {
+            shares_time: argument(1, "share") == "share",
+            processor: Some(lasthop_uml::processor::current()),
+            ..Settings::default()
+        };
         let start = clock::now();
-        let mut calendar = Calendar::start(vec![guest], limits).expect("it starts");
-        let mut link = Link::between_devices(25_000_000, Some(10_000_000));
+        let mut calendar = Calendar::start(vec![guest], settings).expect("it starts");
+        let mut link = Link::between_devices(25_000_000, Some(10_000_000)).losing(loss, 1);
         let before = cpu();
         let end = calendar.run(&mut link, Instant::from_secs(3600)).unwrap_or_else(|error| panic!("{error}"));
         let (wall, after) = (clock::now().since(start), cpu());

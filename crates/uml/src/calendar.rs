@@ -18,6 +18,7 @@ use lasthop_packet::Instant;
 use crate::error::{Error, Fault, GuestError, LastMessage};
 use crate::guest::Guest;
 use crate::kernel::Kernel;
+use crate::processor::Stay;
 use crate::time::{Client, Schedule};
 use crate::vhost::Counts;
 use crate::wire::{DeviceId, Frames, Wire};
@@ -30,17 +31,19 @@ pub struct Calendar {
     last: Vec<Option<LastMessage>>,
     schedule: Option<Schedule>,
     now: Instant,
+    /// No guest's clock passes this time.
+    until: Instant,
     frames: Frames,
-    limits: Limits,
+    settings: Settings,
     messages: Messages,
     sequence: u32,
     /// Steps since time has moved.
     steps: u32,
 }
 
-/// What ends a guest that does not behave.
+/// How guests are run, and what ends one that does not behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct Settings {
     /// Real time without a message, while it is a guest's turn.
     pub patience: Duration,
     /// Messages and events while time stands still. A guest sends two or three for each frame.
@@ -49,6 +52,9 @@ pub struct Limits {
     pub console: u64,
     /// Whether guests that can share the calendar's time in memory do so. It changes nothing but speed.
     pub shares_time: bool,
+    /// The processor on which the guests run, and this thread while the calendar does. They take turns: on one
+    /// processor, an exchange of messages costs half. Without one, the system chooses at all times.
+    pub processor: Option<usize>,
     /// The time of day at the start of all guests, since 1970.
     pub time_of_day: Duration,
 }
@@ -80,13 +86,14 @@ pub struct Messages {
 /// A guest's turn ends after this time, so that a guest which needs no other one is heard of.
 const LONGEST_TURN: Duration = Duration::from_millis(100);
 
-impl Default for Limits {
+impl Default for Settings {
     fn default() -> Self {
         Self {
             patience: Duration::from_secs(10),
             steps_at_one_time: 250_000,
             console: 64 << 20,
             shares_time: true,
+            processor: None,
             // 1 January 2026.
             time_of_day: Duration::from_secs(1_767_225_600),
         }
@@ -95,18 +102,19 @@ impl Default for Limits {
 
 impl Calendar {
     /// Starts the guests. Their clocks stand at 0 until the calendar runs.
-    pub fn start(kernels: Vec<Kernel>, limits: Limits) -> Result<Self, Error> {
-        let time_of_day = u64::try_from(limits.time_of_day.as_nanos()).unwrap_or(u64::MAX);
-        let start = |kernel| Guest::start(kernel, time_of_day);
+    pub fn start(kernels: Vec<Kernel>, settings: Settings) -> Result<Self, Error> {
+        let time_of_day = u64::try_from(settings.time_of_day.as_nanos()).unwrap_or(u64::MAX);
+        let start = |kernel| Guest::start(kernel, time_of_day, settings.processor);
         let guests = kernels.into_iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        let clients = u16::try_from(guests.len()).ok().filter(|_| limits.shares_time);
+        let clients = u16::try_from(guests.len()).ok().filter(|_| settings.shares_time);
         Ok(Self {
             last: guests.iter().map(|_| None).collect(),
             guests,
             schedule: clients.map(Schedule::new).transpose()?,
             now: Instant::ZERO,
+            until: Instant::ZERO,
             frames: Frames::default(),
-            limits,
+            settings,
             messages: Messages::default(),
             sequence: 0,
             steps: 0,
@@ -147,6 +155,8 @@ impl Calendar {
 
     /// Runs guests and wire until one of the [ends](End), at the latest when all that remains is after `until`.
     pub fn run(&mut self, wire: &mut impl Wire, until: Instant) -> Result<End, Error> {
+        self.until = until;
+        let _stays = self.settings.processor.map(Stay::on).transpose()?;
         for guest in 0..self.guests.len() {
             self.serve_until_it_waits(guest, wire)?;
         }
@@ -187,7 +197,7 @@ impl Calendar {
 
     fn run_wire(&mut self, wire: &mut impl Wire) -> Result<(), Error> {
         self.steps += 1;
-        if self.steps > self.limits.steps_at_one_time {
+        if self.steps > self.settings.steps_at_one_time {
             return Err(Error::Wire { steps: self.steps, now: self.now });
         }
         wire.advance(self.now, &mut self.frames);
@@ -225,7 +235,7 @@ impl Calendar {
         }
         let others = self.running().filter(|(number, _)| *number != guest);
         let requests = others.filter_map(|(_, other)| other.turn().requested().time());
-        let longest = self.now + LONGEST_TURN;
+        let longest = (self.now + LONGEST_TURN).min(self.until.after_nanos(1));
         requests.chain(wire.next_event()).fold(longest, Instant::min).max(self.now)
     }
 

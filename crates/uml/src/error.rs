@@ -9,6 +9,7 @@ use lasthop_packet::Instant;
 
 use crate::machine::StartError;
 use crate::memory::MappingError;
+use crate::processor::ProcessorError;
 use crate::time::{Message, Operation, TurnError, UnknownOperation};
 use crate::vhost::{DeviceError, MessageError, Request};
 
@@ -18,6 +19,9 @@ pub enum Error {
     /// A kernel did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// This thread may not run on the processor that was chosen.
+    #[error(transparent)]
+    Processor(#[from] ProcessorError),
     /// The memory that is shared with guests could not be made.
     #[error("memory for the time of guests: {0}")]
     Schedule(#[from] MappingError),

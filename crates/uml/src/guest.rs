@@ -4,13 +4,16 @@
 //! of its sockets has something at any time. If a guest does otherwise, its sockets are looked at in a
 //! fixed order.
 
+mod channel;
+
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixListener;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use channel::Channel;
 
 use crate::error::Fault;
 use crate::kernel::{Kernel, MAX_DEVICES};
@@ -38,14 +41,6 @@ struct Port {
     requests: Channel,
     /// Where interrupts go.
     interrupts: Option<Stream>,
-}
-
-/// A connection that the guest makes.
-#[derive(Debug)]
-enum Channel {
-    Awaited(UnixListener),
-    Open(Stream),
-    Closed,
 }
 
 /// What a guest does next.
@@ -78,9 +73,12 @@ const ANSWER: usize = vhost::HEADER + 8;
 const TO_END: Duration = Duration::from_secs(2);
 
 impl Guest {
-    /// Starts a kernel.
-    pub fn start(kernel: Kernel, time_of_day: u64) -> Result<Self, StartError> {
+    /// Starts a kernel, on that processor if there is one.
+    pub fn start(kernel: Kernel, time_of_day: u64, processor: Option<usize>) -> Result<Self, StartError> {
         let (machine, listeners) = Machine::start(&kernel)?;
+        if let Some(processor) = processor {
+            machine.stay_on(processor)?;
+        }
         let memory = kernel.octets();
         let port = |(kind, listener)| Port {
             device: Device::new(kind, memory),
@@ -298,33 +296,4 @@ enum Ready {
     Device(usize),
     Interrupt(usize),
     End,
-}
-
-impl Channel {
-    fn file(&self) -> Option<BorrowedFd<'_>> {
-        match self {
-            Self::Awaited(listener) => Some(listener.as_fd()),
-            Self::Open(stream) => Some(stream.as_fd()),
-            Self::Closed => None,
-        }
-    }
-
-    fn stream(&self) -> io::Result<&Stream> {
-        match self {
-            Self::Open(stream) => Ok(stream),
-            Self::Awaited(_) | Self::Closed => Err(io::ErrorKind::NotConnected.into()),
-        }
-    }
-
-    /// Accepts the connection, or receives what is there; returns whether it has ended.
-    fn proceed(&mut self, longest: usize) -> io::Result<bool> {
-        match self {
-            Self::Awaited(listener) => {
-                *self = Self::Open(Stream::new(listener.accept()?.0.into(), longest));
-                Ok(false)
-            }
-            Self::Open(stream) => stream.receive(),
-            Self::Closed => Ok(true),
-        }
-    }
 }

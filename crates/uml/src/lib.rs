@@ -13,9 +13,23 @@
 //! | [`time`] | the time socket: messages, turns, the shared schedule |
 //! | [`vhost`] | vhost-user: messages, and what every device does |
 //! | [`net`] | the type of network devices |
+//! | [`processor`] | on which processor guests and calendar take turns |
 //! | [`ring`] | split virtqueues, the device's side |
 //! | [`memory`] | a guest's memory; its `mapping` has all unsafe code |
 //! | [`error`] | what can go wrong with a guest |
+//!
+//! ```no_run
+//! use lasthop_packet::Instant;
+//! use lasthop_uml::{Calendar, Kernel, Net, Settings, Wire};
+//!
+//! fn minute(wire: &mut impl Wire) -> Result<(), lasthop_uml::Error> {
+//!     let mut kernel = Kernel::new("linux-6.12", "/usr/lib/lasthop/init");
+//!     kernel.devices.push(Box::new(Net::new([2, 0, 0, 0, 0, 1])));
+//!     let mut calendar = Calendar::start(vec![kernel], Settings::default())?;
+//!     calendar.run(wire, Instant::from_secs(60))?;
+//!     Ok(())
+//! }
+//! ```
 //!
 //! All that comes from a guest (messages, rings, descriptors, times) is checked: it ends the run with an
 //! [`Error`] that names the guest, its last message and the end of its console.
@@ -30,13 +44,14 @@ pub mod kernel;
 mod machine;
 pub mod memory;
 pub mod net;
+pub mod processor;
 pub mod ring;
 mod socket;
 pub mod time;
 pub mod vhost;
 pub mod wire;
 
-pub use calendar::{Calendar, End, Limits, Messages};
+pub use calendar::{Calendar, End, Messages, Settings};
 pub use error::{Error, Fault, GuestError, LastMessage};
 pub use kernel::Kernel;
 pub use machine::StartError;

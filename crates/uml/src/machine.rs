@@ -17,6 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use tempfile::TempDir;
 
 use crate::kernel::{Kernel, MAX_DEVICES, TIME_SOCKET, device_socket};
+use crate::processor::{self, ProcessorError};
 use guard::Guard;
 
 /// A kernel that runs. When it is dropped, all its processes are killed.
@@ -59,6 +60,9 @@ pub enum StartError {
     /// Its folder, sockets or console could not be made.
     #[error("the folder of a guest: {0}")]
     Folder(io::Error),
+    /// It may not run on the processor that was chosen.
+    #[error(transparent)]
+    Processor(#[from] ProcessorError),
     /// The process that kills the guest when this one dies could not be started.
     #[error("the shell that watches over a guest does not start: {0}")]
     Guard(io::Error),
@@ -111,7 +115,7 @@ impl Machine {
         let group = Pid::from_child(&child);
         let guarded = pidfd_open(group, PidfdFlags::empty())
             .map_err(|error| refused(error.into()))
-            .and_then(|pidfd| Ok((pidfd, Guard::start(group).map_err(StartError::Guard)?)));
+            .and_then(|pidfd| Ok((pidfd, Guard::start(group, folder.path()).map_err(StartError::Guard)?)));
         match guarded {
             Ok((pidfd, guard)) => Ok((
                 Self {
@@ -132,6 +136,11 @@ impl Machine {
                 Err(error)
             }
         }
+    }
+
+    /// Runs only on this processor from now on, with all processes that it will start.
+    pub fn stay_on(&self, processor: usize) -> Result<(), ProcessorError> {
+        processor::set(Some(self.group), processor)
     }
 
     /// The number of its process, which is also that of its process group.

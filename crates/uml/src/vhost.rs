@@ -5,7 +5,9 @@
 //! everything has its order.
 
 mod device;
+mod device_type;
 mod message;
 
-pub use device::{Counts, Device, DeviceError, DeviceType, Interrupt, Outcome, Queues};
-pub use message::{HEADER, LONGEST, Message, MessageError, Request, call, reply};
+pub use device::{Counts, Device, DeviceError, Interrupt, Outcome};
+pub use device_type::{DeviceType, Queues};
+pub use message::{HEADER, LONGEST, Message, MessageError, Request, call, done, reply};

@@ -10,17 +10,24 @@ mod guest;
 mod parts;
 
 use std::env;
-use std::process::ExitCode;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use lasthop_needs::tests;
 use lasthop_packet::Instant;
-use lasthop_uml::{Calendar, DeviceId, End, Error, Kernel, Limits, Net};
+use lasthop_uml::{Calendar, DeviceId, End, Error, Kernel, Net, Settings};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use wire::Link;
 
 fn main() -> ExitCode {
     if let Ok(part) = env::var("LASTHOP_PART") {
-        parts::play(&part);
+        match &*part {
+            "parent" => be_a_parent(),
+            part => parts::play(part),
+        }
         return ExitCode::SUCCESS;
     }
     lasthop_needs::run(tests! {
@@ -32,7 +39,8 @@ fn main() -> ExitCode {
             a_device_is_used_only_as_it_was_negotiated,
             a_guest_that_misbehaves_is_reported_with_what_it_did_last,
             a_run_in_which_nothing_can_happen_is_stuck,
-            a_run_ends_at_the_given_time;
+            a_run_ends_at_the_given_time,
+            a_guest_dies_with_the_process_that_has_started_it;
     })
 }
 
@@ -46,18 +54,18 @@ fn guest(part: &str) -> Kernel {
     kernel
 }
 
-fn limits() -> Limits {
+fn settings() -> Settings {
     // Nothing here takes long, but the machine may be busy.
-    Limits {
+    Settings {
         patience: Duration::from_secs(60),
         steps_at_one_time: 2000,
         shares_time: false,
-        ..Limits::default()
+        ..Settings::default()
     }
 }
 
-fn calendar(parts: &[&str], limits: Limits) -> Calendar {
-    Calendar::start(parts.iter().map(|part| guest(part)).collect(), limits).expect("they start")
+fn calendar(parts: &[&str], settings: Settings) -> Calendar {
+    Calendar::start(parts.iter().map(|part| guest(part)).collect(), settings).expect("they start")
 }
 
 fn link() -> Link {
@@ -65,15 +73,15 @@ fn link() -> Link {
 }
 
 /// Runs these parts to their ends; what they expect, they check.
-fn play(parts: &[&str], limits: Limits) -> (Calendar, Link) {
-    let (mut calendar, mut link) = (calendar(parts, limits), link());
+fn play(parts: &[&str], settings: Settings) -> (Calendar, Link) {
+    let (mut calendar, mut link) = (calendar(parts, settings), link());
     let end = calendar.run(&mut link, Instant::from_secs(10)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(end, End::Guests);
     (calendar, link)
 }
 
 fn a_guest_boots_kicks_is_interrupted_and_ends() {
-    let (calendar, link) = play(&["exchange"], limits());
+    let (calendar, link) = play(&["exchange"], settings());
     let records = link.into_records();
     assert_eq!(records.len(), 1);
     assert_eq!((records[0].time, records[0].frame.len()), (Instant::from_millis(6), 60));
@@ -82,20 +90,20 @@ fn a_guest_boots_kicks_is_interrupted_and_ends() {
 }
 
 fn a_guest_that_shares_the_time_in_memory_does_the_same_with_fewer_messages() {
-    let (asks, first) = play(&["exchange"], limits());
-    let (shares, second) = play(&["sharing-exchange"], Limits { shares_time: true, ..limits() });
+    let (asks, first) = play(&["exchange"], settings());
+    let (shares, second) = play(&["sharing-exchange"], Settings { shares_time: true, ..settings() });
     assert_eq!(first.into_records(), second.into_records());
     assert!(shares.messages().time < asks.messages().time, "{:?}", shares.messages());
     // One that has never heard of it goes on as before.
-    play(&["exchange"], Limits { shares_time: true, ..limits() });
+    play(&["exchange"], Settings { shares_time: true, ..settings() });
 }
 
 fn the_requests_of_other_guests_end_a_turn() {
-    play(&["turns-from-3-ms", "turns-from-5-ms"], limits());
+    play(&["turns-from-3-ms", "turns-from-5-ms"], settings());
 }
 
 fn frames_wait_for_buffers() {
-    let (calendar, _) = play(&["no-buffers"], limits());
+    let (calendar, _) = play(&["no-buffers"], settings());
     let counts = calendar.counts(DeviceId { guest: 0, device: 1 }).expect("a device");
     assert_eq!((counts.received, counts.too_long), (2, 1));
 }
@@ -113,48 +121,74 @@ fn a_device_is_used_only_as_it_was_negotiated() {
         ("outside", "are not in the guest's memory"),
         ("early", "before it has addresses"),
     ] {
-        let text = failure(part, limits()).to_string();
+        let text = failure(part, settings()).to_string();
         assert!(text.contains(expected), "{part}: {text}");
     }
 }
 
 fn a_guest_that_misbehaves_is_reported_with_what_it_did_last() {
-    let impatient = Limits { patience: Duration::from_millis(100), ..limits() };
-    for (part, limits, expected) in [
+    let impatient = Settings { patience: Duration::from_millis(100), ..settings() };
+    for (part, settings, expected) in [
         ("hang", impatient, "nothing for 100ms; its last message: Request 5 ns; its console is empty"),
         (
             "die",
-            limits(),
+            settings(),
             "its process ended (exit status: 3); its last message: Get; the end of its console:\nfarewell",
         ),
-        ("ask-forever", limits(), "2001 messages, and its time stands still; its last message: Get"),
-        ("nonsense", limits(), "operation 1296911693"),
-        ("backwards", limits(), "ran backwards"),
-        ("too-far", limits(), "may not pass"),
-        ("get-before-start", limits(), "START comes first"),
-        ("run", limits(), "only a calendar sends"),
-        ("answer", limits(), "an answer with sequence number 9"),
-        ("close", limits(), "closed its time socket"),
+        ("ask-forever", settings(), "2001 messages, and its time stands still; its last message: Get"),
+        ("nonsense", settings(), "operation 1296911693"),
+        ("backwards", settings(), "ran backwards"),
+        ("too-far", settings(), "may not pass"),
+        ("get-before-start", settings(), "START comes first"),
+        ("run", settings(), "only a calendar sends"),
+        ("answer", settings(), "an answer with sequence number 9"),
+        ("close", settings(), "closed its time socket"),
     ] {
-        let text = failure(part, limits).to_string();
+        let text = failure(part, settings).to_string();
         assert!(text.contains(expected), "{part}: {text}");
     }
 }
 
-fn failure(part: &str, limits: Limits) -> Error {
-    calendar(&[part], limits).run(&mut link(), Instant::from_secs(10)).expect_err("it breaks a rule")
+fn failure(part: &str, settings: Settings) -> Error {
+    calendar(&[part], settings).run(&mut link(), Instant::from_secs(10)).expect_err("it breaks a rule")
 }
 
 fn a_run_in_which_nothing_can_happen_is_stuck() {
-    let error = failure("never", limits());
+    let error = failure("never", settings());
     assert!(matches!(error, Error::Stuck(now) if now == Instant::ZERO), "{error}");
 }
 
 fn a_run_ends_at_the_given_time() {
-    let mut calendar = calendar(&["late"], limits());
+    let mut calendar = calendar(&["late"], settings());
     let end = calendar.run(&mut link(), Instant::from_secs(10)).expect("a rightful guest");
     assert_eq!((end, calendar.now()), (End::Time, Instant::ZERO));
     // And can go on.
     let end = calendar.run(&mut link(), Instant::from_secs(30)).expect("a rightful guest");
     assert_eq!((end, calendar.now()), (End::Guests, Instant::from_secs(20)));
+}
+
+fn a_guest_dies_with_the_process_that_has_started_it() {
+    let mut parent = Command::new(env::current_exe().expect("a path"))
+        .env("LASTHOP_PART", "parent")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program");
+    let mut line = String::new();
+    BufReader::new(parent.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let guest = Pid::from_raw(line.trim().parse().expect("a number")).expect("a process");
+    let end = pidfd_open(guest, PidfdFlags::empty()).expect("it runs");
+    // By a signal that it cannot handle.
+    parent.kill().expect("a child");
+    parent.wait().expect("a child");
+    poll(&mut [PollFd::new(&end, PollFlags::IN)], None).expect("its end");
+}
+
+/// Starts a guest, says which, and waits.
+#[allow(clippy::print_stdout, reason = "another process reads it")]
+fn be_a_parent() {
+    let calendar = calendar(&["hang"], settings());
+    println!("{}", calendar.process(0).expect("a guest"));
+    loop {
+        thread::park();
+    }
 }

@@ -9,12 +9,15 @@ mod wire;
 mod init;
 
 use std::env;
+use std::fs;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use lasthop_linux::addresses::without_randomization;
 use lasthop_needs::{program, tests};
 use lasthop_packet::Instant;
-use lasthop_uml::{Calendar, DeviceId, End, Kernel, Limits, Net};
+use lasthop_uml::{Calendar, DeviceId, End, Kernel, Net, Settings};
 use wire::{Link, Record};
 
 fn main() -> ExitCode {
@@ -28,7 +31,8 @@ fn main() -> ExitCode {
         [kernel, ip]:
             a_round_trip_takes_what_the_wire_says,
             two_guests_reach_each_other,
-            a_guest_that_panics_is_reported_with_its_console;
+            a_guest_that_panics_is_reported_with_its_console,
+            a_guest_that_spins_is_reported_and_leaves_no_process;
     })
 }
 
@@ -74,8 +78,8 @@ struct Run {
 }
 
 fn run(kernel: &str, role: &str, mut link: Link, shares_time: bool) -> Run {
-    let limits = Limits { shares_time, ..Limits::default() };
-    let mut calendar = Calendar::start(vec![guest(kernel, role, 0)], limits).expect("it starts");
+    let settings = Settings { shares_time, ..Settings::default() };
+    let mut calendar = Calendar::start(vec![guest(kernel, role, 0)], settings).expect("it starts");
     let end = calendar.run(&mut link, Instant::from_secs(300)).unwrap_or_else(|error| panic!("{error}"));
     let console = calendar.console(0).expect("a guest");
     assert_eq!(end, End::Guests, "{console}");
@@ -106,7 +110,7 @@ fn a_round_trip_takes_what_the_wire_says() {
 
 fn two_runs_have_the_same_frames_at_the_same_times() {
     for kernel in kernels() {
-        let link = || Link::between_devices(25_000_000, Some(10_000_000));
+        let link = || Link::between_devices(25_000_000, Some(10_000_000)).losing(10, 1);
         let (first, second) = (run(&kernel, "tcp", link(), true), run(&kernel, "tcp", link(), true));
         assert!(first.frames.len() > 1000, "{} frames, {kernel}", first.frames.len());
         let differs = first.frames.iter().zip(&second.frames).position(|(first, second)| first != second);
@@ -130,7 +134,7 @@ fn two_guests_reach_each_other() {
     for kernel in kernels() {
         let guests = vec![guest(&kernel, "client", 0), guest(&kernel, "server", 1)];
         let mut link = Link::between_guests(10_000_000);
-        let mut calendar = Calendar::start(guests, Limits::default()).expect("they start");
+        let mut calendar = Calendar::start(guests, Settings::default()).expect("they start");
         let end = calendar.run(&mut link, Instant::from_secs(60)).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(end, End::Guests);
         let console = calendar.console(0).expect("the first");
@@ -145,9 +149,36 @@ fn two_guests_reach_each_other() {
 fn a_guest_that_panics_is_reported_with_its_console() {
     for kernel in kernels() {
         let guest = guest(&kernel, "nonsense", 0);
-        let mut calendar = Calendar::start(vec![guest], Limits::default()).expect("it starts");
+        let mut calendar = Calendar::start(vec![guest], Settings::default()).expect("it starts");
         let error = calendar.run(&mut ten_milliseconds(), Instant::from_secs(60)).expect_err("it panics");
         let text = error.to_string();
         assert!(text.contains("its process ended") && text.contains("no such role"), "{text}");
     }
+}
+
+fn a_guest_that_spins_is_reported_and_leaves_no_process() {
+    for kernel in kernels() {
+        let settings = Settings { patience: Duration::from_secs(1), ..Settings::default() };
+        let mut calendar = Calendar::start(vec![guest(&kernel, "spin", 0)], settings).expect("it starts");
+        let group = calendar.process(0).expect("a guest");
+        let error = calendar.run(&mut ten_milliseconds(), Instant::from_secs(60)).expect_err("it spins");
+        assert!(error.to_string().contains("it has sent nothing for 1s"), "{error}");
+        assert!(members(group) > 1, "the kernel's process, and one for its first program");
+        drop(calendar);
+        while members(group) > 0 {
+            thread::yield_now();
+        }
+    }
+}
+
+/// The processes of a group that have not ended.
+fn members(group: u32) -> usize {
+    let processes =
+        fs::read_dir("/proc").expect("proc").map(|entry| entry.expect("an entry").path().join("stat"));
+    let is_member = |stat: &String| {
+        let fields: Vec<&str> = stat.rsplit(')').next().expect("a name").split_whitespace().collect();
+        // State, parent, group.
+        fields[0] != "Z" && fields[2] == group.to_string()
+    };
+    processes.filter_map(|path| fs::read_to_string(path).ok()).filter(is_member).count()
 }

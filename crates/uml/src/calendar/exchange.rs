@@ -157,10 +157,10 @@ impl Calendar {
 
     fn try_serve(&mut self, number: usize, wire: &mut impl Wire) -> Result<Served, Fault> {
         self.steps += 1;
-        if self.steps > self.limits.steps_at_one_time {
+        if self.steps > self.settings.steps_at_one_time {
             return Err(Fault::Loop(self.steps));
         }
-        let patience = self.limits.patience;
+        let patience = self.settings.patience;
         match self.guests[number].next(patience)? {
             Input::Time(message) => {
                 self.last[number] = Some(LastMessage::Time(message));
@@ -238,7 +238,7 @@ impl Calendar {
         }
         self.lower_limit(id.guest, wire)?;
         if message.needs_reply {
-            let done = vhost::reply(&message.request, &[0; 8]);
+            let done = vhost::done(&message.request);
             self.guests[id.guest].reply(id.device, &done)?;
         }
         Ok(())
@@ -272,7 +272,7 @@ impl Calendar {
         let expected = self.sequence;
         let message = Message { operation: Operation::FreeUntil, sequence: expected, time: limit.as_nanos() };
         self.guests[number].send(message)?;
-        let patience = self.limits.patience;
+        let patience = self.settings.patience;
         match self.guests[number].next(patience)? {
             Input::Time(answer) if answer.operation == Operation::Ack && answer.sequence == expected => {
                 self.messages.time += 1;
@@ -284,7 +284,7 @@ impl Calendar {
     }
 
     fn check_console(&mut self, number: usize) -> Result<(), Fault> {
-        let most = self.limits.console;
+        let most = self.settings.console;
         if self.guests[number].machine().console_length()? > most {
             Err(Fault::Console(most))
         } else {

@@ -1,7 +1,8 @@
-//! A process that kills a guest when this process dies, however it dies.
+//! A process that kills a guest when this process dies, however it dies, and removes its folder.
 
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::Pid;
@@ -10,13 +11,14 @@ use rustix::process::Pid;
 #[derive(Debug)]
 pub struct Guard(Child);
 
-const SCRIPT: &str = "read _; kill -KILL -- \"-$1\"";
+const SCRIPT: &str = "read _; kill -KILL -- \"-$1\"; rm -rf -- \"$2\"";
 
 impl Guard {
-    /// Watches over a process group.
-    pub fn start(group: Pid) -> io::Result<Self> {
+    /// Watches over a process group and a folder.
+    pub fn start(group: Pid, folder: &Path) -> io::Result<Self> {
         Command::new("sh")
             .args(["-c", SCRIPT, "guard", &group.as_raw_nonzero().to_string()])
+            .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -27,7 +29,7 @@ impl Guard {
             .map(Self)
     }
 
-    /// Ends it; the group stays as it is.
+    /// Ends it; group and folder stay as they are.
     pub fn stop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

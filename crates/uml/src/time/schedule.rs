@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use lasthop_packet::Instant;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 
-use super::Request;
+use super::turn::Request;
 use crate::memory::{Mapping, MappingError};
 
 /// The memory of a calendar and its guests.

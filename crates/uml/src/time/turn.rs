@@ -2,7 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use super::{Message, Operation};
+use super::message::{Message, Operation};
 
 /// A guest's state as its calendar knows it, for a guest that speaks over the time socket.
 #[derive(Clone, Copy, Debug)]

@@ -21,6 +21,10 @@ pub fn run() -> ! {
         Ok("tcp") => tcp(),
         Ok("client") => client(),
         Ok("server") => server(),
+        // Time stands still, and no other program of the guest ever runs.
+        Ok("spin") => loop {
+            std::hint::spin_loop();
+        },
         role => panic!("no such role: {role:?}"),
     }
     reboot(RebootCommand::PowerOff).expect("root");

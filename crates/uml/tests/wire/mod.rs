@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, Rng};
 use lasthop_uml::{DeviceId, Frames, Wire};
 
 /// A frame that a device has sent, and when.
@@ -25,6 +25,9 @@ pub struct Link {
     free: [Instant; 2],
     under_way: [VecDeque<(Instant, DeviceId, Vec<u8>)>; 2],
     records: Vec<Record>,
+    /// Frames of a thousand that are lost, in both directions.
+    loss: u64,
+    rng: Rng,
 }
 
 /// Frames in a queue before the link; what comes beyond is lost.
@@ -49,7 +52,14 @@ impl Link {
             free: [Instant::ZERO; 2],
             under_way: Default::default(),
             records: Vec::new(),
+            loss: 0,
+            rng: Rng::named(1, "link"),
         }
+    }
+
+    /// Loses this number of frames of a thousand, which a seed chooses.
+    pub fn losing(self, loss: u64, seed: u64) -> Self {
+        Self { loss, rng: Rng::named(seed, "link"), ..self }
     }
 
     /// All frames that were sent, in order.
@@ -78,7 +88,8 @@ impl Wire for Link {
         let time = self.rate.map_or(0, |rate| frame.len() as u64 * 8 * 1_000_000_000 / rate);
         let waits =
             self.under_way[direction].iter().filter(|(arrival, ..)| *arrival > now.after_nanos(self.delay));
-        if waits.count() < QUEUE {
+        let is_lost = self.loss > 0 && self.rng.below(1000) < self.loss;
+        if waits.count() < QUEUE && !is_lost {
             let end = self.free[direction].max(now).after_nanos(time);
             self.free[direction] = end;
             let arrival = end.after_nanos(self.delay);
