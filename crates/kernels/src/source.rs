@@ -1,5 +1,6 @@
 //! The source of a kernel: an archive or a folder.
 
+mod form;
 mod search;
 
 use std::fs;
@@ -10,6 +11,7 @@ use std::process::{Command, Stdio};
 use thiserror::Error;
 
 use crate::version::Version;
+use form::{Form, archive, is_kernel};
 
 /// Where distributions put the sources of kernels.
 pub const SOURCES: &str = "/usr/src";
@@ -20,23 +22,6 @@ pub struct Source {
     path: PathBuf,
     form: Form,
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Form {
-    Folder,
-    /// With the program that unpacks it, other than tar.
-    Archive(Option<&'static str>),
-}
-
-/// Endings of archives, and the programs that tar runs for them.
-const ARCHIVES: [(&str, Option<&str>); 6] = [
-    (".tar.xz", Some("xz")),
-    (".tar.gz", Some("gzip")),
-    (".tar.bz2", Some("bzip2")),
-    (".tar.zst", Some("zstd")),
-    (".tgz", Some("gzip")),
-    (".tar", None),
-];
 
 /// The main makefile of a kernel has some 70 kB. The version is in its first lines.
 const LARGEST_START: u64 = 16_384;
@@ -96,7 +81,7 @@ impl Source {
             return Ok(Self { path, form: Form::Folder });
         }
         match archive(&path.to_string_lossy()) {
-            Some((_, unpacker)) => Ok(Self { path, form: Form::Archive(unpacker) }),
+            Some((_, form)) => Ok(Self { path, form }),
             None => Err(SourceError::Ending(path)),
         }
     }
@@ -186,18 +171,6 @@ impl Source {
             }
         }
     }
-}
-
-/// Whether a folder has the source of a kernel that can be built for user mode, not only its headers.
-fn is_kernel(folder: &Path) -> bool {
-    ["Makefile", "Kconfig", "arch/um/Makefile", "kernel/fork.c"]
-        .iter()
-        .all(|file| folder.join(file).is_file())
-}
-
-/// The name of an archive without its ending, and the program that unpacks it.
-fn archive(name: &str) -> Option<(&str, Option<&'static str>)> {
-    ARCHIVES.iter().find_map(|(ending, unpacker)| Some((name.strip_suffix(ending)?, *unpacker)))
 }
 
 /// The start of a text. What follows is not read; an error ends it.
