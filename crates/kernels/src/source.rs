@@ -23,6 +23,21 @@ pub struct Source {
     form: Form,
 }
 
+/// What is not unpacked, as patterns of tar: more than half of a kernel's files, for other processors and for hardware
+/// that a user-mode kernel cannot have, its tests and its documents. Files that configure the build stay.
+const NOT_NEEDED: [&str; 10] = [
+    "arch/[!ux]*/*.[chS]",
+    "*.dts",
+    "*.dtsi",
+    "drivers/gpu/*.[ch]",
+    "sound/*.[ch]",
+    "tools/perf/*",
+    "tools/testing/*",
+    "Documentation/*.rst",
+    "Documentation/*.txt",
+    "Documentation/*.yaml",
+];
+
 /// The main makefile of a kernel has some 70 kB. The version is in its first lines.
 const LARGEST_START: u64 = 16_384;
 
@@ -155,18 +170,20 @@ impl Source {
     /// The commands that put the source into the current directory. If there are two, the second reads
     /// what the first writes.
     pub(crate) fn commands_to_unpack(&self) -> (Option<Command>, Command) {
+        let excluded = || NOT_NEEDED.map(|pattern| format!("--exclude={pattern}"));
         let mut unpack = Command::new("tar");
-        unpack.args(["--extract", "--no-same-owner", "--file"]);
+        unpack.args(["--extract", "--no-same-owner"]);
         match self.form {
             Form::Archive(_) => {
-                unpack.arg(&self.path).arg("--strip-components=1");
+                unpack.args(excluded()).arg("--strip-components=1").arg("--file").arg(&self.path);
                 (None, unpack)
             }
             Form::Folder => {
                 let mut pack = Command::new("tar");
-                pack.args(["--create", "--exclude-vcs", "--exclude=*.o", "--file=-", "--directory"]);
+                pack.arg("--create").args(excluded());
+                pack.args(["--exclude-vcs", "--exclude=*.o", "--file=-", "--directory"]);
                 pack.arg(&self.path).arg(".");
-                unpack.arg("-");
+                unpack.arg("--file=-");
                 (Some(pack), unpack)
             }
         }
