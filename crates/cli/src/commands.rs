@@ -6,6 +6,7 @@ pub mod emulate;
 pub mod gain;
 pub mod gateway;
 pub mod init;
+pub mod kernel;
 pub mod man;
 pub mod reproduce;
 pub mod run;

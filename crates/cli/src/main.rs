@@ -47,6 +47,8 @@ enum Command {
     Guest,
     /// Run the schemes on this machine's traffic: the daemon and its control commands
     Gateway(commands::gateway::Arguments),
+    /// Build, list and remove the user-mode kernels that run in simulated time
+    Kernel(commands::kernel::Arguments),
     /// List the schemes: what each one does, what it needs, and its source
     Schemes(commands::schemes::Arguments),
     /// Write a commented file to start from
@@ -78,7 +80,7 @@ fn main() -> ExitCode {
         return commands::version::execute(&version)
             .map_or_else(|failure| output::report(&failure), |()| ExitCode::SUCCESS);
     };
-    // A sweep and a trial between real hosts handle signals themselves.
+    // A sweep, the build of a kernel, and a trial between real hosts handle signals themselves.
     let leaves_files = match &command {
         Command::Run(_) => true,
         Command::Try(arguments) => arguments.only_predicts(),
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Command::Try(arguments) => commands::trial::execute(&arguments),
         Command::Guest => commands::trial::simulated::execute(),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
+        Command::Kernel(arguments) => commands::kernel::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),
         Command::Init(arguments) => commands::init::execute(&arguments),
         Command::Schema(arguments) => commands::schema::execute(&arguments),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use lasthop_kernels::build::{self, Phase};
 use lasthop_lab::Progress;
 
 /// A bar for the number of complete runs; hidden if standard error is not a terminal. Clones share
@@ -70,5 +71,49 @@ impl Progress for Bar {
 
     fn advance(&self) {
         self.0.inc(1);
+    }
+}
+
+/// How far the build of a kernel is: its phase, or the number of compiled files; hidden if standard
+/// error is not a terminal.
+pub struct BuildBar(ProgressBar);
+
+impl BuildBar {
+    pub fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self(bar)
+    }
+
+    /// Removes the bar from the screen.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl build::Progress for BuildBar {
+    fn begin(&self, phase: Phase) {
+        match phase {
+            Phase::Unpacking => self.0.set_message("unpacking the source"),
+            Phase::Configuring => self.0.set_message("editing and configuring"),
+            Phase::Compiling { objects } => {
+                self.0.set_length(objects.into());
+                self.0.reset_eta();
+                if let Ok(style) =
+                    ProgressStyle::with_template("{bar:40} {pos} of about {len} files compiled{left}")
+                {
+                    self.0.set_style(style.with_key("left", left));
+                }
+            }
+        }
+    }
+
+    fn compiled(&self, objects: u32) {
+        let objects = objects.into();
+        // The number of all is an estimate.
+        if self.0.length().is_some_and(|length| length < objects) {
+            self.0.set_length(objects);
+        }
+        self.0.set_position(objects);
     }
 }

@@ -109,6 +109,15 @@ const DOCUMENTS: &[(&str, Sources)] = &[
         &[("gateway/src/clients.rs", &["ClientReport"])],
     ),
     (
+        "`lasthop kernel list --json`: a list of kernels",
+        &[("cli/src/commands/kernel/list.rs", &["KernelReport"])],
+    ),
+    (
+        "`lasthop kernel build --json`; the keys of the KernelReport above are its own",
+        &[("cli/src/commands/kernel/build.rs", &["BuildReport"])],
+    ),
+    ("`lasthop kernel remove --json`", &[("cli/src/commands/kernel/remove.rs", &["RemovalReport"])]),
+    (
         "`lasthop gateway gain --json`; its Estimate is that of comparisons",
         &[
             ("cli/src/commands/gain/report.rs", &["Report", "Prediction", "Row"]),

@@ -140,6 +140,9 @@ impl Edit {
         if content.changes.is_empty() {
             return Err(error("expected a change"));
         }
+        if content.changes.iter().any(|change| !change.replaces_a_name_of_its_line()) {
+            return Err(error("expected a name of the line to replace"));
+        }
         Ok(Self { name: name.to_owned(), text: text.to_owned(), content })
     }
 
@@ -153,7 +156,7 @@ impl Edit {
         &self.text
     }
 
-    /// Makes the edit in the source of a kernel. A file is changed completely or not at all.
+    /// Makes the edit in the source of a kernel: all its changes, or none.
     pub fn apply(&self, source: &Path) -> Result<Outcome, EditError> {
         if let Some(Unnecessary { files, name }) = &self.content.unnecessary {
             for file in files.iter().filter(|file| source.join(file).is_file()) {
@@ -194,6 +197,13 @@ impl Change {
     fn line(&self) -> &[String] {
         match self {
             Self::Insert(Insertion { line, .. }) | Self::Replace(Replacement { line, .. }) => line,
+        }
+    }
+
+    fn replaces_a_name_of_its_line(&self) -> bool {
+        match self {
+            Self::Insert(_) => true,
+            Self::Replace(Replacement { line, replace, .. }) => line.contains(replace),
         }
     }
 

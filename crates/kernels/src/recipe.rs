@@ -16,6 +16,14 @@ const EDITS: [(&str, &str); 5] = [
     ("hwsim-aggregates", include_str!("../kernel/edits/hwsim-aggregates.toml")),
 ];
 
+/// The variable of the environment with the seed of the random numbers of a kernel: a number as strtoull(3) reads
+/// it, of 64 bits. Without it, they are the host's.
+pub const SEED_VARIABLE: &str = "UML_SEED";
+
+/// The parameter of the kernel's command line that limits the frames in the medium of simulated radios by their air
+/// time: 0, the default, or 1.
+pub const AIR_TIME_PARAMETER: &str = "mac80211_hwsim.aql";
+
 /// How a kernel is made from its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
@@ -119,6 +127,14 @@ mod tests {
         assert!(
             other.mark_of_options() != one.mark_of_options() && other.mark_of_edits() != one.mark_of_edits()
         );
+    }
+
+    #[test]
+    fn our_edits_read_the_names_that_are_exported() {
+        let edits: String = EDITS.map(|(_, text)| text).concat();
+        assert!(edits.contains(&format!("getenv(\"{SEED_VARIABLE}\")")));
+        let parameter = AIR_TIME_PARAMETER.strip_prefix("mac80211_hwsim.").expect("of this driver");
+        assert!(edits.contains(&format!("module_param({parameter}, bool, 0444);")));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The source of a kernel: an archive or a folder.
 
+mod form;
 mod search;
 
 use std::fs;
@@ -10,6 +11,7 @@ use std::process::{Command, Stdio};
 use thiserror::Error;
 
 use crate::version::Version;
+use form::{Form, archive, is_kernel};
 
 /// Where distributions put the sources of kernels.
 pub const SOURCES: &str = "/usr/src";
@@ -21,21 +23,19 @@ pub struct Source {
     form: Form,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Form {
-    Folder,
-    /// With the program that unpacks it, other than tar.
-    Archive(Option<&'static str>),
-}
-
-/// Endings of archives, and the programs that tar runs for them.
-const ARCHIVES: [(&str, Option<&str>); 6] = [
-    (".tar.xz", Some("xz")),
-    (".tar.gz", Some("gzip")),
-    (".tar.bz2", Some("bzip2")),
-    (".tar.zst", Some("zstd")),
-    (".tgz", Some("gzip")),
-    (".tar", None),
+/// What is not unpacked, as patterns of tar: more than half of a kernel's files, for other processors and for hardware
+/// that a user-mode kernel cannot have, its tests and its documents. Files that configure the build stay.
+const NOT_NEEDED: [&str; 10] = [
+    "arch/[!ux]*/*.[chS]",
+    "*.dts",
+    "*.dtsi",
+    "drivers/gpu/*.[ch]",
+    "sound/*.[ch]",
+    "tools/perf/*",
+    "tools/testing/*",
+    "Documentation/*.rst",
+    "Documentation/*.txt",
+    "Documentation/*.yaml",
 ];
 
 /// The main makefile of a kernel has some 70 kB. The version is in its first lines.
@@ -96,7 +96,7 @@ impl Source {
             return Ok(Self { path, form: Form::Folder });
         }
         match archive(&path.to_string_lossy()) {
-            Some((_, unpacker)) => Ok(Self { path, form: Form::Archive(unpacker) }),
+            Some((_, form)) => Ok(Self { path, form }),
             None => Err(SourceError::Ending(path)),
         }
     }
@@ -170,34 +170,24 @@ impl Source {
     /// The commands that put the source into the current directory. If there are two, the second reads
     /// what the first writes.
     pub(crate) fn commands_to_unpack(&self) -> (Option<Command>, Command) {
+        let excluded = || NOT_NEEDED.map(|pattern| format!("--exclude={pattern}"));
         let mut unpack = Command::new("tar");
-        unpack.args(["--extract", "--no-same-owner", "--file"]);
+        unpack.args(["--extract", "--no-same-owner"]);
         match self.form {
             Form::Archive(_) => {
-                unpack.arg(&self.path).arg("--strip-components=1");
+                unpack.args(excluded()).arg("--strip-components=1").arg("--file").arg(&self.path);
                 (None, unpack)
             }
             Form::Folder => {
                 let mut pack = Command::new("tar");
-                pack.args(["--create", "--exclude-vcs", "--exclude=*.o", "--file=-", "--directory"]);
+                pack.arg("--create").args(excluded());
+                pack.args(["--exclude-vcs", "--exclude=*.o", "--file=-", "--directory"]);
                 pack.arg(&self.path).arg(".");
-                unpack.arg("-");
+                unpack.arg("--file=-");
                 (Some(pack), unpack)
             }
         }
     }
-}
-
-/// Whether a folder has the source of a kernel that can be built for user mode, not only its headers.
-fn is_kernel(folder: &Path) -> bool {
-    ["Makefile", "Kconfig", "arch/um/Makefile", "kernel/fork.c"]
-        .iter()
-        .all(|file| folder.join(file).is_file())
-}
-
-/// The name of an archive without its ending, and the program that unpacks it.
-fn archive(name: &str) -> Option<(&str, Option<&'static str>)> {
-    ARCHIVES.iter().find_map(|(ending, unpacker)| Some((name.strip_suffix(ending)?, *unpacker)))
 }
 
 /// The start of a text. What follows is not read; an error ends it.

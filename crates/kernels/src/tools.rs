@@ -31,7 +31,7 @@ const UNPACKERS: [(&str, &str); 4] =
 pub enum Missing {
     /// Programs, headers or a source.
     #[error(
-        "to build a kernel requires {what}, which this machine does not have; on Debian and Ubuntu: sudo apt install {packages}"
+        "the build of a kernel requires {what}, which this machine does not have; on Debian and Ubuntu: sudo apt install {packages}"
     )]
     Packages {
         /// What is missing, in words.

@@ -113,14 +113,14 @@ impl<'a> Process<'a> {
 
     fn run_keeping_input(&self, command: Command, on_line: &mut dyn FnMut(&str)) -> Result<(), ProcessError> {
         let program = name_of(&command);
-        let mut told = Told::default();
+        let mut excerpt = Excerpt::default();
         let ended = self.until_it_ends(command, &mut |line| {
-            told.add(line);
+            excerpt.add(line);
             on_line(line);
         });
         match ended {
             Ok(Some(true)) => Ok(()),
-            Ok(Some(false)) => Err(ProcessError::Failed { program, last: told.in_lines() }),
+            Ok(Some(false)) => Err(ProcessError::Failed { program, last: excerpt.in_lines() }),
             Ok(None) => Err(ProcessError::Canceled),
             Err(problem) => Err(ProcessError::Run { program, problem }),
         }
@@ -194,12 +194,12 @@ fn name_of(command: &Command) -> String {
 
 /// The lines of output that an error shows.
 #[derive(Default)]
-struct Told {
+struct Excerpt {
     errors: Vec<String>,
     last: VecDeque<String>,
 }
 
-impl Told {
+impl Excerpt {
     fn add(&mut self, line: &str) {
         if line.contains("error:") && self.errors.len() < LINES_OF_ERROR {
             self.errors.push(line.to_owned());
@@ -290,8 +290,8 @@ mod tests {
         let stop = AtomicBool::new(false);
         let process = Process::new(&folder, &stop);
         let shell = |script: &str| shell(&folder, script);
-        process.run_after(Some(shell("echo told")), shell("cat > it")).expect("a success");
-        assert_eq!(fs::read_to_string(folder.source().join("it")).expect("a file"), "told\n");
+        process.run_after(Some(shell("echo text")), shell("cat > it")).expect("a success");
+        assert_eq!(fs::read_to_string(folder.source().join("it")).expect("a file"), "text\n");
         assert!(process.run_after(Some(shell("exit 1")), shell("cat")).is_err());
         assert!(process.run_after(Some(shell("exit 0")), shell("exit 1")).is_err());
     }

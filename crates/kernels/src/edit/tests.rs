@@ -74,7 +74,7 @@ fn an_edit_whose_file_is_missing_names_where_it_was_expected() {
 
 #[test]
 fn an_edit_is_left_out_where_the_kernel_does_not_need_it() {
-    let change = "[[changes]]\nline = [\"absent\"]\nreplace = \"a\"\nwith = \"b\"\n";
+    let change = "[[changes]]\nline = [\"absent\"]\nreplace = \"absent\"\nwith = \"b\"\n";
     let unless = |name: &str| {
         edit(&format!("[unnecessary]\nfiles = [\"absent.c\", \"new.c\"]\nname = \"{name}\"\n{change}"))
     };
@@ -96,6 +96,7 @@ fn what_is_not_an_edit_is_refused() {
         format!("{file}{}", change.replace("[\"a\"]", "[]")),
         format!("{file}{}", change.replace("before", "beside")),
         format!("{file}{change}with = \"c\"\n"),
+        format!("{file}[[changes]]\nline = [\"a\"]\nreplace = \"b\"\nwith = \"c\"\n"),
     ] {
         let error = Edit::parse("it", &text).expect_err(&text);
         assert!(error.to_string().starts_with("edit it: "), "{error}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{archive, is_kernel};
+use super::form::{archive, is_kernel};
 use crate::version::Version;
 
 /// How the names begin: in packages of Debian and Ubuntu, and as the kernel's developers and others name them.
