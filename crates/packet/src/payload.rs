@@ -119,6 +119,16 @@ impl Payload {
         }
     }
 
+    /// [`Self::slice`] in a buffer of its own, unless it is complete: otherwise a few octets would keep the complete
+    /// payload in memory, and memory is counted by octets.
+    #[must_use]
+    pub fn copy_of(&self, from: usize, to: usize) -> Self {
+        match self.slice(from, to) {
+            Self::Bytes(part) if part.len() < self.len() => Self::Bytes(part.to_vec().into()),
+            part => part,
+        }
+    }
+
     /// Both payloads, one after the other. Contiguous pieces of one stream stay one piece.
     #[must_use]
     pub fn join(&self, next: &Self) -> Self {

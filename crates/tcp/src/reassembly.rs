@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use lasthop_packet::{Payload, SackBlocks, Seq};
 
-use crate::send_buffer::{cut, memory_of};
+use crate::send_buffer::memory_of;
 
 /// Segments above RCV.NXT in sequence order, without overlaps.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Reassembly {
             let end = *start + before.len() as u32;
             if end.after(seq) {
                 let overlap = (end - seq) as usize;
-                payload = cut(&payload, overlap, payload.len());
+                payload = payload.copy_of(overlap, payload.len());
                 seq = end;
             }
         }
@@ -47,7 +47,7 @@ impl Reassembly {
                 break;
             }
             if end.before(*start + next.len() as u32) {
-                payload = cut(&payload, 0, (*start - seq) as usize);
+                payload = payload.copy_of(0, (*start - seq) as usize);
                 break;
             }
             self.octets -= next.len();
@@ -71,7 +71,7 @@ impl Reassembly {
                 return None;
             }
             let known = (next - *start) as usize;
-            let rest = cut(payload, known, payload.len());
+            let rest = payload.copy_of(known, payload.len());
             self.octets -= payload.len();
             self.segments.pop_front();
             if !rest.is_empty() {

@@ -27,7 +27,7 @@ use lasthop_packet::{Instant, Payload, Seq, Tcp, TcpFlags};
 use crate::config::{AckPolicy, Config};
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
-use crate::send_buffer::{cut, memory_of};
+use crate::send_buffer::memory_of;
 use compression::Compression;
 use linux::LinuxAcks;
 use round_trip::RoundTrip;
@@ -371,7 +371,8 @@ impl ReceiveSide {
         self.record_duplicate(seq, fin_at);
         let is_urgent = self.would_hide_report(start, end);
         if end.after(start) {
-            self.reassembly.insert(start, cut(arrival.payload, (start - seq) as usize, (end - seq) as usize));
+            self.reassembly
+                .insert(start, arrival.payload.copy_of((start - seq) as usize, (end - seq) as usize));
         }
         while self.fin != Some(self.next)
             && let Some(piece) = self.reassembly.take_next(self.next)

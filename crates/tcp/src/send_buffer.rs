@@ -103,15 +103,6 @@ pub(crate) fn memory_of(payloads: usize, octets: usize) -> usize {
     octets.saturating_add(octets / 2).saturating_add(payloads * BESIDE_PAYLOAD)
 }
 
-/// A part of a payload, in its own buffer unless it is complete: otherwise a few octets would keep the
-/// complete payload in memory, and memory is counted by octets.
-pub(crate) fn cut(payload: &Payload, from: usize, to: usize) -> Payload {
-    match payload.slice(from, to) {
-        Payload::Bytes(part) if part.len() < payload.len() => Payload::Bytes(part.to_vec().into()),
-        part => part,
-    }
-}
-
 impl SendBuffer {
     /// Octets of memory in use, at most.
     pub fn memory(&self) -> usize {

@@ -15,13 +15,15 @@ pub mod guest;
 mod wire;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_emulator::Peer;
+use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_packet::Instant;
 use lasthop_scenario::{RealHosts, Scenario};
-use lasthop_uml::{Calendar, End, Kernel, Limits, Net};
+use lasthop_uml::{Calendar, End, Kernel, Net, Settings};
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::bridged::Lan;
 use super::error::TrialError;
@@ -69,9 +71,8 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     }
     let ends = site::ends(scenario).count();
     if ends > MAX_ENDS {
-        let problem = format!(
-            "{ends} ends of links between real hosts; expected at most {MAX_ENDS} in simulated time"
-        );
+        let problem =
+            format!("{ends} ends of links between real hosts; expected at most {MAX_ENDS} in simulated time");
         return Err(TrialError::unsuitable("links", problem));
     }
     let edge = plan::edges(scenario)?[0];
@@ -104,8 +105,9 @@ pub(super) fn run(
         .collect();
     let looks = Looks::new(scenario, &built);
     let failed = |error: lasthop_uml::Error| TrialError::Guest(error.to_string());
-    let mut calendar =
-        Calendar::start(vec![kernel(simulation, case.seed, ends.len())], Limits::default()).map_err(failed)?;
+    let settings = Settings { processor: processor(), ..Settings::default() };
+    let kernel = kernel(simulation, case.seed, ends.len());
+    let mut calendar = Calendar::start(vec![kernel], settings).map_err(failed)?;
     let model = Stepped::new(built.world, &ends);
     let job = Job {
         directory: simulation.directory.clone(),
@@ -124,7 +126,10 @@ pub(super) fn run(
         (None, End::Time | End::Guests) => {
             let console = calendar.console(0).unwrap_or_default();
             let what = if over == End::Time { "has not ended in time" } else { "ended without its results" };
-            return Err(TrialError::Guest(format!("it {what}; the end of its console:\n{}", console.trim_end())));
+            return Err(TrialError::Guest(format!(
+                "it {what}; the end of its console:\n{}",
+                console.trim_end()
+            )));
         }
     };
     let Seen { stations, reported, .. } = model.with_world(|world| looks.at(world));
@@ -136,10 +141,24 @@ fn kernel(simulation: &Simulation, seed: u64, ends: usize) -> Kernel {
     let mut kernel = Kernel::new(&simulation.kernel, &simulation.program.display().to_string());
     kernel.memory = MEMORY;
     // What follows the dashes goes to the first program.
-    // Without the console, the kernel itself would add it, at the end.
-    kernel.parameters.extend(["console=tty0", "--", simulation.argument].map(str::to_owned));
+    // As at a TAP device, a socket's octets are out of its hands once the device has them. Without a console here, the
+    // kernel itself would add one, at the end.
+    let parameters = ["virtio_net.napi_tx=0", "console=tty0", "--", simulation.argument];
+    kernel.parameters.extend(parameters.map(str::to_owned));
     kernel.environment.push(("UML_SEED".into(), seed.to_string().into()));
     let addresses = std::iter::once(control::GUEST_DEVICE).chain((0..ends).map(address_of));
     kernel.devices.extend(addresses.map(|address| Box::new(Net::new(address)) as Box<_>));
     kernel
+}
+
+/// The processor of the calling thread's guests: each thread that runs cases takes the next one that this process may use.
+fn processor() -> Option<usize> {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+    }
+    let allowed = sched_getaffinity(None).ok()?;
+    let of_process: Vec<usize> =
+        (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).collect();
+    of_process.get(NUMBER.with(|number| number % of_process.len().max(1))).copied()
 }

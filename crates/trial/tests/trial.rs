@@ -117,7 +117,8 @@ fn run(scenario: &Scenario, agent: Option<&AgentMaker>) -> Result<Outcome, Trial
 
 /// A run of one flow.
 fn run_case(scenario: &Scenario, case: &Case, agent: Option<&AgentMaker>) -> Result<Outcome, TrialError> {
-    let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[], simulation: None };
+    let options =
+        Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[], simulation: None };
     let mut outcomes = lasthop_trial::run_with(scenario, case, agent, options)?.flows;
     assert_eq!(outcomes.len(), 1);
     Ok(outcomes.remove(0))
@@ -394,7 +395,8 @@ fn clients_roam_between_two_gateways_with_their_connections() {
         let scenario = file::parse(&text, "roaming.toml", Path::new(""), &Overrides::default());
         let scenario = scenario.expect("a scenario");
         plan::check(&scenario).expect("it can be tried");
-        let options = Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[], simulation: None };
+        let options =
+            Options { sample_every: None, stop: &AtomicBool::new(false), programs: &[], simulation: None };
         let outcome = lasthop_trial::run(&scenario, &plan::cases(&scenario)[0], options).expect("it runs");
         for flow in &outcome.flows {
             assert!(flow.intact && !flow.lost && flow.goodput_bps > 0.0, "{flow:?}");

@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use lasthop_packet::Payload;
 use serde::{Deserialize, Serialize};
 
-use super::cut;
-
 /// A number of octets that follow in order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Absent {
@@ -84,7 +82,7 @@ impl Absent {
         self.acknowledged -= from;
         self.len -= to - from;
         if from < to {
-            self.supplied.push_back(cut(payload, from as usize, to as usize));
+            self.supplied.push_back(payload.copy_of(from as usize, to as usize));
         }
         payload.slice(to as usize, payload.len())
     }

@@ -85,7 +85,9 @@ impl Inbox {
             return Ok(None);
         }
         let octets = std::mem::take(&mut self.0);
-        serde_json::from_slice(&octets).map(Some).map_err(|error| format!("a message that cannot be read: {error}"))
+        serde_json::from_slice(&octets)
+            .map(Some)
+            .map_err(|error| format!("a message that cannot be read: {error}"))
     }
 }
 
@@ -138,7 +140,10 @@ mod tests {
     fn the_packet_of_a_datagram_has_the_addresses_of_the_control_device() {
         let packet = packet_with(vec![1, 2, 3]);
         let parsed = wire::parse(packet.clone()).expect("it is right");
-        assert_eq!((parsed.ip().destination, parsed.payload().octets()), (GUEST.into(), vec![1, 2, 3].into()));
+        assert_eq!(
+            (parsed.ip().destination, parsed.payload().octets()),
+            (GUEST.into(), vec![1, 2, 3].into())
+        );
         assert_eq!(datagram_in(packet), None, "it is not from the guest");
     }
 }

@@ -33,8 +33,13 @@ pub struct Guest {
 impl Guest {
     /// Makes itself at home, and gets the job. Must be the first program of a guest.
     pub fn open() -> io::Result<Self> {
-        let file_systems =
-            [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")];
+        let file_systems = [
+            ("proc", "/proc"),
+            ("sysfs", "/sys"),
+            ("devtmpfs", "/dev"),
+            ("tmpfs", "/run"),
+            ("tmpfs", "/tmp"),
+        ];
         for (kind, place) in file_systems {
             match mount(kind, place, kind, MountFlags::empty(), None) {
                 // A kernel may have mounted it.

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, anyhow};
 use clap::Parser;
 use lasthop_kernels::Kernels;
-use lasthop_trial::simulated::guest::{self, Guest};
 use lasthop_trial::Options;
 use lasthop_trial::simulated::Simulation;
+use lasthop_trial::simulated::guest::{self, Guest};
 
 use super::{Arguments, chosen};
 use crate::failure::Failure;
@@ -48,7 +48,9 @@ struct CommandLine {
 /// Runs the part of the hosts, as the first program of a guest, and shuts it down.
 pub fn execute() -> Result<(), Failure> {
     if std::process::id() != 1 {
-        return Err(Failure::usage(anyhow!("`lasthop {GUEST}` is the first program of a guest in simulated time")));
+        return Err(Failure::usage(anyhow!(
+            "`lasthop {GUEST}` is the first program of a guest in simulated time"
+        )));
     }
     let guest = Guest::open().map_err(|error| Failure::Run(error.into()))?;
     let done = match run(&guest) {

@@ -206,8 +206,7 @@ fn stays_linked(interface: &str, hook: Hook, tag: u64) -> bool {
     };
     // On a kernel without TCX links the query fails.
     let is_linked = || {
-        SchedClassifier::query_tcx(interface, hook.at)
-            .is_ok_and(|(_, attached)| attached.iter().any(is_one))
+        SchedClassifier::query_tcx(interface, hook.at).is_ok_and(|(_, attached)| attached.iter().any(is_one))
     };
     let began = clock::now();
     while is_linked() {

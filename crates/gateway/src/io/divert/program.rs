@@ -5,9 +5,7 @@ use aya::programs::{ProgramFd, SchedClassifier};
 use aya::{Ebpf, EbpfError, EbpfLoader};
 use lasthop_agent::Side;
 
-use super::attach::{
-    Attached, Attachment, DOWN, HOOKS, Hook, Place, RESTORE, STEER_DOWN, STEER_UP, UP,
-};
+use super::attach::{Attached, Attachment, DOWN, HOOKS, Hook, Place, RESTORE, STEER_DOWN, STEER_UP, UP};
 use super::error::ProgramError;
 use super::layout;
 use super::maps::{Maps, SLOT_MAPS, Steering, ring_of};
