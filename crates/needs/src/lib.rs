@@ -2,7 +2,8 @@
 //!
 //! Such tests are in programs of their own (`harness = false`), which list them with what they
 //! need. Where that is not there, a test is reported as ignored, with the reason; in CI (`CI` is in
-//! the environment) it fails, except where only a [quiet machine](quiet) is missing:
+//! the environment) it fails, except where only a [quiet machine](quiet) or a [kernel built for user
+//! mode](user_mode_kernel) is missing:
 //!
 //! ```text
 //! test bulk_tcp_arrives ... ignored (needs root for network namespaces)
@@ -76,7 +77,7 @@ pub fn run(tests: Vec<Test>) -> ExitCode {
 
 fn perform(test: Test) -> Result<Completion, Failed> {
     if let Some(reason) = what_is_missing(test.needs) {
-        let may_be_missing = env::var_os("CI").is_none() || reason == NOT_QUIET;
+        let may_be_missing = env::var_os("CI").is_none() || [NOT_QUIET, NO_KERNEL].contains(&reason.as_str());
         assert!(may_be_missing, "CI must not leave this out: it {reason}");
         note(test.name, &reason)?;
         return Ok(Completion::ignored_with(reason));
@@ -129,6 +130,13 @@ pub fn quiet() -> Result<(), String> {
     if env::var_os("LASTHOP_QUIET").is_some() { Ok(()) } else { Err(NOT_QUIET.to_owned()) }
 }
 
+/// Needs a Linux kernel that was built for user mode, which `LASTHOP_KERNEL` names: to build one takes a
+/// quarter of an hour (`lasthop kernel build`).
+pub fn user_mode_kernel() -> Result<(), String> {
+    if env::var_os("LASTHOP_KERNEL").is_some() { Ok(()) } else { Err(NO_KERNEL.to_owned()) }
+}
+
+const NO_KERNEL: &str = "needs a kernel built for user mode (LASTHOP_KERNEL=PATH)";
 const NOT_QUIET: &str = "needs a quiet machine (make quiet)";
 
 /// Prints how long `attempt` says that it took. On a [quiet machine](quiet), asserts that this is less

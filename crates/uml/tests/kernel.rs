@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use lasthop_linux::addresses::without_randomization;
-use lasthop_needs::{program, tests};
+use lasthop_needs::{program, tests, user_mode_kernel};
 use lasthop_packet::Instant;
 use lasthop_uml::{Calendar, DeviceId, End, Kernel, Net, Settings};
 use wire::{Link, Record};
@@ -25,22 +25,15 @@ fn main() -> ExitCode {
         init::run();
     }
     lasthop_needs::run(tests! {
-        [kernel, ip, fixed_addresses]:
+        [user_mode_kernel, ip, fixed_addresses]:
             two_runs_have_the_same_frames_at_the_same_times,
             guests_that_share_the_time_in_memory_do_the_same_as_those_that_ask;
-        [kernel, ip]:
+        [user_mode_kernel, ip]:
             a_round_trip_takes_what_the_wire_says,
             two_guests_reach_each_other,
             a_guest_that_panics_is_reported_with_its_console,
             a_guest_that_spins_is_reported_and_leaves_no_process;
     })
-}
-
-fn kernel() -> Result<(), String> {
-    match env::var("LASTHOP_KERNEL") {
-        Ok(_) => Ok(()),
-        Err(_) => Err("needs a kernel built for user mode (LASTHOP_KERNEL=PATH)".to_owned()),
-    }
 }
 
 fn ip() -> Result<(), String> {
