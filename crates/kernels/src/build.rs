@@ -3,6 +3,7 @@
 //! Everything is in one temporary folder of the cache, which is removed at the end, however the build
 //! ends. The kernel gets its name when it is complete.
 
+mod error;
 mod folder;
 mod process;
 
@@ -10,28 +11,25 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use lasthop_linux::clock::time_of_day;
 use rustix::fs::statvfs;
-use thiserror::Error;
 
-use crate::cache::{CacheError, Findings, KERNEL, Kernel, Kernels, RECORD, Record};
-use crate::edit::{EditError, Outcome};
-use crate::options::NotTaken;
+use crate::cache::{Findings, KERNEL, Kernel, Kernels, RECORD, Record};
+use crate::edit::Outcome;
 use crate::recipe::Recipe;
-use crate::source::{Source, SourceError};
-use crate::tools::{self, Missing};
+use crate::source::Source;
+use crate::tools;
 use crate::version::Version;
 
+pub use error::BuildError;
+use error::NEEDED_OCTETS;
 use folder::Folder;
 pub use process::ProcessError;
 use process::{Process, program};
-
-/// Disk space that a build takes: the source of 6.12, unpacked, has 1.7 GB, and what is compiled of it less.
-const OCTETS: u64 = 2_500_000_000;
 
 /// How many files a kernel has that are compiled, if no kernel in the cache says it.
 const USUAL_OBJECTS: u32 = 2_000;
@@ -81,66 +79,6 @@ pub enum Built {
     New(Kernel),
     /// The same was there.
     Before(Kernel),
-}
-
-/// Why there is no kernel.
-#[derive(Debug, Error)]
-pub enum BuildError {
-    /// Something that a build needs is not there.
-    #[error(transparent)]
-    Missing(#[from] Missing),
-    /// The source is not one, or is another.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The cache cannot be used.
-    #[error(transparent)]
-    Cache(#[from] CacheError),
-    /// The disk is too full.
-    #[error("a build requires {needed} MB in {folder} for some minutes; {free} MB are free", needed = OCTETS / 1_000_000, folder = folder.display())]
-    Space {
-        /// The cache.
-        folder: PathBuf,
-        /// The space there, in units of 10^6 octets.
-        free: u64,
-    },
-    /// The kernel's makefiles do not work at this path.
-    #[error("{path}: a kernel cannot be built in a folder whose path has a space or a colon; expected another one in XDG_CACHE_HOME", path = .0.display())]
-    Path(PathBuf),
-    /// An edit cannot be made.
-    #[error("kernel {version}: {problem}; this version of lasthop cannot build it")]
-    Edit {
-        /// The kernel's version.
-        version: Version,
-        /// The reason.
-        problem: EditError,
-    },
-    /// An option cannot be set.
-    #[error("kernel {version}: {problem}; this version of lasthop cannot build it")]
-    Option {
-        /// The kernel's version.
-        version: Version,
-        /// The reason.
-        problem: NotTaken,
-    },
-    /// A program of the build failed.
-    #[error("{problem}{log}", log = log.as_ref().map(|log| format!("; all that was printed is in {}", log.display())).unwrap_or_default())]
-    Process {
-        /// What it printed.
-        problem: ProcessError,
-        /// Where the rest is, if it could be kept.
-        log: Option<PathBuf>,
-    },
-    /// A file of the build cannot be read or written.
-    #[error("{path}: {problem}", path = path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        problem: io::Error,
-    },
-    /// It was asked to stop.
-    #[error("the build was interrupted; nothing is left of it")]
-    Canceled,
 }
 
 /// Builds a kernel, unless the same is in the cache. Stops soon after `stop` is set.
@@ -199,7 +137,7 @@ fn prepare(kernels: &Kernels) -> Result<Folder, BuildError> {
     folder::remove_leftovers(&cache);
     let disk = statvfs(&cache).map_err(|problem| error(problem.into()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if free < OCTETS {
+    if free < NEEDED_OCTETS {
         return Err(BuildError::Space { folder: cache, free: free / 1_000_000 });
     }
     Folder::create(&cache).map_err(error)
@@ -329,15 +267,6 @@ impl Building<'_> {
             ("KBUILD_BUILD_HOST", "lasthop"),
         ]);
         make
-    }
-}
-
-impl From<ProcessError> for BuildError {
-    fn from(problem: ProcessError) -> Self {
-        match problem {
-            ProcessError::Canceled => Self::Canceled,
-            problem => Self::Process { problem, log: None },
-        }
     }
 }
 

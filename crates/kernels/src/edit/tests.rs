@@ -45,7 +45,7 @@ fn a_name_in_the_line_is_replaced() {
 fn a_place_that_is_not_found_is_an_error_with_edit_file_and_names() {
     let absent = edited(&inserted("before", "[\"return\", \"here\"]"));
     assert_eq!(absent, Err("edit try: new.c: expected one line with return and here; found none".to_owned()));
-    let part = edited(&inserted("before", "[\"ther\"]"));
+    let part = edited(&inserted("before", "[\"there_\"]"));
     assert!(part.is_err(), "a part of a name is not the name");
 }
 
