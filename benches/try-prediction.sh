@@ -9,17 +9,22 @@
 #   sudo benches/try-prediction.sh --measure 5 2   first the real runs of 5 seeds that are not yet saved, 2 at a
 #                                                  time, 8 s each
 #
+#   benches/try-prediction.sh --measure --kernel 6.12 9 2
+#                                                  the same with a kernel in simulated time (lasthop kernel build), without
+#                                                  root; results are in benches/results/simulated
+#
 # Real results are in benches/results/try-PATH.json, or in the directory that --results names. A file that is
 # removed is measured again. --set KEY=VALUE, of the scenario, applies to predictions only. A run that cannot
 # be trusted is repeated, at most five times. LASTHOP names another binary than that of this source.
 #
-#   benches/try-prediction.sh [--path NAME] [--results DIR] [--measure] [--predicted-seeds N] [--set KEY=VALUE]
-#       [SEEDS] [JOBS]
+#   benches/try-prediction.sh [--path NAME] [--kernel VERSION] [--results DIR] [--measure] [--predicted-seeds N]
+#       [--set KEY=VALUE] [SEEDS] [JOBS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 paths=(try fast)
 results=benches/results
 measure=
+clock=()
 predicted_seeds=25
 settings=()
 while [ $# -gt 0 ]; do
@@ -27,9 +32,10 @@ while [ $# -gt 0 ]; do
         --path) paths=("$2"); shift 2 ;;
         --results) results=$2; shift 2 ;;
         --measure) measure=yes; shift ;;
+        --kernel) clock=(--time simulated --kernel "$2") results=benches/results/simulated; shift 2 ;;
         --predicted-seeds) predicted_seeds=$2; shift 2 ;;
         --set) settings+=(--set "$2"); shift 2 ;;
-        -*) echo "$1: expected --path, --results, --measure, --predicted-seeds or --set" >&2; exit 2 ;;
+        -*) echo "$1: expected --path, --kernel, --results, --measure, --predicted-seeds or --set" >&2; exit 2 ;;
         *) break ;;
     esac
 done
@@ -58,7 +64,7 @@ run() {
     read -r flows schemes <<< "$missing" || true
     [ -n "$flows" ] || return 0
     "${first[@]}" "$lasthop" try "$scenario" --set "links.air.loss=$loss%" --set "seeds=[$seed]" --flows "$flows" --schemes "$schemes" \
-        --congestion "$control" --jobs "$jobs" --json > "$scratch/run"
+        --congestion "$control" --jobs "$jobs" "${clock[@]}" --json > "$scratch/run"
     jq --slurpfile run "$scratch/run" --argjson loss "$loss" --arg date "$(date -u +%FT%TZ)" '
         [.runs[] | [.flow, .scheme, .congestion, .loss, .seed]] as $have
         | .runs += [$run[0].runs[] | select(.trusted and .intact)
@@ -75,11 +81,11 @@ lines() {
 }
 
 if [ -n "$measure" ]; then
-    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
+    [ "$(id -u)" = 0 ] || [ ${#clock[@]} -gt 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
     mkdir -p "$results"
     for path in "${paths[@]}"; do
         scenario=$(scenario_of "$path") file=$results/try-$path.json
-        [ -e "$file" ] || jq -n --arg scenario "$scenario" --arg date "$(date -u +%F)" --arg kernel "$(uname -sr)" \
+        [ -e "$file" ] || jq -n --arg scenario "$scenario" --arg date "$(date -u +%F)" --arg kernel "${clock[*]:-$(uname -sr)}" \
             --arg machine "$(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" \
             '{scenario: $scenario, date: $date, kernel: $kernel, machine: $machine, runs: []}' > "$file"
         for _ in 1 2 3 4 5; do

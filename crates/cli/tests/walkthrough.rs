@@ -48,6 +48,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("lasthop compare scenarios/cafe.toml", "takes more than 20 s, three times"),
     ("lasthop try scenarios/try-sessions.toml --predict", "takes a minute"),
     ("lasthop try scenarios/try-wifi-busy.toml", "takes minutes"),
+    ("lasthop kernel build", "takes minutes"),
+    ("lasthop try scenarios/try.toml --time simulated", "needs a kernel built for user mode"),
     ("sudo lasthop try scenarios/try-sessions.toml", "takes a minute and a half"),
     ("sudo lasthop try scenarios/try-roaming.toml", "takes minutes"),
     ("sudo lasthop try scenarios/roaming.toml", "takes minutes"),
