@@ -25,6 +25,7 @@ paths=(try fast)
 results=benches/results
 measure=
 clock=()
+kernel=$(uname -sr)
 predicted_seeds=25
 settings=()
 while [ $# -gt 0 ]; do
@@ -32,7 +33,7 @@ while [ $# -gt 0 ]; do
         --path) paths=("$2"); shift 2 ;;
         --results) results=$2; shift 2 ;;
         --measure) measure=yes; shift ;;
-        --kernel) clock=(--time simulated --kernel "$2") results=benches/results/simulated; shift 2 ;;
+        --kernel) clock=(--time simulated --kernel "$2") kernel="Linux $2 in simulated time" results=benches/results/simulated; shift 2 ;;
         --predicted-seeds) predicted_seeds=$2; shift 2 ;;
         --set) settings+=(--set "$2"); shift 2 ;;
         -*) echo "$1: expected --path, --kernel, --results, --measure, --predicted-seeds or --set" >&2; exit 2 ;;
@@ -45,6 +46,8 @@ controls=(cubic reno bbr)
 losses=(0 1 4 8)
 command -v jq > /dev/null || { echo "SKIPPED: jq is not installed" >&2; exit 0; }
 . benches/trial.sh
+# Simulated time does not depend on who else uses the machine.
+[ ${#clock[@]} -eq 0 ] || first=()
 
 scenario_of() {
     case $1 in
@@ -85,7 +88,7 @@ if [ -n "$measure" ]; then
     mkdir -p "$results"
     for path in "${paths[@]}"; do
         scenario=$(scenario_of "$path") file=$results/try-$path.json
-        [ -e "$file" ] || jq -n --arg scenario "$scenario" --arg date "$(date -u +%F)" --arg kernel "${clock[*]:-$(uname -sr)}" \
+        [ -e "$file" ] || jq -n --arg scenario "$scenario" --arg date "$(date -u +%F)" --arg kernel "$kernel" \
             --arg machine "$(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" \
             '{scenario: $scenario, date: $date, kernel: $kernel, machine: $machine, runs: []}' > "$file"
         for _ in 1 2 3 4 5; do

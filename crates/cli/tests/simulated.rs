@@ -30,7 +30,9 @@ fn try_simulated(arguments: &[&str]) -> Command {
     let first = kernel.split(',').next().unwrap_or_default();
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
-    command.args(["try", "try.toml", "--time", "simulated", "--kernel", first, "--seeds", "1"]).args(arguments);
+    command
+        .args(["try", "try.toml", "--time", "simulated", "--kernel", first, "--seeds", "1"])
+        .args(arguments);
     command
 }
 

@@ -58,6 +58,10 @@ const MAX_ENDS: usize = lasthop_uml::kernel::MAX_DEVICES - 1;
 /// More than any start and end of a guest takes, beside the run itself.
 const MARGIN: Duration = Duration::from_secs(60);
 
+/// How long a guest may be silent in real time: on a busy machine, the kernel's verification of the gateway's programs
+/// takes seconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// The Ethernet address of the device at an end, locally administered.
 pub(super) const fn address_of(end: usize) -> [u8; 6] {
     [0x02, 0x6c, 0x68, 0x65, (end >> 8) as u8, end as u8]
@@ -105,7 +109,7 @@ pub(super) fn run(
         .collect();
     let looks = Looks::new(scenario, &built);
     let failed = |error: lasthop_uml::Error| TrialError::Guest(error.to_string());
-    let settings = Settings { processor: processor(), ..Settings::default() };
+    let settings = Settings { processor: processor(), patience: PATIENCE, ..Settings::default() };
     let kernel = kernel(simulation, case.seed, ends.len());
     let mut calendar = Calendar::start(vec![kernel], settings).map_err(failed)?;
     let model = Stepped::new(built.world, &ends);
@@ -140,10 +144,15 @@ pub(super) fn run(
 fn kernel(simulation: &Simulation, seed: u64, ends: usize) -> Kernel {
     let mut kernel = Kernel::new(&simulation.kernel, &simulation.program.display().to_string());
     kernel.memory = MEMORY;
-    // What follows the dashes goes to the first program.
-    // As at a TAP device, a socket's octets are out of its hands once the device has them. Without a console here, the
-    // kernel itself would add one, at the end.
-    let parameters = ["virtio_net.napi_tx=0", "console=tty0", "--", simulation.argument];
+    let parameters = [
+        // As at a TAP device, a frame counts as sent once the device has it.
+        "virtio_net.napi_tx=0",
+        // Without one here, the kernel would add it at the end, for the first program.
+        "console=tty0",
+        // What follows goes to the first program.
+        "--",
+        simulation.argument,
+    ];
     kernel.parameters.extend(parameters.map(str::to_owned));
     kernel.environment.push(("UML_SEED".into(), seed.to_string().into()));
     let addresses = std::iter::once(control::GUEST_DEVICE).chain((0..ends).map(address_of));

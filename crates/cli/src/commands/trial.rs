@@ -14,6 +14,7 @@ pub mod simulated;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use lasthop_config::text::name_of;
 use lasthop_config::words::{counted, did_you_mean};
@@ -79,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "real", conflicts_with_all = ["predict", "beside"])]
     time: Time,
     /// With --time simulated: the kernel, by its version or path; by default the newest one
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
     kernel: Option<String>,
     /// Print what the simulator predicts for the same runs instead of running them, which takes no
     /// real time
@@ -154,7 +155,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let simulation = match arguments.time {
         Time::Simulated => {
             lasthop_trial::simulated::check(&scenario).map_err(in_file)?;
-            Some(simulated::simulation(arguments.kernel.as_deref())?)
+            Some(simulated::simulation(&arguments.scenario, arguments.kernel.as_deref())?)
+        }
+        Time::Real if arguments.kernel.is_some() => {
+            return Err(Failure::usage(anyhow!(
+                "--kernel: the hosts have this machine's; expected --time simulated beside it"
+            )));
         }
         Time::Real => {
             plan::check_kernel(&scenario).map_err(of_congestion)?;

@@ -19,7 +19,11 @@ use crate::failure::Failure;
 pub const GUEST: &str = "guest";
 
 /// The kernel of the runs, and how a guest reads the scenario again.
-pub(super) fn simulation(kernel: Option<&str>) -> Result<Simulation, Failure> {
+pub(super) fn simulation(scenario: &Path, kernel: Option<&str>) -> Result<Simulation, Failure> {
+    if !scenario.is_file() {
+        let what = format!("{}: expected a file in simulated time: it is read twice", scenario.display());
+        return Err(Failure::usage(anyhow!(what)));
+    }
     let kernel = match kernel {
         // A name without a slash is a version.
         Some(path) if path.contains('/') => Path::new(path).to_owned(),
@@ -34,6 +38,13 @@ pub(super) fn simulation(kernel: Option<&str>) -> Result<Simulation, Failure> {
     };
     let arguments = arguments.into_iter().map(in_utf8).collect::<Result<_, _>>().map_err(Failure::usage)?;
     let program = env::current_exe().context("the path of this program").map_err(Failure::Run)?;
+    if program.to_string_lossy().contains(|letter: char| letter.is_whitespace() || letter == '\u{fffd}') {
+        let what = format!(
+            "{}: the path of this program is on the command line of a kernel; expected one in UTF-8 without spaces",
+            program.display()
+        );
+        return Err(Failure::usage(anyhow!(what)));
+    }
     let directory = env::current_dir().context("the current directory").map_err(Failure::Run)?;
     Ok(Simulation { kernel, program, argument: GUEST, directory, arguments })
 }
