@@ -5,6 +5,7 @@ pub mod completions;
 pub mod emulate;
 pub mod gain;
 pub mod gateway;
+pub mod guest;
 pub mod init;
 pub mod kernel;
 pub mod man;

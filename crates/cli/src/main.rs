@@ -98,7 +98,7 @@ fn main() -> ExitCode {
             return commands::emulate::execute(&arguments).unwrap_or_else(|failure| output::report(&failure));
         }
         Command::Try(arguments) => commands::trial::execute(&arguments),
-        Command::Guest => commands::trial::simulated::execute(),
+        Command::Guest => commands::guest::execute(),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
         Command::Kernel(arguments) => commands::kernel::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),

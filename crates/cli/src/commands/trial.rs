@@ -9,7 +9,7 @@ mod rows;
 mod runs;
 mod series;
 mod sessions;
-pub mod simulated;
+mod simulated;
 
 use std::path::PathBuf;
 
@@ -252,7 +252,7 @@ fn program(text: &str) -> Result<Program, String> {
 }
 
 /// The scenario, with the options of the command line.
-fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
+pub fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
     let mut scenario =
         file::read(&arguments.scenario, &arguments.choices.overrides()).map_err(Failure::usage)?;
     if let Some(seeds) = arguments.seeds {
