@@ -1,9 +1,7 @@
 //! Runs the flows of a case between real hosts, and its sessions beside them.
 
 use std::io;
-use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::Duration;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::{FlowModel, Scenario};
@@ -13,11 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::TrialError;
 use super::latency::{self, RoundTrips};
+use super::options::Options;
 use super::plan::{Case, CaseFlow};
-use super::program::Program;
 use super::session::{SessionFigures, SessionMeasured};
 use super::sessions::{self, Conversation};
-use super::simulated::Simulation;
 use super::site::Site;
 use super::transfer::{Transfer, Transferred};
 use super::wait;
@@ -25,26 +22,6 @@ use lasthop_linux::processor::KeptWaiting;
 
 /// The listening port of the first flow's connection; those of the others follow.
 const PORT: u16 = 5001;
-
-/// Options for the run of a case.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    /// The interval of samples of each sender; `None` without samples.
-    pub sample_every: Option<Duration>,
-    /// Set when the user interrupts the run.
-    pub stop: &'a AtomicBool,
-    /// Programs that run instead of the schemes with the same labels.
-    pub programs: &'a [Program],
-    /// The kernel in whose simulated time the run is; `None` for this machine's own, in real time.
-    pub simulation: Option<&'a Simulation>,
-}
-
-impl Options<'_> {
-    /// The program that runs in place of the scheme of a case.
-    pub(super) fn program(&self, case: &Case) -> Option<&Program> {
-        self.programs.iter().find(|program| program.label == case.scheme)
-    }
-}
 
 /// The results of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::bridged::Lan;
 use super::error::TrialError;
-use super::flows::{self, Options, RunResults};
+use super::flows::{self, RunResults};
 use super::gateway::{self, Clock};
 use super::gateways::Gateways;
+use super::options::Options;
 use super::plan::{Case, edges};
 use super::program::Running;
 use super::site::Site;

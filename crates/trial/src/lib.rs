@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `wall_clock` | a run on this machine, in real time |
 //! | [`simulated`] | a run in the simulated time of a kernel of its own |
+//! | `options` | what a run is asked for |
 //! | `hosts` | the part of a run that the hosts have: their gateways, flows and sessions |
 //! | `model` | the part that the model between them has |
 //! | `site` | hosts: namespaces with addresses and routes |
@@ -41,6 +42,7 @@ mod gateways;
 mod hosts;
 mod latency;
 mod model;
+mod options;
 mod outcome;
 mod pattern;
 pub mod plan;
@@ -66,7 +68,7 @@ use lasthop_scenario::Scenario;
 use plan::Case;
 
 pub use error::TrialError;
-pub use flows::Options;
+pub use options::{Options, Simulation};
 pub use outcome::{Outcome, RunOutcome};
 pub use program::Program;
 

@@ -14,7 +14,6 @@ mod control;
 pub mod guest;
 mod wire;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -27,29 +26,14 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::bridged::Lan;
 use super::error::TrialError;
-use super::flows::Options;
 use super::gateway;
 use super::hosts::HostResults;
 use super::model::{Looks, ModelResults, Seen};
+use super::options::{Options, Simulation};
 use super::plan::{self, Case};
 use super::site;
 use control::Job;
 use wire::ModelWire;
-
-/// The kernel of a run in simulated time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Simulation {
-    /// The kernel, built for user mode.
-    pub kernel: PathBuf,
-    /// This program, which is the guest's first one as well: an absolute path.
-    pub program: PathBuf,
-    /// Its argument that stands for [`guest::Guest::open`].
-    pub argument: &'static str,
-    /// The directory in which the guest reads the scenario again.
-    pub directory: PathBuf,
-    /// What it is read by: see [`guest::Guest::arguments`].
-    pub arguments: Vec<String>,
-}
 
 /// Octets of the guest's memory.
 const MEMORY: u64 = 256 << 20;

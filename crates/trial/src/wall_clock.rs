@@ -10,10 +10,10 @@ use lasthop_scenario::{RealHosts, Scenario};
 
 use super::bridged::Lan;
 use super::error::TrialError;
-use super::flows::Options;
 use super::gateway::{self, Clock};
 use super::hosts::{HostResults, Hosts};
 use super::model::{Looks, ModelResults, Seen};
+use super::options::Options;
 use super::plan::{self, Case};
 use super::site::{self, Site};
 

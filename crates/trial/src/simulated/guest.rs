@@ -17,9 +17,9 @@ use rustix::system::{RebootCommand, reboot};
 use super::address_of;
 use super::control::{self, FromGuest, GUEST, GUEST_DEVICE, Inbox, Job, OUTSIDE, PORT};
 use crate::error::TrialError;
-use crate::flows::Options;
 use crate::gateway::Clock;
 use crate::hosts::{HostResults, Hosts};
+use crate::options::Options;
 use crate::plan::{self, Case};
 use crate::site::{self, Site};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use lasthop_kernels::Kernels;
-use lasthop_trial::simulated::Simulation;
+use lasthop_trial::Simulation;
 
 use crate::failure::Failure;
 

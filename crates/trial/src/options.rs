@@ -1,0 +1,43 @@
+//! What a run of a case is asked for.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::plan::Case;
+use super::program::Program;
+
+/// Options for the run of a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// The interval of samples of each sender; `None` without samples.
+    pub sample_every: Option<Duration>,
+    /// Set when the user interrupts the run.
+    pub stop: &'a AtomicBool,
+    /// Programs that run instead of the schemes with the same labels.
+    pub programs: &'a [Program],
+    /// The kernel in whose simulated time the run is; `None` for this machine's own, in real time.
+    pub simulation: Option<&'a Simulation>,
+}
+
+impl Options<'_> {
+    /// The program that runs in place of the scheme of a case.
+    pub(super) fn program(&self, case: &Case) -> Option<&Program> {
+        self.programs.iter().find(|program| program.label == case.scheme)
+    }
+}
+
+/// The kernel of a run in simulated time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simulation {
+    /// The kernel, built for user mode.
+    pub kernel: PathBuf,
+    /// This program, which is the guest's first one as well: an absolute path.
+    pub program: PathBuf,
+    /// Its argument that stands for [`Guest::open`](super::simulated::guest::Guest::open).
+    pub argument: &'static str,
+    /// The directory in which the guest reads the scenario again.
+    pub directory: PathBuf,
+    /// What it is read by: see [`Guest::arguments`](super::simulated::guest::Guest::arguments).
+    pub arguments: Vec<String>,
+}
