@@ -38,6 +38,8 @@ pub struct Simulation {
     pub argument: &'static str,
     /// The directory in which the guest reads the scenario again.
     pub directory: PathBuf,
+    /// What its files have: see [`fingerprint`](super::simulated::fingerprint).
+    pub fingerprint: u64,
     /// What it is read by: see [`Guest::arguments`](super::simulated::guest::Guest::arguments).
     pub arguments: Vec<String>,
 }

@@ -14,6 +14,10 @@ mod control;
 pub mod guest;
 mod wire;
 
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -100,6 +104,7 @@ pub(super) fn run(
     let job = Job {
         directory: simulation.directory.clone(),
         arguments: simulation.arguments.clone(),
+        fingerprint: simulation.fingerprint,
         case: plan::cases(scenario).iter().position(|known| known == case).unwrap_or_default(),
         sample_every: options.sample_every,
     };
@@ -144,7 +149,17 @@ fn kernel(simulation: &Simulation, seed: u64, ends: usize) -> Kernel {
     kernel
 }
 
+/// A number that follows from the octets of a scenario's files, by which a guest finds that they have changed.
+pub fn fingerprint(scenario: &Scenario) -> io::Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    for file in &scenario.files {
+        fs::read(file)?.hash(&mut hasher);
+    }
+    Ok(hasher.finish())
+}
+
 /// The processor of the calling thread's guests: each thread that runs cases takes the next one that this process may use.
+/// Processes begin at different ones.
 fn processor() -> Option<usize> {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -153,5 +168,5 @@ fn processor() -> Option<usize> {
     let allowed = sched_getaffinity(None).ok()?;
     let of_process: Vec<usize> =
         (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).collect();
-    of_process.get(NUMBER.with(|number| number % of_process.len().max(1))).copied()
+    of_process.get(NUMBER.with(|number| (number + process::id() as usize) % of_process.len().max(1))).copied()
 }

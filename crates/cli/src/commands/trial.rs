@@ -155,7 +155,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let simulation = match arguments.time {
         Time::Simulated => {
             lasthop_trial::simulated::check(&scenario).map_err(in_file)?;
-            Some(simulated::simulation(&arguments.scenario, arguments.kernel.as_deref())?)
+            Some(simulated::simulation(&scenario, arguments.kernel.as_deref())?)
         }
         Time::Real if arguments.kernel.is_some() => {
             return Err(Failure::usage(anyhow!(

@@ -21,6 +21,8 @@ pub(super) struct Job {
     pub(super) directory: PathBuf,
     /// The command line, without the program and the subcommand.
     pub(super) arguments: Vec<String>,
+    /// What the files of the scenario have: see [`super::fingerprint`].
+    pub(super) fingerprint: u64,
     /// The number of the case in the plan.
     pub(super) case: usize,
     /// The interval of samples of each sender.
@@ -111,7 +113,13 @@ mod tests {
 
     fn job(arguments: usize) -> Job {
         let arguments = (0..arguments).map(|number| format!("--set=links.air.loss={number}%")).collect();
-        Job { directory: "/tmp".into(), arguments, case: 7, sample_every: Some(Duration::from_millis(10)) }
+        Job {
+            directory: "/tmp".into(),
+            arguments,
+            fingerprint: u64::MAX,
+            case: 7,
+            sample_every: Some(Duration::from_millis(10)),
+        }
     }
 
     #[test]

@@ -14,8 +14,8 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
 
-use super::address_of;
 use super::control::{self, FromGuest, GUEST, GUEST_DEVICE, Inbox, Job, OUTSIDE, PORT};
+use super::{address_of, fingerprint};
 use crate::error::TrialError;
 use crate::gateway::Clock;
 use crate::hosts::{HostResults, Hosts};
@@ -33,13 +33,8 @@ pub struct Guest {
 impl Guest {
     /// Makes itself at home, and gets the job. Must be the first program of a guest.
     pub fn open() -> io::Result<Self> {
-        let file_systems = [
-            ("proc", "/proc"),
-            ("sysfs", "/sys"),
-            ("devtmpfs", "/dev"),
-            ("tmpfs", "/run"),
-            ("tmpfs", "/tmp"),
-        ];
+        // Not at /tmp, where scenarios may be.
+        let file_systems = [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")];
         for (kind, place) in file_systems {
             match mount(kind, place, kind, MountFlags::empty(), None) {
                 // A kernel may have mounted it.
@@ -78,9 +73,10 @@ impl Guest {
         &self.job.arguments
     }
 
-    /// The case of the run; `None` if the scenario has become another one meanwhile.
+    /// The case of the run; `None` if the scenario's files have changed since the process outside has read them.
     pub fn case(&self, scenario: &Scenario) -> Option<Case> {
-        plan::cases(scenario).into_iter().nth(self.job.case)
+        let is_same = fingerprint(scenario).ok()? == self.job.fingerprint;
+        plan::cases(scenario).into_iter().nth(self.job.case).filter(|_| is_same)
     }
 
     /// Runs the part of the hosts in a case, and reports it.
@@ -108,12 +104,30 @@ impl Guest {
         let devices = (0..site::ends(scenario).count()).map(|end| device_with(address_of(end)));
         let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
         site.adopt(scenario, &devices)?;
+        set_limits(&site).map_err(TrialError::Namespace)?;
         site.configure(scenario)?;
         let hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;
         say(&self.control, &FromGuest::Ready)
             .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
         hosts.run(clock::now(), options)
     }
+}
+
+/// The limits that a kernel derives from its memory: here those of a machine with some GiB, as Linux has them there
+/// (tcp(7)). A guest's few MiB would bound the windows of its hosts.
+const OF_HOSTS: [(&str, &str); 2] =
+    [("ipv4/tcp_rmem", "4096 131072 6291456"), ("ipv4/tcp_wmem", "4096 16384 4194304")];
+/// That of all hosts together, in pages.
+const OF_GUEST: &str = "92160 122880 184320";
+
+fn set_limits(site: &Site) -> io::Result<()> {
+    let of = |path: &str, error| io::Error::other(format!("/proc/sys/net/{path}: {error}"));
+    for host in &site.hosts {
+        for (path, value) in OF_HOSTS {
+            host.sysctl(path, value).map_err(|error| of(path, error))?;
+        }
+    }
+    fs::write("/proc/sys/net/ipv4/tcp_mem", OF_GUEST).map_err(|error| of("ipv4/tcp_mem", error))
 }
 
 /// Shuts the guest down.

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use lasthop_kernels::Kernels;
+use lasthop_scenario::Scenario;
 use lasthop_trial::Simulation;
+use lasthop_trial::simulated::fingerprint;
 
 use crate::failure::Failure;
 
@@ -14,11 +16,12 @@ use crate::failure::Failure;
 const GUEST: &str = "guest";
 
 /// The kernel of the runs, and how a guest reads the scenario again.
-pub(super) fn simulation(scenario: &Path, kernel: Option<&str>) -> Result<Simulation, Failure> {
-    if !scenario.is_file() {
-        let what = format!("{}: expected a file in simulated time: it is read twice", scenario.display());
+pub(super) fn simulation(scenario: &Scenario, kernel: Option<&str>) -> Result<Simulation, Failure> {
+    if let Some(other) = scenario.files.iter().find(|file| !file.is_file()) {
+        let what = format!("{}: expected a file in simulated time: it is read twice", other.display());
         return Err(Failure::usage(anyhow!(what)));
     }
+    let fingerprint = fingerprint(scenario).context("a file of the scenario").map_err(Failure::Run)?;
     let kernel = match kernel {
         // A name without a slash is a version.
         Some(path) if path.contains('/') => Path::new(path).to_owned(),
@@ -41,5 +44,5 @@ pub(super) fn simulation(scenario: &Path, kernel: Option<&str>) -> Result<Simula
         return Err(Failure::usage(anyhow!(what)));
     }
     let directory = env::current_dir().context("the current directory").map_err(Failure::Run)?;
-    Ok(Simulation { kernel, program, argument: GUEST, directory, arguments })
+    Ok(Simulation { kernel, program, argument: GUEST, directory, fingerprint, arguments })
 }
