@@ -21,7 +21,7 @@ fn ip() -> Result<(), String> {
     program("ip")
 }
 
-/// The identity of an ordinary user, "nobody".
+/// The user `nobody`, and its group.
 const ORDINARY: u32 = 65_534;
 
 /// The command in simulated time. Its scenarios are those of the repository.

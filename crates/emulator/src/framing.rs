@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 /// The header of frames to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub enum Framing {
     /// Of a device without frames: none.
     Bare,
     /// All frames go to the device's own Ethernet address.
@@ -17,7 +17,7 @@ pub(super) enum Framing {
 
 /// A frame from a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Received {
+pub enum Received {
     /// An IP packet according to its Ethernet type, or any packet from a device without frames; not
     /// validated.
     Packet(Bytes),
@@ -26,7 +26,7 @@ pub(super) enum Received {
 }
 
 /// The octets of an Ethernet header.
-pub(super) const HEADER: usize = 14;
+const HEADER: usize = 14;
 /// The longest IP packet, and an Ethernet header.
 pub(super) const LONGEST_FRAME: usize = 65_535 + HEADER;
 
@@ -38,7 +38,7 @@ const FAR_END: [u8; 6] = [0x02, 0x6c, 0x68, 0x6f, 0x70, 0x01];
 
 impl Framing {
     /// The packet in a frame.
-    pub(super) fn open(self, frame: &[u8]) -> Received {
+    pub fn open(self, frame: &[u8]) -> Received {
         match (self, frame.get(12..HEADER)) {
             (Self::Bare, _) => Received::Packet(Bytes::copy_from_slice(frame)),
             (_, Some(kind)) if kind == IPV4 || kind == IPV6 => {
@@ -49,7 +49,7 @@ impl Framing {
     }
 
     /// The header of a frame with this packet: empty without frames; `None` if the packet cannot be in one.
-    pub(super) fn header(self, packet: &[u8]) -> Option<Header> {
+    pub fn header(self, packet: &[u8]) -> Option<Header> {
         match self {
             Self::Bare => Some(Header::EMPTY),
             Self::ToHost(address) => {
@@ -66,7 +66,7 @@ impl Framing {
 
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub struct Header {
     octets: [u8; HEADER],
     len: usize,
 }
@@ -83,7 +83,7 @@ impl Header {
     }
 
     /// Its octets.
-    pub(super) fn octets(&self) -> &[u8] {
+    pub fn octets(&self) -> &[u8] {
         &self.octets[..self.len]
     }
 }

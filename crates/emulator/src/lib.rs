@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`device`] | a host's TAP or TUN device at an end of the model |
-//! | `framing` | the frames of a device, and the packets in them |
+//! | [`framing`] | the frames of a device, and the packets in them |
 //! | `end` | [`End`]: a real host's place in the model |
 //! | `border` | packets of hosts go into the model, and those that it delivers come out |
 //! | `pacer` | the event loop: reads packets, advances the world, writes packets |
@@ -37,7 +37,7 @@ pub mod directory;
 mod dns_relay;
 mod end;
 pub mod fates;
-mod framing;
+pub mod framing;
 pub mod host_side;
 mod in_use;
 mod join;

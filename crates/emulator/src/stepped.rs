@@ -1,5 +1,5 @@
-//! A model whose time is somebody else's: that of kernels in simulated time. It has the hosts of an emulation at its ends,
-//! reads no clock and starts no thread.
+//! A model that follows the clock of kernels in simulated time. It has the hosts of an emulation at its ends, reads no
+//! clock of its own, and starts no thread.
 
 use lasthop_packet::Instant;
 use lasthop_sim::{NodeId, World};

@@ -1,7 +1,6 @@
 //! The source of a kernel: an archive or a folder.
 
 mod form;
-mod search;
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -15,6 +14,10 @@ use form::{Form, archive, is_kernel};
 
 /// Where distributions put the sources of kernels.
 pub const SOURCES: &str = "/usr/src";
+
+/// How the names of sources begin: in packages of Debian and Ubuntu, and as the kernel's developers and others name
+/// them.
+const BEGINNINGS: [&str; 2] = ["linux-source-", "linux-"];
 
 /// The source of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,7 +107,7 @@ impl Source {
     /// The newest source in a folder of sources, or the newest of the series of `wanted`. `None` if the
     /// folder has no source.
     pub fn installed(folder: &Path, wanted: Option<&Version>) -> Result<Option<Self>, SourceError> {
-        let found = search::sources(folder);
+        let found = sources_in(folder);
         let fits = |named: &Version| wanted.is_none_or(|wanted| named.is_of_series_of(wanted));
         let Some((_, path)) = found.iter().rev().find(|(named, _)| fits(named)) else {
             return match (wanted, &found[..]) {
@@ -196,6 +199,24 @@ fn start(file: impl io::Read) -> String {
     // What was read before an error is kept: it may have the version.
     let _ = file.take(LARGEST_START).read_to_end(&mut octets);
     String::from_utf8_lossy(&octets).into_owned()
+}
+
+/// The sources in a folder with the versions in their names, in ascending order. A name may have the
+/// series only, as Debian's.
+fn sources_in(folder: &Path) -> Vec<(Version, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<(Version, PathBuf)> = entries
+        .filter_map(|entry| {
+            let (name, path) = (entry.file_name(), entry.path());
+            let name = name.to_str()?;
+            let stem = if path.is_dir() { is_kernel(&path).then_some(name)? } else { archive(name)?.0 };
+            let version =
+                BEGINNINGS.iter().find_map(|beginning| stem.strip_prefix(beginning)?.parse().ok())?;
+            Some((version, path))
+        })
+        .collect();
+    found.sort();
+    found
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ impl Progress for Silent {
     fn compiled(&self, _: u32) {}
 }
 
-/// `LASTHOP_KERNEL=6.1` chooses another one than the newest.
+/// `LASTHOP_KERNEL_VERSION=6.1` chooses another one than the newest.
 #[test]
 #[ignore = "takes minutes, and requires the source of a kernel in /usr/src"]
 fn a_kernel_of_this_distribution_is_built_and_runs_a_program() {
-    let wanted = std::env::var("LASTHOP_KERNEL").ok().map(|text| text.parse().expect("a version"));
+    let wanted = std::env::var("LASTHOP_KERNEL_VERSION").ok().map(|text| text.parse().expect("a version"));
     let source = Source::installed(Path::new(SOURCES), wanted.as_ref()).expect("no error").expect("a source");
     let cache = TempDir::new().expect("a temporary directory");
     let kernels = Kernels::in_folder(cache.path());

@@ -2,7 +2,6 @@
 
 use lasthop_agent::Tally;
 use lasthop_emulator::Summary;
-use lasthop_scenario::{BuiltLinks, Scenario};
 use lasthop_sim::World;
 
 use super::roaming::{HandOff, Ways};
@@ -19,25 +18,18 @@ pub(super) struct ModelResults {
     pub(super) hand_offs: Option<Vec<HandOff>>,
 }
 
-/// What a world shows at the end of a run.
-pub(super) struct Seen {
+/// What a world shows of a run.
+pub(super) struct Observed {
     pub(super) stations: Vec<StationUse>,
     pub(super) reported: Tally,
     pub(super) ways: Ways,
 }
 
-/// What will be looked at in a world.
-pub(super) struct Looks(Vec<NamedStation>);
-
-impl Looks {
-    pub(super) fn new(scenario: &Scenario, built: &BuiltLinks) -> Self {
-        Self(stations::list(scenario, &built.wlans))
-    }
-
-    /// What the world shows now.
-    pub(super) fn at(self, world: &World) -> Seen {
-        Seen {
-            stations: stations::used(world, self.0),
+impl Observed {
+    /// What the world shows now, of these stations.
+    pub(super) fn of(world: &World, stations: Vec<NamedStation>) -> Self {
+        Self {
+            stations: stations::used(world, stations),
             reported: world.reported().clone(),
             ways: Ways::of(world),
         }

@@ -32,10 +32,11 @@ use super::bridged::Lan;
 use super::error::TrialError;
 use super::gateway;
 use super::hosts::HostResults;
-use super::model::{Looks, ModelResults, Seen};
+use super::model::{ModelResults, Observed};
 use super::options::{Options, Simulation};
 use super::plan::{self, Case};
 use super::site;
+use super::stations;
 use control::Job;
 use wire::ModelWire;
 
@@ -95,7 +96,7 @@ pub(super) fn run(
             Attachment { node, peer: Peer::Node(peer), address: address_of(index) }
         })
         .collect();
-    let looks = Looks::new(scenario, &built);
+    let stations = stations::list(scenario, &built.wlans);
     let failed = |error: lasthop_uml::Error| TrialError::Guest(error.to_string());
     let settings = Settings { processor: processor(), patience: PATIENCE, ..Settings::default() };
     let kernel = kernel(simulation, case.seed, ends.len());
@@ -125,7 +126,7 @@ pub(super) fn run(
             )));
         }
     };
-    let Seen { stations, reported, .. } = model.with_world(|world| looks.at(world));
+    let Observed { stations, reported, .. } = model.with_world(|world| Observed::of(world, stations));
     Ok((results, ModelResults { summary: model.summary(), stations, reported, hand_offs: None }))
 }
 

@@ -12,10 +12,11 @@ use super::bridged::Lan;
 use super::error::TrialError;
 use super::gateway::{self, Clock};
 use super::hosts::{HostResults, Hosts};
-use super::model::{Looks, ModelResults, Seen};
+use super::model::{ModelResults, Observed};
 use super::options::Options;
 use super::plan::{self, Case};
 use super::site::{self, Site};
+use super::stations;
 
 /// Runs a case: creates its hosts and the links between them, and removes them afterwards.
 pub(super) fn run(
@@ -44,15 +45,15 @@ pub(super) fn run(
     let mut hosts = Hosts::start(scenario, case, &site, agent, Clock::Real, options)?;
     let stations_that_roam = lan.as_ref().map(|lan| lan.stations(&built));
     let transmitters = gateway::transmitters(scenario, edges[0], &built);
-    let looks = Looks::new(scenario, &built);
+    let stations = stations::list(scenario, &built.wlans);
     let mut emulator = Emulator::new(built.world, ends);
     hosts.gateways().connect(&mut emulator, stations_that_roam, transmitters)?;
     let failed = |error| TrialError::Transfer { what: "the emulator".to_owned(), error };
     let running = emulator.spawn(emulator::Options::default()).map_err(failed)?;
 
     let results = hosts.run(clock::now(), options)?;
-    let seen = running.with_world(move |world| looks.at(world));
-    let Seen { stations, reported, ways } = seen.map_err(|gone| failed(io::Error::other(gone)))?;
+    let observed = running.with_world(move |world| Observed::of(world, stations));
+    let Observed { stations, reported, ways } = observed.map_err(|gone| failed(io::Error::other(gone)))?;
     // The emulator's clock stops first, for the same reason; the gateways then only lose their
     // interfaces.
     let summary = running.stop().map_err(failed)?;

@@ -88,7 +88,7 @@ impl Awaited {
         self.octets
     }
 
-    /// A piece has come: so many of its octets wait behind what the leg has outstanding.
+    /// Records that a piece has come. `octets` are those that wait behind what the leg has outstanding.
     pub(super) fn arrived(&mut self, side: Side, octets: u64, now: Instant) {
         self.octets.0[side as usize] -= octets;
         self.since = now;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
+use lasthop_emulator::framing::{Framing, Received};
 use lasthop_emulator::stepped::Stepped;
 use lasthop_packet::Instant;
 use lasthop_uml::{DeviceId, Frames, Wire};
@@ -12,9 +12,8 @@ use crate::hosts::HostResults;
 
 /// The number of the control device.
 const CONTROL: usize = 0;
-/// The octets of an Ethernet header, and the type of one with a packet of IPv4.
-const HEADER: usize = 14;
-const IPV4: [u8; 2] = [0x08, 0x00];
+/// The frames on it.
+const FRAMING: Framing = Framing::ToHost(GUEST_DEVICE);
 
 /// The model, and the other end of the control device.
 pub(super) struct ModelWire<'a> {
@@ -41,11 +40,8 @@ impl<'a> ModelWire<'a> {
 
     fn on_control(&mut self, now: Instant, frame: &[u8], out: &mut Frames) {
         // The kernel sends other packets, too, such as those by which IPv6 looks for routers.
-        let packet = frame.get(12..HEADER).filter(|kind| **kind == IPV4).map(|_| &frame[HEADER..]);
-        let Some(datagram) = packet.and_then(|packet| control::datagram_in(Bytes::copy_from_slice(packet)))
-        else {
-            return;
-        };
+        let Received::Packet(packet) = FRAMING.open(frame) else { return };
+        let Some(datagram) = control::datagram_in(packet) else { return };
         match self.inbox.add(&datagram) {
             Ok(None) => {}
             Ok(Some(FromGuest::Hello)) => self.send_job(out),
@@ -59,8 +55,9 @@ impl<'a> ModelWire<'a> {
     fn send_job(&self, out: &mut Frames) {
         for datagram in &self.job {
             let packet = control::packet_with(datagram.clone());
-            let header = [&GUEST_DEVICE[..], &[0x02, 0x6c, 0x68, 0x63, 0, 2], &IPV4].concat();
-            out.push(DeviceId { guest: 0, device: CONTROL }, &[&header[..], &packet].concat());
+            if let Some(header) = FRAMING.header(&packet) {
+                out.push(DeviceId { guest: 0, device: CONTROL }, &[header.octets(), &packet].concat());
+            }
         }
     }
 }

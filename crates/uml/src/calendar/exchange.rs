@@ -10,7 +10,7 @@ use crate::wire::{DeviceId, Wire};
 
 use super::Calendar;
 
-/// What a guest's message was, for whoever waits for something.
+/// The kind of a message from a guest.
 enum Served {
     /// A question, which was answered.
     Answered,

@@ -1,8 +1,8 @@
 //! The shared schedule: time in memory that a calendar shares with its guests, so that most
 //! messages on the time socket are not sent (`struct um_timetravel_schedshm`, since Linux 6.11).
 //!
-//! Times in it are the calendar's. Client 0 is the calendar itself. All fields of a guest are what
-//! it wrote, and are checked by whoever reads them. A guest without support does not set its
+//! Times in it are the calendar's. Client 0 is the calendar itself. The fields of a guest are what
+//! it wrote, and each reader checks them. A guest without support does not set its
 //! capability, and goes on with messages.
 
 use std::io;
@@ -62,7 +62,7 @@ impl Schedule {
         schedule.write(0, &VERSION.to_le_bytes());
         schedule.write(4, &(length as u32).to_le_bytes());
         schedule.write(RUNNING + 2, &clients.to_le_bytes());
-        // A guest leaves its request here only if whoever runs can read it, and at times that is the calendar.
+        // A guest leaves its request here only if the client that runs can read it, and at times the calendar is that client.
         schedule.write(HEADER + CAPABILITIES, &TIME_SHARE.to_le_bytes());
         Ok(schedule)
     }

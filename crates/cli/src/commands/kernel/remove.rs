@@ -15,7 +15,7 @@ use crate::output;
 /// The arguments of `kernel remove`.
 #[derive(Args)]
 #[command(
-    after_help = "A run that uses a kernel which is removed is not disturbed.\n\nExamples:\n  lasthop kernel remove 6.1\n  lasthop kernel remove 6.12.117\n  lasthop kernel remove all"
+    after_help = "A guest that runs is not disturbed, but a command that uses the kernel cannot start the next one.\n\nExamples:\n  lasthop kernel remove 6.1\n  lasthop kernel remove 6.12.117\n  lasthop kernel remove all"
 )]
 pub struct Arguments {
     /// A version such as 6.12.117, a series such as 6.12, which is all its versions, or all
