@@ -1,8 +1,10 @@
 //! What a guest of a kernel for user mode says about its devices, and what is in its rings.
 
+use lasthop_uml::Hwsim;
+use lasthop_uml::hwsim::{FromRadios, ReceivedFrame, TxStatus, parse};
 use lasthop_uml::memory::Memory as _;
 use lasthop_uml::ring::{Addresses, Chain, Direction, MAX_SIZE, Ring};
-use lasthop_uml::vhost::{HEADER, LONGEST, Message, reply};
+use lasthop_uml::vhost::{DeviceType as _, HEADER, LONGEST, Message, reply};
 
 /// Messages, one after the other, until one is incomplete or refused. Each has the length that its header says, needs
 /// all of its octets, and has as many descriptors as a device can take.
@@ -17,6 +19,34 @@ pub fn vhost_messages(data: &[u8]) {
         assert_eq!(reply(&message.request, &[])[..4], octets[..4], "the number of the request");
         octets = &octets[message.length..];
     }
+}
+
+/// A message of the driver of simulated radios, in its buffer. What it is answered with is a message as well.
+pub fn radio_messages(data: &[u8]) {
+    let Some(message) = Hwsim.frame(data) else { return };
+    assert!(message.len() <= data.len());
+    let Ok(FromRadios::Frame(sent)) = parse(message) else { return };
+    assert!(sent.octets.len() <= message.len());
+    let mut answer = Vec::new();
+    TxStatus {
+        radio: sent.radio,
+        cookie: sent.cookie,
+        wants_status: sent.wants_status,
+        no_ack: sent.no_ack,
+        acknowledged: !sent.no_ack,
+        dbm: -50,
+        stages: sent.stages,
+        air_time: sent.mhz,
+    }
+    .write(&mut answer);
+    assert_eq!(Hwsim.frame(&answer), Some(&answer[..]));
+    assert_eq!(parse(&answer), Ok(FromRadios::Other(3)));
+    let received = ReceivedFrame { radio: sent.radio, octets: sent.octets, rate: 0, dbm: -50, mhz: sent.mhz };
+    received.write(&mut answer);
+    assert_eq!(Hwsim.frame(&answer), Some(&answer[..]));
+    assert!(
+        answer.windows(sent.octets.len().max(1)).any(|part| part == sent.octets) || sent.octets.is_empty()
+    );
 }
 
 /// The first octets say where the ring is, the rest is the memory. Whatever is there, each buffer is within bounds, and a

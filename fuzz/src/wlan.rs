@@ -6,8 +6,8 @@ use std::time::Duration;
 use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability};
 use lasthop_wifi::{
-    Capture, Channel, ErrorConfig, Fate, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig,
-    Propagation, Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    Capture, Channel, ErrorConfig, Fate, MacFrame, Output, Position, PowerSaveConfig, Propagation, Rate,
+    Rates, RawFrame, Receiver, RetryChain, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 use crate::octets::Octets;
@@ -34,20 +34,26 @@ struct Cell {
     stations: Vec<StationId>,
     /// Whether flows take turns.
     has_flows: bool,
+    /// The fastest and the slowest rate of its standard.
+    rates: [Rate; 2],
     /// Whether stations may be tuned.
     may_tune: bool,
     now: Instant,
     next_key: u32,
     /// Frames that have no last fate yet, and the stations that have received each.
     waiting: BTreeMap<u32, Vec<StationId>>,
-    /// Management frames that have no fate yet, and the stations that have received each.
+    /// Raw frames that have no fate yet, and the stations that have received each.
     managed: BTreeMap<u32, (Receiver, Vec<StationId>)>,
 }
 
 impl Cell {
     fn new(octets: &mut Octets<'_>) -> Self {
         let scheduler = octets.pick(&[Scheduler::Fifo, Scheduler::PerFlow, Scheduler::PerReceiver]);
-        let mut wlan = Wlan::new(config(octets), u64::from(octets.long()));
+        let config = config(octets);
+        let mut standards_rates = config.phy.standard.rates();
+        let slowest = standards_rates.next().expect("each standard has rates");
+        let rates = [standards_rates.next_back().unwrap_or(slowest), slowest];
+        let mut wlan = Wlan::new(config, u64::from(octets.long()));
         let queue = octets.pick(&[QueueLimit::Packets(3), QueueLimit::Octets(4000), QueueLimit::Unlimited]);
         let stations: Vec<StationId> = (0..2 + octets.below(7))
             .map(|_| {
@@ -68,6 +74,7 @@ impl Cell {
             wlan,
             stations,
             has_flows,
+            rates,
             may_tune: !saves_power,
             now: Instant::ZERO,
             next_key: 0,
@@ -127,8 +134,13 @@ impl Cell {
         let to = if to == from { Receiver::Broadcast } else { Receiver::Station(to) };
         let key = self.next_key;
         self.next_key += 1;
-        let frame = ManagementFrame { to, key, octets: u32::from(octets.short() % 2305), rate: None };
-        if self.wlan.enqueue_management(self.now, from, frame) {
+        let length = octets.short();
+        let [fast, slow] = self.rates;
+        let chain = [(fast, 1 + (length >> 14) as u8), (slow, (length >> 12) as u8 & 3)];
+        let chain = RetryChain::new(&chain).filter(|_| length & 1 == 1);
+        let rates = chain.map_or(Rates::LowestBasic, Rates::Chain);
+        let frame = RawFrame { to, key, octets: u32::from(length % 2305), rates };
+        if self.wlan.enqueue_raw(self.now, from, frame) {
             self.managed.insert(key, (to, Vec::new()));
         }
     }
@@ -182,14 +194,14 @@ impl Cell {
                 assert!(times.began <= self.now && self.now <= times.over);
             }
             Output::Departs { .. } | Output::Tuned { .. } => {}
-            Output::ManagementDelivered { at, from, key, .. } => {
+            Output::RawDelivered { at, from, key, .. } => {
                 let (to, receivers) =
                     self.managed.get_mut(key).expect("its sender does not know its fate yet");
                 assert!(!receivers.contains(at), "a copy passes the filter");
                 assert!(at != from && (*to == Receiver::Broadcast || *to == Receiver::Station(*at)));
                 receivers.push(*at);
             }
-            Output::ManagementFate { key, acknowledged, .. } => {
+            Output::RawFate { key, acknowledged, .. } => {
                 let (to, receivers) = self.managed.remove(key).expect("no frame has two fates");
                 assert!(!acknowledged || to == Receiver::Broadcast || receivers.len() == 1);
             }
@@ -208,7 +220,7 @@ impl Cell {
             self.run(self.now + LAST / 40);
         }
         assert!(self.waiting.is_empty(), "frames without a fate: {:?}", self.waiting);
-        assert!(self.managed.is_empty(), "management frames without a fate: {:?}", self.managed);
+        assert!(self.managed.is_empty(), "raw frames without a fate: {:?}", self.managed);
         for station in &self.stations {
             assert_eq!(self.wlan.waiting(*station), (0, 0));
         }

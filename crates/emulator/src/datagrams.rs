@@ -26,9 +26,9 @@ use super::framing::{LONGEST_FRAME, Received};
 use super::machine::Machine;
 use super::relay::descriptors;
 use super::services::is_another_host;
-use super::tool;
 use lasthop_linux::clock;
 use lasthop_linux::device::Kind;
+use lasthop_linux::tool;
 
 /// The device to which datagrams are routed.
 const DEVICE: &str = "datagrams";

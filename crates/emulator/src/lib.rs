@@ -12,7 +12,7 @@
 //! | [`running`] | [`Running`]: an emulation on its own thread, and a handle to change and stop it |
 //! | [`control`] | a socket that changes links while they are in use |
 //! | [`directory`] | the directory of sockets and files, and the lock between emulations |
-//! | [`client_side`], [`masquerade`], `tool`, [`command`] | a command in its own namespace on the client side of the hop |
+//! | [`client_side`], [`masquerade`], [`command`] | a command in its own namespace on the client side of the hop |
 //! | `in_use` | the addresses that a hop must not use |
 //! | [`user`] | the user as whom the command runs |
 //! | [`names`], [`services`], `dns_relay`, `relay`, `join` | this machine's names and services, for the command |
@@ -54,7 +54,6 @@ pub mod services;
 pub mod stepped;
 pub mod summary;
 pub mod supervisor;
-mod tool;
 pub mod user;
 
 use std::io;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 
 use super::client_side::ClientSide;
-use super::tool::{found, run};
+use lasthop_linux::tool::{found, run};
 
 /// Starts to redirect connections to other hosts to the returned socket, with `nft` or, if that
 /// fails, with `iptables`. The error is a sentence for the user.

@@ -197,8 +197,8 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
                 | Output::Attempt { .. }
                 | Output::Departs { .. }
                 | Output::Tuned { .. }
-                | Output::ManagementDelivered { .. }
-                | Output::ManagementFate { .. }
+                | Output::RawDelivered { .. }
+                | Output::RawFate { .. }
                 | Output::TooOld { .. } => {}
             }
         }

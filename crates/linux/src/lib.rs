@@ -18,6 +18,7 @@
 //! | [`processor`] | a thread's time on a processor, and its wait for one |
 //! | [`lateness`] | the lateness of wake-ups by the kernel, in a histogram |
 //! | [`memory`] | this process's memory, and its limit |
+//! | [`tool`] | external programs in a namespace |
 //! | [`results`] | files of results: complete or absent, and never in the place of an input |
 
 #[cfg(not(target_os = "linux"))]
@@ -39,6 +40,7 @@ pub mod peer;
 pub mod processor;
 pub mod realtime;
 pub mod results;
+pub mod tool;
 pub mod unprivileged;
 
 use rustix::fs::Access;

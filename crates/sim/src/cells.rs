@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
-use lasthop_wifi::{Channel, MacFrame, ManagementFrame, Receiver, StationId, Wlan};
+use lasthop_wifi::{Channel, MacFrame, RawFrame, Receiver, StationId, Wlan};
 
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
@@ -120,15 +120,15 @@ impl Cells {
         }
     }
 
-    /// A station sends a management frame. `false`: there is no room for it.
-    pub(crate) fn send_management(
+    /// A station sends a raw frame. `false`: there is no room for it.
+    pub(crate) fn send_raw(
         &mut self,
         id: WlanId,
         from: StationId,
-        frame: ManagementFrame,
+        frame: RawFrame,
         transit: &mut Transit,
     ) -> bool {
-        self.cell_mut(id).send_management(from, frame, transit)
+        self.cell_mut(id).send_raw(from, frame, transit)
     }
 
     /// Frames from one station to another wait, at most this many, or no longer with `None`.

@@ -27,7 +27,7 @@ use lasthop_ess::access_point::Output as EntityOutput;
 use lasthop_ess::controller::Order;
 use lasthop_ess::{AccessPointId, ClientId, Dbm, Frame, FrameSizes, SteeringCounters};
 use lasthop_packet::{Instant, Rng};
-use lasthop_wifi::{Channel, ManagementFrame, Receiver, StationId};
+use lasthop_wifi::{Channel, Rates, RawFrame, Receiver, StationId};
 
 use crate::id::{LinkId, MemberId, NodeId, ServiceSetId, WlanId};
 use crate::schedule::Event;
@@ -71,7 +71,7 @@ struct ServiceSet {
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// A station sends a management frame.
-    Send { cell: WlanId, from: StationId, frame: ManagementFrame },
+    Send { cell: WlanId, from: StationId, frame: RawFrame },
     /// A station changes its channel.
     Tune { cell: WlanId, station: StationId, channel: Option<Channel> },
     /// What waits in the queue of a station that is off the air waits elsewhere, or is lost.
@@ -463,7 +463,7 @@ impl ServiceSets {
             set.client_mut(client).sends_frame();
         }
         let to = to.map_or(Receiver::Broadcast, |to| Receiver::Station(set.place(to).station));
-        let frame = ManagementFrame { to, key, octets, rate: None };
+        let frame = RawFrame { to, key, octets, rates: Rates::LowestBasic };
         let from = set.place(from).station;
         self.actions.push_back(Action::Send { cell: set.cell, from, frame });
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lasthop_agent::{Fate, FrameTimes, LinkEvent, LinkSenses};
 use lasthop_packet::{Instant, Packet};
-use lasthop_wifi::{Channel, StationId};
+use lasthop_wifi::{Channel, Rate, StationId};
 
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
@@ -18,6 +18,7 @@ use crate::counters::Counters;
 use crate::id::{At, HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId, WlanId};
 use crate::observe::Interest;
 use crate::packets::PacketKey;
+use crate::radios::Sent;
 use crate::schedule::Event;
 use crate::transit::Transit;
 
@@ -157,8 +158,8 @@ pub(crate) enum Admission {
 pub(crate) enum Output {
     /// A packet has reached the other end of a link.
     Arrived { at: At, link: LinkId, key: PacketKey },
-    /// Something has happened at a station of an extended service set.
-    ServiceSet(WlanId, StationEvent),
+    /// Something has happened at a station that sends frames of its own.
+    Station(WlanId, StationEvent),
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
     Heard { node: NodeId, link: Option<LinkId>, key: PacketKey },
@@ -184,15 +185,15 @@ pub(crate) enum Output {
     Lost { node: NodeId, link: Option<LinkId>, key: PacketKey, cause: DropCause },
 }
 
-/// What happens at a station of an extended service set.
+/// What happens at a station of an extended service set, or at a radio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StationEvent {
     /// A packet has reached a station that is not associated with its sender.
     NotAssociated { at: StationId, from: StationId, key: PacketKey },
-    /// A station has received a management frame, with this power in watts; `None` where the propagation has no powers.
-    Frame { at: StationId, from: StationId, key: u32, power: Option<f64> },
-    /// A station has sent a management frame, or given it up.
-    Sent { from: StationId, key: u32 },
+    /// A station has received a raw frame, with this power in watts; `None` where the propagation has no powers.
+    Frame { at: StationId, from: StationId, key: u32, rate: Rate, power: Option<f64> },
+    /// A station has sent a raw frame, or given it up.
+    Sent { from: StationId, key: u32, sent: Sent },
     /// A station's radio has changed its channel; `None`: it is off the air.
     Tuned { station: StationId, channel: Option<Channel> },
 }

@@ -15,6 +15,7 @@
 //! | `connections` | the endpoints of flows; they pass what arrives to `flows` |
 //! | `sessions` | two-way applications: when they start, stop and are done |
 //! | `calls`, `dialogues` | what sessions do; the connections of dialogues |
+//! | `radios` | stations whose MAC is outside of the world |
 //! | `service_sets` | access points and clients that roam between them |
 //! | `roams` | where clients have gone, and how long it took |
 //! | `hand_offs`, `tunnels` | agents' state on its way to another access point; the connections that carry it |
@@ -35,6 +36,7 @@
 //! | `agents`, `options` | what agents see and send; what they attach to frames |
 //! | `flows`, `sessions` | what applications and endpoints send and receive |
 //! | `ad_hoc` | what waits for a route, and messages about routes |
+//! | `radios` | whole frames into the world, and out of it |
 //! | `roaming`, `announcements` | associations, to routes and links; where clients are, to nodes and real hosts |
 //! | `hand_offs` | clients' states, from agent to agent; their mappings, from translator to translator |
 //! | `translation`, `reach` | packets that a node translates; connections whose ends know each other by other addresses |
@@ -54,6 +56,7 @@ mod holdings;
 mod impairments;
 mod links;
 mod options;
+mod radios;
 mod reach;
 mod roaming;
 mod run;
@@ -80,6 +83,7 @@ use crate::mobility::Movements;
 use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::observe::Observer;
+use crate::radios::Radios;
 use crate::redirections::Redirections;
 use crate::roams::Roams;
 use crate::seats::Seats;
@@ -122,6 +126,7 @@ pub struct World {
     sessions: Sessions,
     calls: Calls,
     dialogues: Dialogues,
+    radios: Radios,
     service_sets: ServiceSets,
     hand_offs: HandOffs,
     roams: Roams,

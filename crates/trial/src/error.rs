@@ -108,6 +108,9 @@ pub enum TrialError {
         /// The cause.
         error: io::Error,
     },
+    /// The Wi-Fi stack of the hosts' kernel cannot be used.
+    #[error("the kernel's Wi-Fi: {0}")]
+    Wifi(String),
     /// The guest of a run in simulated time failed.
     #[error("the guest: {0}")]
     Guest(String),

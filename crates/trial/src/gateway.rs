@@ -7,12 +7,12 @@ mod tests;
 use std::net::Ipv4Addr;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{BuiltLinks, LinkModel, Scenario, SchemeChoice};
+use lasthop_scenario::{BuiltLinks, Scenario, SchemeChoice};
 use lasthop_schemes::SchemeStack;
 use lasthop_sim::{LinkId, NodeId};
 
 use super::error::TrialError;
-use super::site::{End, Site, device_name, ends};
+use super::site::{End, Site, ends};
 use lasthop_emulator::Emulator;
 use lasthop_gateway::config::Config;
 use lasthop_gateway::link::LinkReporter;
@@ -143,15 +143,4 @@ pub(super) fn report_fates(
         }
     });
     Ok(())
-}
-
-/// The edge's interfaces: to the wired network, and to the wireless hop.
-pub(super) fn ports(scenario: &Scenario, edge: usize) -> (Vec<String>, Vec<String>) {
-    let of_edge = ends(scenario).filter(|end| end.node == edge);
-    let named = of_edge.map(|end| (&scenario.links[end.link], end.link));
-    let (radio, core): (Vec<_>, Vec<_>) = named.partition(|(link, _)| link.link.is_wireless());
-    let names = |links: Vec<(&LinkModel, usize)>| {
-        links.into_iter().map(|(link, index)| device_name(link, index)).collect()
-    };
-    (names(core), names(radio))
 }

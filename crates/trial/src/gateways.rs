@@ -47,7 +47,7 @@ impl Gateways {
         let hand_over = registry.map(|registry| HandOver::new(addresses(), registry)).transpose()?;
         let (mut started, mut needs) = (Vec::new(), LinkSenses::empty());
         for (number, edge) in edges.into_iter().enumerate() {
-            let ports = lan.as_ref().map_or_else(|| gateway::ports(scenario, edge), |lan| lan.ports(edge));
+            let ports = lan.as_ref().map_or_else(|| site.ports(scenario, edge), |lan| lan.ports(edge));
             let mut config = gateway::config(scenario, (edge, site), ports, stack, agent.cloned(), clock)?;
             if lan.is_some() {
                 // The other one routes, and bridged frames would pass by it.

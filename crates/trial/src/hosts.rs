@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::bridged::Lan;
 use super::error::TrialError;
 use super::flows::{self, RunResults};
-use super::gateway::{self, Clock};
+use super::gateway::Clock;
 use super::gateways::Gateways;
 use super::options::Options;
 use super::plan::{Case, edges};
@@ -58,7 +58,7 @@ impl<'a> Hosts<'a> {
                 return Err(TrialError::unsuitable("--beside", problem));
             }
             let edge = edges(scenario)?[0];
-            let (core, radio) = gateway::ports(scenario, edge);
+            let (core, radio) = site.ports(scenario, edge);
             program
                 .start(&site.hosts[edge], &core, &radio)
                 .map_err(|error| TrialError::Program { path: program.path.clone(), error })

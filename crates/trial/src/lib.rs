@@ -48,6 +48,7 @@ mod pattern;
 pub mod plan;
 pub mod prediction;
 mod program;
+mod radios;
 pub mod roaming;
 pub mod sample;
 pub mod session;
@@ -68,7 +69,7 @@ use lasthop_scenario::Scenario;
 use plan::Case;
 
 pub use error::TrialError;
-pub use options::{Options, Simulation};
+pub use options::{Options, Simulation, Wifi};
 pub use outcome::{Outcome, RunOutcome};
 pub use program::Program;
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::plan::Case;
 use super::program::Program;
 
@@ -42,4 +44,17 @@ pub struct Simulation {
     pub fingerprint: u64,
     /// What it is read by: see [`Guest::arguments`](super::simulated::guest::Guest::arguments).
     pub arguments: Vec<String>,
+    /// Whose Wi-Fi stack the stations of cells have.
+    pub wifi: Wifi,
+}
+
+/// Whose Wi-Fi stack the stations of cells have in simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wifi {
+    /// That of the hosts' kernel, with hostapd and wpa_supplicant; the model has the distributed coordination function and
+    /// the air.
+    #[default]
+    Kernel,
+    /// That of the model: the hosts have wired devices.
+    Model,
 }

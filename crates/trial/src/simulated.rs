@@ -4,14 +4,18 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`guest`] | the first program of the guest: it sets the hosts up, runs their part, and reports it |
+//! | `stack` | the programs of the kernel's Wi-Fi stack, on the hosts |
 //! | `control` | what guest and host say to each other, over a device of its own |
 //! | `wire` | the model and the control device, as the guest's wire |
+//! | `air` | the kernel's radios in the model's cells |
 //!
 //! Nothing here needs root: the guest is an ordinary process. The same scenario, seed and kernel give the same
 //! packets at the same times.
 
+mod air;
 mod control;
 pub mod guest;
+mod stack;
 mod wire;
 
 use std::fs;
@@ -25,7 +29,8 @@ use lasthop_emulator::Peer;
 use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_packet::Instant;
 use lasthop_scenario::{RealHosts, Scenario};
-use lasthop_uml::{Calendar, End, Kernel, Net, Settings};
+use lasthop_uml::vhost::DeviceType;
+use lasthop_uml::{Calendar, End, Hwsim, Kernel, Net, Settings};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::bridged::Lan;
@@ -33,17 +38,22 @@ use super::error::TrialError;
 use super::gateway;
 use super::hosts::HostResults;
 use super::model::{ModelResults, Observed};
-use super::options::{Options, Simulation};
+use super::options::{Options, Simulation, Wifi};
 use super::plan::{self, Case};
+use super::radios::{self, Radios};
 use super::site;
 use super::stations;
+use air::Air;
 use control::Job;
-use wire::ModelWire;
+use wire::{Between, Finished, ModelWire};
 
 /// Octets of the guest's memory.
 const MEMORY: u64 = 256 << 20;
 /// Devices of a guest, of which one is the control device.
 const MAX_ENDS: usize = lasthop_uml::kernel::MAX_DEVICES - 1;
+/// The parameter of kernels built by `lasthop kernel build` with which a radio takes no more frames than their air time
+/// allows, as most drivers do. Other kernels ignore it.
+const AIR_TIME_LIMIT: &str = "mac80211_hwsim.aql";
 /// More than any start and end of a guest takes, beside the run itself.
 const MARGIN: Duration = Duration::from_secs(60);
 
@@ -56,13 +66,26 @@ pub(super) const fn address_of(end: usize) -> [u8; 6] {
     [0x02, 0x6c, 0x68, 0x65, (end >> 8) as u8, end as u8]
 }
 
+/// The radios of the hosts' kernel.
+fn radios(scenario: &Scenario, wifi: Wifi) -> Radios {
+    match wifi {
+        Wifi::Kernel => Radios::of_kernel(scenario),
+        Wifi::Model => Radios::none(),
+    }
+}
+
 /// Checks that a scenario can be tried in simulated time.
-pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
+pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
     if Lan::of(scenario).is_some() {
         let problem = "clients roam, which is not possible in simulated time; expected --time real";
         return Err(TrialError::unsuitable("wlans", problem));
     }
-    let ends = site::ends(scenario).count();
+    let radios = radios(scenario, wifi);
+    if !radios.all().is_empty() {
+        radios::check(scenario)?;
+        stack::check()?;
+    }
+    let ends = site::ends_of_devices(scenario, &radios).count();
     if ends > MAX_ENDS {
         let problem =
             format!("{ends} ends of links between real hosts; expected at most {MAX_ENDS} in simulated time");
@@ -88,8 +111,10 @@ pub(super) fn run(
     let edges = plan::edges(scenario)?;
     let addresses = site::addresses(scenario);
     let real = RealHosts { gateways: &edges, addresses: &addresses };
-    let built = scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
-    let ends: Vec<Attachment> = site::ends(scenario)
+    let build = || scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real);
+    let built = build()?;
+    let radios = radios(scenario, simulation.wifi);
+    let ends: Vec<Attachment> = site::ends_of_devices(scenario, &radios)
         .enumerate()
         .map(|(index, end)| {
             let (node, peer) = end.of(&built);
@@ -99,25 +124,38 @@ pub(super) fn run(
     let stations = stations::list(scenario, &built.wlans);
     let failed = |error: lasthop_uml::Error| TrialError::Guest(error.to_string());
     let settings = Settings { processor: processor(), patience: PATIENCE, ..Settings::default() };
-    let kernel = kernel(simulation, case.seed, ends.len());
+    let kernel = kernel(simulation, case.seed, ends.len(), &radios);
+    let on_air = if radios.all().is_empty() {
+        None
+    } else {
+        let mut before = build()?;
+        let places = radios.all().iter().map(|radio| {
+            let wlan = &before.wlans[radio.cell];
+            (wlan.wlan, wlan.stations[radio.station])
+        });
+        let places: Vec<_> = places.collect();
+        let air = Air::new(&mut before.world, &places);
+        Some((Stepped::new(before.world, &[]), air))
+    };
     let mut calendar = Calendar::start(vec![kernel], settings).map_err(failed)?;
-    let model = Stepped::new(built.world, &ends);
+    let between = Between { model: Stepped::new(built.world, &ends), radios: on_air, ends: ends.len() };
     let job = Job {
         directory: simulation.directory.clone(),
         arguments: simulation.arguments.clone(),
         fingerprint: simulation.fingerprint,
         case: plan::cases(scenario).iter().position(|known| known == case).unwrap_or_default(),
         sample_every: options.sample_every,
+        wifi: simulation.wifi,
     };
-    let mut wire = ModelWire::new(model, &job, options.stop).map_err(TrialError::Control)?;
+    let mut wire = ModelWire::new(between, &job, options.stop).map_err(TrialError::Control)?;
     let end = Instant::ZERO + case.times(scenario).end + MARGIN;
     let over = calendar.run(&mut wire, end).map_err(failed)?;
-    let (results, mut model) = wire.finish();
-    let results = match (results, over) {
-        (Some(Ok(results)), _) => results,
-        (Some(Err(message)), _) => return Err(TrialError::Guest(message)),
-        (None, End::Wire) => return Err(TrialError::Interrupted),
-        (None, End::Time | End::Guests) => {
+    let Finished { results, model, air } = wire.finish();
+    let (results, mut model) = match (results, model, over) {
+        (Some(Ok(results)), Some(model), _) => (results, model),
+        (Some(Err(message)), ..) => return Err(TrialError::Guest(message)),
+        (None, _, End::Wire) => return Err(TrialError::Interrupted),
+        (_, _, over) => {
             let console = calendar.console(0).unwrap_or_default();
             let what = if over == End::Time { "has not ended in time" } else { "ended without its results" };
             return Err(TrialError::Guest(format!(
@@ -126,14 +164,26 @@ pub(super) fn run(
             )));
         }
     };
-    let Observed { stations, reported, .. } = model.with_world(|world| Observed::of(world, stations));
+    let Observed { mut stations, reported, .. } = model.with_world(|world| Observed::of(world, stations));
+    if let Some(air) = air {
+        // The model does not know which of a radio's frames carry data.
+        for (number, radio) in radios.all().iter().enumerate() {
+            let cell = &scenario.wlans[radio.cell];
+            let name = &scenario.nodes[radio.node].name;
+            let of_radio = stations.iter_mut().find(|of| of.wlan == cell.name && of.name == *name);
+            of_radio.into_iter().for_each(|of| air.report_use(number, of));
+        }
+    }
     Ok((results, ModelResults { summary: model.summary(), stations, reported, hand_offs: None }))
 }
 
-/// The guest: its control device comes first.
-fn kernel(simulation: &Simulation, seed: u64, ends: usize) -> Kernel {
+/// The guest: its control device comes first, the device of its radios last.
+fn kernel(simulation: &Simulation, seed: u64, ends: usize, radios: &Radios) -> Kernel {
     let mut kernel = Kernel::new(&simulation.kernel, &simulation.program.display().to_string());
     kernel.memory = MEMORY;
+    let count = radios.all().len();
+    let of_radios = [format!("mac80211_hwsim.radios={count}"), format!("{AIR_TIME_LIMIT}=1")];
+    kernel.parameters.extend(of_radios.into_iter().filter(|_| count > 0));
     let parameters = [
         // As at a TAP device, a frame counts as sent once the device has it.
         "virtio_net.napi_tx=0",
@@ -146,7 +196,10 @@ fn kernel(simulation: &Simulation, seed: u64, ends: usize) -> Kernel {
     kernel.parameters.extend(parameters.map(str::to_owned));
     kernel.environment.push(("UML_SEED".into(), seed.to_string().into()));
     let addresses = std::iter::once(control::GUEST_DEVICE).chain((0..ends).map(address_of));
-    kernel.devices.extend(addresses.map(|address| Box::new(Net::new(address)) as Box<_>));
+    kernel.devices.extend(addresses.map(|address| Box::new(Net::new(address)) as Box<dyn DeviceType>));
+    if count > 0 {
+        kernel.devices.push(Box::new(Hwsim));
+    }
     kernel
 }
 

@@ -10,6 +10,7 @@ use lasthop_schemes::Role;
 use lasthop_sim::{NodeId, NodeKind};
 
 use super::error::TrialError;
+use super::radios::{Radio, Radios};
 use lasthop_linux::namespace::Namespace;
 
 /// The maximum number of nodes.
@@ -25,6 +26,8 @@ pub struct Site {
     pub hosts: Vec<Namespace>,
     /// The address of each node for others.
     pub addresses: Vec<IpAddr>,
+    /// The radios of the hosts' kernel.
+    radios: Radios,
 }
 
 /// One end of a link.
@@ -60,6 +63,14 @@ pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
             place,
         })
     })
+}
+
+/// The ends of links at which hosts have a device each: all but those of radios.
+pub(super) fn ends_of_devices<'a>(
+    scenario: &'a Scenario,
+    radios: &'a Radios,
+) -> impl Iterator<Item = End> + 'a {
+    ends(scenario).filter(|end| radios.of(&scenario.links[end.link], end.node).is_none())
 }
 
 /// The name of a link's device on both of its hosts: the link's name, or its number if the name is
@@ -111,15 +122,49 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
 impl Site {
     /// A namespace for each node, still without devices.
     pub fn new(scenario: &Scenario, addresses: Vec<IpAddr>) -> Result<Self, TrialError> {
+        Self::with_radios(scenario, addresses, Radios::none())
+    }
+
+    /// As [`Self::new`], for hosts whose kernel has these radios.
+    pub(super) fn with_radios(
+        scenario: &Scenario,
+        addresses: Vec<IpAddr>,
+        radios: Radios,
+    ) -> Result<Self, TrialError> {
         check(scenario)?;
         let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
         let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
-        Ok(Self { hosts, addresses })
+        Ok(Self { hosts, addresses, radios })
     }
 
     /// The address of a node for others.
     pub fn address(&self, node: usize) -> IpAddr {
         self.addresses[node]
+    }
+
+    /// The radios of the hosts' kernel.
+    pub(super) const fn radios(&self) -> &Radios {
+        &self.radios
+    }
+
+    /// The name of the device through which a link leads at its end.
+    fn device(&self, scenario: &Scenario, end: End) -> String {
+        let link = &scenario.links[end.link];
+        self.radios.of(link, end.node).map_or_else(|| device_name(link, end.link), Radio::device)
+    }
+
+    /// A node's interfaces: to the wired network, and to wireless hops.
+    pub(super) fn ports(&self, scenario: &Scenario, node: usize) -> (Vec<String>, Vec<String>) {
+        let ends = ends(scenario).filter(|end| end.node == node);
+        let (radio, core): (Vec<End>, Vec<End>) =
+            ends.partition(|end| scenario.links[end.link].link.is_wireless());
+        let names = |ends: Vec<End>| {
+            let mut names: Vec<String> = ends.into_iter().map(|end| self.device(scenario, end)).collect();
+            // Links of a radio have one device.
+            names.dedup();
+            names
+        };
+        (names(core), names(radio))
     }
 
     /// Creates the devices of the hosts at all links between them, each at its end of the model.
@@ -134,10 +179,10 @@ impl Site {
     }
 
     /// Gives each host the devices at its ends of links, which have these names in the namespace of the calling thread, in
-    /// the order of [`ends`].
+    /// the order of [`ends_of_devices`].
     pub fn adopt(&self, scenario: &Scenario, devices: &[String]) -> Result<(), TrialError> {
         let here = Namespace::current("here").map_err(TrialError::Namespace)?;
-        let moves: Vec<String> = ends(scenario)
+        let moves: Vec<String> = ends_of_devices(scenario, &self.radios)
             .zip(devices)
             .map(|(end, device)| {
                 let name = device_name(&scenario.links[end.link], end.link);
@@ -156,10 +201,12 @@ impl Site {
         for (node, host) in self.hosts.iter().enumerate() {
             let mut commands = Vec::new();
             for end in ends(scenario).filter(|end| end.node == node) {
-                let device = device_name(&scenario.links[end.link], end.link);
+                let device = self.device(scenario, end);
                 commands.push(format!("address add {}/24 dev {device}", address(end)));
-                // The emulator delivers every frame to the other end, so that ARP is not needed.
-                commands.push(format!("link set {device} arp off up"));
+                if self.radios.of(&scenario.links[end.link], node).is_none() {
+                    // The emulator delivers every frame to the other end, so that ARP is not needed.
+                    commands.push(format!("link set {device} arp off up"));
+                }
             }
             let next_hops = next_hops(scenario, node);
             for (link, model) in links(scenario) {

@@ -12,7 +12,7 @@
 //! | [`kernel`] | what a guest is started with |
 //! | [`time`] | the time socket: messages, turns, the shared schedule |
 //! | [`vhost`] | vhost-user: messages, and what every device does |
-//! | [`net`] | the type of network devices |
+//! | [`net`], [`hwsim`] | types of devices: a network device, simulated radios |
 //! | [`processor`] | on which processor guests and calendar take turns |
 //! | [`ring`] | split virtqueues, the device's side |
 //! | [`memory`] | a guest's memory; its `mapping` has all unsafe code |
@@ -40,6 +40,7 @@ compile_error!("lasthop-uml runs Linux kernels built for user mode");
 pub mod calendar;
 pub mod error;
 mod guest;
+pub mod hwsim;
 pub mod kernel;
 mod machine;
 pub mod memory;
@@ -53,6 +54,7 @@ pub mod wire;
 
 pub use calendar::{Calendar, End, Messages, Settings};
 pub use error::{Error, Fault, GuestError, LastMessage};
+pub use hwsim::Hwsim;
 pub use kernel::Kernel;
 pub use machine::StartError;
 pub use net::Net;

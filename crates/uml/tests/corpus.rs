@@ -21,6 +21,11 @@ fn no_input_breaks_a_rule_of_rings() {
 }
 
 #[test]
+fn no_input_breaks_a_rule_of_simulated_radios() {
+    replay("radio_messages", targets::radio_messages);
+}
+
+#[test]
 #[ignore = "writes the corpora; run it once after a change of the samples"]
 fn write_the_corpora() {
     let write = |target: &str, samples: Vec<(&str, Vec<u8>)>| {
@@ -31,6 +36,7 @@ fn write_the_corpora() {
     };
     write("vhost_messages", messages());
     write("rings", rings());
+    write("radio_messages", radios());
 }
 
 fn words(words: &[u32]) -> Vec<u8> {
@@ -91,5 +97,45 @@ fn rings() -> Vec<(&'static str, Vec<u8>)> {
         ("no-descriptor", ring(0, &[9], &[])),
         ("jump", ring(0, &[0; 6], &[(128, 60, 0, 0)])),
         ("indirect", ring(0, &[0], &[(128, 16, 4, 0)])),
+    ]
+}
+
+/// Messages of generic netlink: attributes with their types.
+fn radios() -> Vec<(&'static str, Vec<u8>)> {
+    let message = |command: u8, attributes: &[(u16, &[u8])]| {
+        let mut octets = vec![0; 16];
+        octets.extend([command, 1, 0, 0]);
+        for (kind, value) in attributes {
+            octets.extend(words(&[4 + value.len() as u32 | u32::from(*kind) << 16]));
+            octets.extend_from_slice(value);
+            octets.resize(octets.len().next_multiple_of(4), 0);
+        }
+        let length = words(&[octets.len() as u32]);
+        octets[..4].copy_from_slice(&length);
+        octets
+    };
+    let (radio, flags, mhz, cookie) = ([0x42, 0, 0, 0, 1, 0], words(&[1]), words(&[2412]), longs(&[9]));
+    let tries = [3, 2, 0, 5, 0xff, 0, 0, 0];
+    let rate_flags = [3, 4, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0];
+    let of_frame: [(u16, &[u8]); 8] = [
+        (2, &radio),
+        (3, &[0x80; 61]),
+        (4, &flags),
+        (19, &mhz),
+        (7, &tries),
+        (21, &rate_flags),
+        (20, &[]),
+        (8, &cookie),
+    ];
+    let whole = message(2, &of_frame);
+    vec![
+        ("frame", whole.clone()),
+        ("frame-in-a-buffer", [whole.clone(), vec![0; 64]].concat()),
+        ("frame-without-cookie", message(2, &of_frame[..7])),
+        ("frame-of-no-octets", message(2, &[&of_frame[..1], &[(3, &[])], &of_frame[2..]].concat())),
+        ("cut", whole[..90].to_vec()),
+        ("address", message(7, &[(2, &radio), (1, &[2, 0, 0, 0, 1, 0])])),
+        ("address-too-short", message(8, &[(2, &radio), (1, &[2])])),
+        ("unknown", message(200, &[(99, &[1])])),
     ]
 }

@@ -28,7 +28,7 @@ use lasthop_packet::{Instant, Rng};
 use super::config::MacConfig;
 use super::frame::{MacFrame, Receiver, StationId};
 use super::output::{Fate, FrameTimes, Output, Used};
-use super::own_frame::{ManagementFrame, OwnFrame};
+use super::own_frame::{OwnFrame, RawFrame};
 use super::phy::{PhyConfig, Rate};
 use super::station::StationConfig;
 pub(crate) use attempts::Attempts;
@@ -88,10 +88,10 @@ impl Contender {
         self.own.current()
     }
 
-    /// The current frame if it is a management frame, its sequence number, and whether it was transmitted
+    /// The current frame if it is a raw frame, its sequence number, and whether it was transmitted
     /// before its present transmission.
-    pub(crate) fn management(&self) -> Option<(ManagementFrame, u16, bool)> {
-        self.own.management()
+    pub(crate) fn raw(&self) -> Option<(RawFrame, u16, bool)> {
+        self.own.raw()
     }
 
     /// The transmissions of the current frame.
@@ -152,9 +152,12 @@ impl Contender {
 
     /// Counts a failed transmission; `was_long`: it was the data frame after an RTS. Returns
     /// whether the frame is given up.
-    pub(crate) const fn fail(&mut self, was_long: bool, long_retry_limit: u32) -> bool {
+    pub(crate) fn fail(&mut self, was_long: bool, long_retry_limit: u32) -> bool {
         let limits = (self.short_retry_limit, long_retry_limit);
-        self.attempts_mut().fail(was_long, limits)
+        let chain = self.own.retry_chain();
+        let attempts = self.attempts_mut();
+        let is_over = attempts.fail(was_long, limits);
+        chain.map_or(is_over, |chain| attempts.transmissions() >= chain.tries())
     }
 
     /// Removes the current frame, which was delivered or given up. The next one becomes current.
@@ -189,9 +192,9 @@ impl Contender {
         !had_frame
     }
 
-    /// Appends a management frame to its own frames if there is room. Returns whether there was.
+    /// Appends a raw frame to its own frames if there is room. Returns whether there was.
     #[cold]
-    pub(crate) fn push_management(&mut self, frame: ManagementFrame) -> bool {
+    pub(crate) fn push_raw(&mut self, frame: RawFrame) -> bool {
         let has_room = self.own.push(frame);
         if !self.back_off.is_transmitting() {
             self.own.advance();

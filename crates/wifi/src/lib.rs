@@ -2,8 +2,8 @@
 //! g.
 //!
 //! [`Wlan`] is a pure state machine: stations, each tuned to a channel or off the air
-//! ([`Wlan::tune`]). It knows packets by a key and a length, and management frames
-//! ([`Wlan::enqueue_management`]) likewise. The caller enqueues frames ([`Wlan::enqueue`]), calls
+//! ([`Wlan::tune`]). It knows packets by a key and a length, and raw frames
+//! ([`Wlan::enqueue_raw`]) likewise. The caller enqueues frames ([`Wlan::enqueue`]), calls
 //! [`Wlan::on_event`] at the time of [`Wlan::next_event_at`], and takes the outputs ([`Wlan::poll`]).
 //!
 //! | module | what is in it |
@@ -15,7 +15,7 @@
 //! | `power_save` | beacons, stations that doze, frames that wait for them |
 //! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
 //! | [`phy`], [`frame`] | rates, air times, interframe spaces; frames and their sizes |
-//! | `own_frame` | frames that carry no packet: management frames, PS-Polls |
+//! | `own_frame` | frames that carry no packet: raw frames, PS-Polls |
 //! | `events`, `output` | the event queue; the outputs |
 //!
 //! Clauses are those of IEEE 802.11-2020, unless another edition is named.
@@ -40,7 +40,7 @@
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
 //! - Without power save there are no beacons but the caller's. Association is the caller's, too.
 //!   Fragmentation is not modeled; the only rate control is a fixed rate.
-//! - Management frames have sequence numbers of their own, as data frames with `QoS` have, and go before data
+//! - Raw frames have sequence numbers of their own, as data frames with `QoS` have, and go before data
 //!   of the same access category.
 
 mod config;
@@ -55,6 +55,7 @@ mod own_frame;
 pub mod phy;
 mod power_save;
 pub mod propagation;
+mod rates;
 pub mod station;
 mod times;
 mod wlan;
@@ -66,9 +67,10 @@ pub use config::{MacConfig, WlanConfig};
 pub use errors::{ErrorConfig, ErrorModel, UndisturbedFrame};
 pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};
-pub use own_frame::ManagementFrame;
+pub use own_frame::RawFrame;
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, LogDistance, Position, Propagation, TwoRayGround};
+pub use rates::{Rates, RetryChain};
 pub use station::{Channel, Scheduler, StationConfig};
 pub use wlan::Wlan;

@@ -3,6 +3,7 @@
 use lasthop_packet::Instant;
 
 use super::frame::{MacFrame, Receiver, StationId};
+use super::phy::Rate;
 use super::station::Channel;
 
 /// The fate of a frame, as its sender learns it.
@@ -111,19 +112,21 @@ pub enum Output {
         /// data.
         air_time: u64,
     },
-    /// A management frame has arrived and is not a duplicate. A broadcast arrives at several stations.
-    ManagementDelivered {
+    /// A raw frame has arrived and is not a duplicate. A broadcast arrives at several stations.
+    RawDelivered {
         /// The receiver.
         at: StationId,
         /// The sender.
         from: StationId,
         /// The frame's key.
         key: u32,
+        /// The rate of the transmission.
+        rate: Rate,
         /// Its power at the receiver, in watts; `None` where the propagation model has no powers.
         power: Option<f64>,
     },
-    /// The fate of a management frame, as its sender learns it.
-    ManagementFate {
+    /// The fate of a raw frame, as its sender learns it.
+    RawFate {
         /// The sender.
         from: StationId,
         /// The frame's key.
@@ -131,6 +134,10 @@ pub enum Output {
         /// Whether its receiver has acknowledged it; if not, it was given up. A broadcast counts as
         /// acknowledged once it is sent.
         acknowledged: bool,
+        /// Its transmissions.
+        transmissions: u32,
+        /// Nanoseconds for which the sender has transmitted for it, with RTS or CTS-to-self.
+        air_time: u64,
     },
 }
 

@@ -1,20 +1,21 @@
 //! Frames that carry no packet.
 
 use super::frame::{Receiver, StationId};
-use super::phy::Rate;
+use super::rates::Rates;
 
-/// A management frame that a station is to transmit (IEEE 802.11-2020, 9.3.3). The caller chooses the key; the
-/// MAC does not interpret it.
+/// A whole MPDU that a station is to transmit: a management frame of its entity, or any frame of a host that has a
+/// MAC of its own above the distributed coordination function. The caller chooses the key; the MAC does not
+/// interpret it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ManagementFrame {
+pub struct RawFrame {
     /// The receiver.
     pub to: Receiver,
     /// The caller's identifier of the frame.
     pub key: u32,
     /// Length of the whole MPDU in octets, with MAC header and FCS.
     pub octets: u32,
-    /// Its rate, one of the cell's standard; `None` for the lowest basic rate.
-    pub rate: Option<Rate>,
+    /// The rates of its transmissions.
+    pub rates: Rates,
 }
 
 /// A frame that a station itself makes. It carries no packet.
@@ -25,8 +26,8 @@ pub(crate) enum OwnFrame {
     PsPoll {
         to: StationId,
     },
-    /// A management frame of the caller.
-    Management {
+    /// A frame of the caller.
+    Raw {
         to: Receiver,
     },
 }
@@ -36,7 +37,7 @@ impl OwnFrame {
         match self {
             Self::Beacon => Receiver::Broadcast,
             Self::PsPoll { to } => Receiver::Station(to),
-            Self::Management { to } => to,
+            Self::Raw { to } => to,
         }
     }
 

@@ -275,7 +275,7 @@ impl PhyConfig {
         if protected { self.response_rate(Rate::CCK_11) } else { self.response_rate(rate) }
     }
 
-    /// The lowest basic rate, that of broadcasts and by default of management frames.
+    /// The lowest basic rate, that of broadcasts and by default of raw frames.
     pub fn broadcast_rate(&self) -> Rate {
         let slowest = self.basic_rates.iter().copied().min_by_key(|rate| rate.kbps());
         slowest.unwrap_or(self.rate)

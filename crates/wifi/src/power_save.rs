@@ -105,7 +105,7 @@ impl PowerSave {
     /// A station's frame was delivered or given up, and is about to leave the MAC.
     pub(crate) fn ends(&mut self, station: u32, own: Option<OwnFrame>, to: Option<u32>) {
         match (own, to) {
-            (Some(OwnFrame::Beacon | OwnFrame::Management { .. }), _) => {}
+            (Some(OwnFrame::Beacon | OwnFrame::Raw { .. }), _) => {}
             // A PS-Poll that was given up may have arrived if only its ACKs were lost, so the
             // station waits for the response.
             (Some(OwnFrame::PsPoll { .. }), _) => self.sleepers[station as usize].await_response(),
@@ -174,8 +174,8 @@ impl PowerSave {
         sleeper.saves_power() && is_response
     }
 
-    /// A station has received a management frame, which it will acknowledge.
-    pub(crate) fn receive_management(&mut self, station: u32) {
+    /// A station has received a raw frame, which it will acknowledge.
+    pub(crate) fn receive_raw(&mut self, station: u32) {
         let sleeper = &mut self.sleepers[station as usize];
         if sleeper.saves_power() {
             sleeper.receive_frame(false);

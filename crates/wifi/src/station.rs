@@ -67,7 +67,7 @@ pub enum Scheduler {
 pub(crate) struct Station {
     refuses: bool,
     packets: DuplicateFilter,
-    management: DuplicateFilter,
+    raw: DuplicateFilter,
     options: OptionsKnowledge,
     /// The initiator and the beginning of the exchange in which it answered last.
     answered: Option<(u32, Instant)>,
@@ -79,7 +79,7 @@ impl Station {
         Self {
             refuses: false,
             packets: DuplicateFilter::default(),
-            management: DuplicateFilter::default(),
+            raw: DuplicateFilter::default(),
             options,
             answered: None,
         }
@@ -102,10 +102,10 @@ impl Station {
         self.packets.receive(from, sequence, is_retry)
     }
 
-    /// As [`Self::receive`], a management frame. Its number is from a counter of its own: it may be sent
+    /// As [`Self::receive`], a raw frame. Its number is from a counter of its own: it may be sent
     /// between two transmissions of a packet.
-    pub(crate) fn receive_management(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
-        self.management.receive(from, sequence, is_retry)
+    pub(crate) fn receive_raw(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
+        self.raw.receive(from, sequence, is_retry)
     }
 
     /// It answers a frame of an exchange: its initiator and its beginning.

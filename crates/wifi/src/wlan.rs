@@ -17,12 +17,12 @@
 
 mod access;
 mod exchange;
-mod management;
 mod options;
 mod outcome;
 mod planning;
 mod power_save;
 mod queueing;
+mod raw;
 mod settle;
 #[cfg(test)]
 mod tests;

@@ -82,6 +82,10 @@ pub struct Arguments {
     /// With --time simulated: the kernel, by its version or path; by default the newest one
     #[arg(long, value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
     kernel: Option<String>,
+    /// With --time simulated, whose Wi-Fi stack the stations of 802.11 cells have: "kernel", that of Linux, with hostapd
+    /// and wpa_supplicant, over the model's medium (the default); or "model", that of the model
+    #[arg(long, value_name = "STACK")]
+    wifi: Option<Wifi>,
     /// Print what the simulator predicts for the same runs instead of running them, which takes no
     /// real time
     #[arg(long)]
@@ -107,6 +111,24 @@ enum Time {
     Real,
     /// That of the model.
     Simulated,
+}
+
+/// Whose Wi-Fi stack the stations of cells have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wifi {
+    /// That of the hosts' kernel.
+    Kernel,
+    /// That of the model.
+    Model,
+}
+
+impl From<Wifi> for lasthop_trial::Wifi {
+    fn from(wifi: Wifi) -> Self {
+        match wifi {
+            Wifi::Kernel => Self::Kernel,
+            Wifi::Model => Self::Model,
+        }
+    }
 }
 
 impl Arguments {
@@ -154,8 +176,14 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     let simulation = match arguments.time {
         Time::Simulated => {
-            lasthop_trial::simulated::check(&scenario).map_err(in_file)?;
-            Some(simulated::simulation(&scenario, arguments.kernel.as_deref())?)
+            let wifi = arguments.wifi.map_or_else(lasthop_trial::Wifi::default, Into::into);
+            lasthop_trial::simulated::check(&scenario, wifi).map_err(in_file)?;
+            Some(simulated::simulation(&scenario, arguments.kernel.as_deref(), wifi)?)
+        }
+        Time::Real if arguments.wifi.is_some() => {
+            return Err(Failure::usage(anyhow!(
+                "--wifi: the model has the Wi-Fi stack in real time; expected --time simulated beside it"
+            )));
         }
         Time::Real if arguments.kernel.is_some() => {
             return Err(Failure::usage(anyhow!(

@@ -1,8 +1,8 @@
 //! Address translation by `iptables`: one rule for each emulation.
 
 use crate::client_side::is_ours;
-use crate::tool::run;
 use lasthop_linux::namespace::Namespace;
+use lasthop_linux::tool::run;
 
 /// The subnet and the device of each rule of an emulation.
 pub(super) fn rules(namespace: &Namespace) -> Result<Vec<(String, String)>, String> {

@@ -1,8 +1,8 @@
 //! Address translation by `nft`: one table for each emulation, named after its device.
 
 use crate::client_side::is_ours;
-use crate::tool::run;
 use lasthop_linux::namespace::Namespace;
+use lasthop_linux::tool::run;
 
 /// The prefix of the name of a record: an empty chain in the table, named with the index of a
 /// device on which forwarding was disabled before.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
 use lasthop_wifi::{
-    Channel as WifiChannel, Fate, FrameTimes, MacFrame, ManagementFrame, Output as WlanOutput, Position,
-    PowerSaveConfig, Receiver, Scheduler, StationConfig, StationId, Wlan,
+    Channel as WifiChannel, Fate, FrameTimes, MacFrame, Output as WlanOutput, Position, PowerSaveConfig,
+    RawFrame, Receiver, Scheduler, StationConfig, StationId, Wlan,
 };
 
 use super::channels::CellChannels;
@@ -22,6 +22,7 @@ use crate::counters::Counters;
 use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
+use crate::radios::Sent;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, FrameFate, Output, StationEvent};
 use crate::transit::Transit;
@@ -158,13 +159,8 @@ impl Cell {
         self.follow(transit);
     }
 
-    pub(super) fn send_management(
-        &mut self,
-        from: StationId,
-        frame: ManagementFrame,
-        transit: &mut Transit,
-    ) -> bool {
-        let is_queued = self.wlan.enqueue_management(transit.now(), from, frame);
+    pub(super) fn send_raw(&mut self, from: StationId, frame: RawFrame, transit: &mut Transit) -> bool {
+        let is_queued = self.wlan.enqueue_raw(transit.now(), from, frame);
         self.follow(transit);
         is_queued
     }
@@ -437,14 +433,15 @@ impl Cell {
     fn pass_on_other(&mut self, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver((from, at), frame, transit),
-            WlanOutput::ManagementDelivered { at, from, key, power } => {
-                Some(Output::ServiceSet(self.id, StationEvent::Frame { at, from, key, power }))
+            WlanOutput::RawDelivered { at, from, key, rate, power } => {
+                Some(Output::Station(self.id, StationEvent::Frame { at, from, key, rate, power }))
             }
-            WlanOutput::ManagementFate { from, key, .. } => {
-                Some(Output::ServiceSet(self.id, StationEvent::Sent { from, key }))
+            WlanOutput::RawFate { from, key, acknowledged, transmissions, air_time } => {
+                let sent = Sent { acknowledged, transmissions, air_time };
+                Some(Output::Station(self.id, StationEvent::Sent { from, key, sent }))
             }
             WlanOutput::Tuned { station, channel } => {
-                Some(Output::ServiceSet(self.id, StationEvent::Tuned { station, channel }))
+                Some(Output::Station(self.id, StationEvent::Tuned { station, channel }))
             }
             WlanOutput::Departs { from } => self.depart_next(from, transit),
             WlanOutput::TooOld { from, frame } => {
@@ -540,7 +537,7 @@ impl Cell {
             transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
         }
         if !self.stations.of(at).takes_from(from) {
-            return Some(Output::ServiceSet(self.id, StationEvent::NotAssociated { at, from, key }));
+            return Some(Output::Station(self.id, StationEvent::NotAssociated { at, from, key }));
         }
         if !delay.is_zero() {
             self.delay(back, key);

@@ -19,6 +19,7 @@ use crate::links::Links;
 use crate::mobility::Movements;
 use crate::network::Network;
 use crate::nodes::Nodes;
+use crate::radios::Radios;
 use crate::redirections::Redirections;
 use crate::roams::Roams;
 use crate::seats::Seats;
@@ -83,6 +84,7 @@ impl World {
             sessions: Sessions::default(),
             calls: Calls::default(),
             dialogues: Dialogues::default(),
+            radios: Radios::default(),
             service_sets: ServiceSets::default(),
             hand_offs: HandOffs::default(),
             roams: Roams::default(),

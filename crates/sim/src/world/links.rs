@@ -68,7 +68,7 @@ impl World {
     fn carry_out(&mut self, output: Output) {
         match output {
             Output::Arrived { at, link, key } => self.arrive(at, link, key),
-            Output::ServiceSet(cell, event) => self.on_station_event(cell, event),
+            Output::Station(cell, event) => self.on_station_event(cell, event),
             Output::Heard { node, link, key } => self.receive_broadcast(node, link, key),
             Output::Departs { at, to, key, time } => {
                 self.depart(at, to, key, time);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lasthop_agent::Agent;
 use lasthop_ess::{AccessPointId, ClientId};
-use lasthop_wifi::{ManagementFrame, StationId};
+use lasthop_wifi::{RawFrame, StationId};
 
 use super::World;
 use super::build::AttachError;
@@ -144,15 +144,18 @@ impl World {
         self.carry_out_actions();
     }
 
-    /// Something has happened at a station of a service set.
+    /// Something has happened at a station that sends frames of its own.
     #[inline(never)]
     pub(super) fn on_station_event(&mut self, cell: WlanId, event: StationEvent) {
+        if self.radios.are_any() {
+            self.radios.on_event(cell, event);
+        }
         let Self { service_sets, transit, .. } = self;
         match event {
-            StationEvent::Frame { at, from, key, power } => {
+            StationEvent::Frame { at, from, key, power, .. } => {
                 service_sets.on_frame(cell, (at, from), (key, power), transit);
             }
-            StationEvent::Sent { from, key } => service_sets.on_sent(cell, from, key, transit),
+            StationEvent::Sent { from, key, .. } => service_sets.on_sent(cell, from, key, transit),
             StationEvent::Tuned { station, channel } => {
                 service_sets.on_tuned(cell, station, channel, transit);
             }
@@ -170,7 +173,7 @@ impl World {
         let is_passing_on = self.links.cells().are_passing_on();
         while let Some(action) = self.service_sets.next_action() {
             match action {
-                Action::Send { cell, from, frame } => self.send_management(cell, from, frame),
+                Action::Send { cell, from, frame } => self.send_raw(cell, from, frame),
                 Action::Tune { cell, station, channel } => {
                     self.links.cells_mut().tune(cell, station, channel, &mut self.transit);
                 }
@@ -189,8 +192,8 @@ impl World {
         }
     }
 
-    fn send_management(&mut self, cell: WlanId, from: StationId, frame: ManagementFrame) {
-        if !self.links.cells_mut().send_management(cell, from, frame, &mut self.transit) {
+    fn send_raw(&mut self, cell: WlanId, from: StationId, frame: RawFrame) {
+        if !self.links.cells_mut().send_raw(cell, from, frame, &mut self.transit) {
             // There was no room: as if it had been given up.
             self.service_sets.on_sent(cell, from, frame.key, &mut self.transit);
         }

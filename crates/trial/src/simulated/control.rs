@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::hosts::HostResults;
+use crate::options::Wifi;
 
 /// How the guest finds the run that it is part of: as this process has found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub(super) struct Job {
     pub(super) case: usize,
     /// The interval of samples of each sender.
     pub(super) sample_every: Option<Duration>,
+    /// Whose the Wi-Fi stack is.
+    pub(super) wifi: Wifi,
 }
 
 /// What the guest says.
@@ -119,6 +122,7 @@ mod tests {
             fingerprint: u64::MAX,
             case: 7,
             sample_every: Some(Duration::from_millis(10)),
+            wifi: Wifi::Kernel,
         }
     }
 

@@ -15,7 +15,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
 
 use super::control::{self, FromGuest, GUEST, GUEST_DEVICE, Inbox, Job, OUTSIDE, PORT};
-use super::{address_of, fingerprint};
+use super::{address_of, fingerprint, stack};
 use crate::error::TrialError;
 use crate::gateway::Clock;
 use crate::hosts::{HostResults, Hosts};
@@ -100,10 +100,14 @@ impl Guest {
         case: &Case,
         options: Options<'_>,
     ) -> Result<HostResults, TrialError> {
-        let site = Site::new(scenario, site::addresses(scenario))?;
-        let devices = (0..site::ends(scenario).count()).map(|end| device_with(address_of(end)));
+        let radios = super::radios(scenario, self.job.wifi);
+        let site = Site::with_radios(scenario, site::addresses(scenario), radios)?;
+        let ends = site::ends_of_devices(scenario, site.radios()).count();
+        let devices = (0..ends).map(|end| device_with(address_of(end)));
         let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
         site.adopt(scenario, &devices)?;
+        stack::adopt(&site)?;
+        stack::associate(scenario, &site)?;
         set_limits(&site).map_err(TrialError::Namespace)?;
         site.configure(scenario)?;
         let hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;

@@ -1,4 +1,5 @@
-//! The wire of a guest's devices: the control device, and the model between all others.
+//! The wire of a guest's devices: the control device, the model between the hosts' network devices, and the air of its
+//! cells between the kernel's radios.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,6 +8,7 @@ use lasthop_emulator::stepped::Stepped;
 use lasthop_packet::Instant;
 use lasthop_uml::{DeviceId, Frames, Wire};
 
+use super::air::Air;
 use super::control::{self, FromGuest, GUEST_DEVICE, Inbox, Job};
 use crate::hosts::HostResults;
 
@@ -17,9 +19,11 @@ const FRAMING: Framing = Framing::ToHost(GUEST_DEVICE);
 
 /// The model, and the other end of the control device.
 pub(super) struct ModelWire<'a> {
-    model: Stepped,
-    /// The guest's time at the model's time zero; `None` until the guest is ready.
-    epoch: Option<Instant>,
+    /// The model whose time goes on.
+    running: Option<Timed>,
+    /// That of the run, until the guest is ready.
+    of_run: Option<Stepped>,
+    radios: Option<Radios>,
     /// The datagrams of the job.
     job: Vec<Vec<u8>>,
     inbox: Inbox,
@@ -27,15 +31,60 @@ pub(super) struct ModelWire<'a> {
     stop: &'a AtomicBool,
 }
 
+/// A model, and the guest's time at the model's time zero.
+struct Timed {
+    model: Stepped,
+    zero: Instant,
+}
+
+/// The kernel's radios, and their device.
+struct Radios {
+    air: Air,
+    device: DeviceId,
+}
+
+/// What is between the hosts of a run.
+pub(super) struct Between {
+    /// The model. Its time begins when the guest is ready.
+    pub(super) model: Stepped,
+    /// Another one, in whose cells the kernel's radios associate before that; and these.
+    pub(super) radios: Option<(Stepped, Air)>,
+    /// The number of its ends.
+    pub(super) ends: usize,
+}
+
+/// What a run has led to.
+pub(super) struct Finished {
+    /// The guest's results or its error, if it has reported one.
+    pub(super) results: Option<Result<HostResults, String>>,
+    /// The model; `None` if the guest was never ready.
+    pub(super) model: Option<Stepped>,
+    /// The kernel's radios.
+    pub(super) air: Option<Air>,
+}
+
 impl<'a> ModelWire<'a> {
-    pub(super) fn new(model: Stepped, job: &Job, stop: &'a AtomicBool) -> serde_json::Result<Self> {
-        let job = control::datagrams(job)?;
-        Ok(Self { model, epoch: None, job, inbox: Inbox::default(), results: None, stop })
+    pub(super) fn new(between: Between, job: &Job, stop: &'a AtomicBool) -> serde_json::Result<Self> {
+        let Between { model, radios, ends } = between;
+        let (before, radios) = match radios {
+            Some((before, air)) => (Some(before), Some(Radios { air, device: device_of(ends) })),
+            None => (None, None),
+        };
+        Ok(Self {
+            running: before.map(|model| Timed { model, zero: Instant::ZERO }),
+            of_run: Some(model),
+            radios,
+            job: control::datagrams(job)?,
+            inbox: Inbox::default(),
+            results: None,
+            stop,
+        })
     }
 
-    /// The guest's results or its error, if it has reported one, and the model.
-    pub(super) fn finish(self) -> (Option<Result<HostResults, String>>, Stepped) {
-        (self.results, self.model)
+    pub(super) fn finish(self) -> Finished {
+        let is_begun = self.of_run.is_none();
+        let model = self.running.filter(|_| is_begun).map(|running| running.model);
+        Finished { results: self.results, model, air: self.radios.map(|radios| radios.air) }
     }
 
     fn on_control(&mut self, now: Instant, frame: &[u8], out: &mut Frames) {
@@ -45,7 +94,7 @@ impl<'a> ModelWire<'a> {
         match self.inbox.add(&datagram) {
             Ok(None) => {}
             Ok(Some(FromGuest::Hello)) => self.send_job(out),
-            Ok(Some(FromGuest::Ready)) => self.epoch = Some(now),
+            Ok(Some(FromGuest::Ready)) => self.begin(now),
             Ok(Some(FromGuest::Results(results))) => self.results = Some(Ok(*results)),
             Ok(Some(FromGuest::Failed(message))) => self.results = Some(Err(message)),
             Err(problem) => self.results = Some(Err(format!("its first program has sent {problem}"))),
@@ -60,30 +109,70 @@ impl<'a> ModelWire<'a> {
             }
         }
     }
+
+    /// The model's time begins.
+    fn begin(&mut self, now: Instant) {
+        let Some(mut model) = self.of_run.take() else { return };
+        if let Some(Radios { air, .. }) = &mut self.radios {
+            model.with_world(|world| air.move_to(world));
+        }
+        self.running = Some(Timed { model, zero: now });
+    }
+
+    /// Takes a message of the radios' driver.
+    fn on_radio(&mut self, now: Instant, message: &[u8], out: &mut Frames) {
+        self.advance(now, out);
+        let (Some(Timed { model, .. }), Some(Radios { air, device })) = (&mut self.running, &mut self.radios)
+        else {
+            return;
+        };
+        let taken: Result<(), String> = model.with_world(|world| {
+            air.take(message, world, |message| out.push(*device, message))?;
+            air.hand_out(world, |message| out.push(*device, message));
+            Ok(())
+        });
+        if let Err(problem) = taken {
+            self.results = Some(Err(format!("the driver of its radios has sent {problem}")));
+        }
+    }
 }
 
 impl Wire for ModelWire<'_> {
     fn next_event(&self) -> Option<Instant> {
-        Some(self.epoch? + self.model.next_event()?.since(Instant::ZERO))
+        let Timed { model, zero } = self.running.as_ref()?;
+        Some(*zero + model.next_event()?.since(Instant::ZERO))
     }
 
     fn advance(&mut self, now: Instant, out: &mut Frames) {
-        let Some(epoch) = self.epoch else { return };
-        self.model.advance(Instant::ZERO + now.since(epoch), |end, frame| out.push(device_of(end), frame));
+        let Some(running) = &mut self.running else { return };
+        running.model.advance(running.now(now), |end, frame| out.push(device_of(end), frame));
+        if let Some(Radios { air, device }) = &mut self.radios {
+            running.model.with_world(|world| air.hand_out(world, |message| out.push(*device, message)));
+        }
     }
 
     fn on_frame(&mut self, now: Instant, device: DeviceId, frame: &[u8], out: &mut Frames) {
         if device.device == CONTROL {
             return self.on_control(now, frame, out);
         }
+        if self.radios.as_ref().is_some_and(|radios| radios.device == device) {
+            return self.on_radio(now, frame, out);
+        }
         // Hosts that are not ready have nothing to say.
-        let Some(epoch) = self.epoch else { return };
-        let now = Instant::ZERO + now.since(epoch);
-        self.model.take(now, device.device - 1, frame, |end, frame| out.push(device_of(end), frame));
+        let Some(running) = self.running.as_mut().filter(|_| self.of_run.is_none()) else { return };
+        let now = running.now(now);
+        running.model.take(now, device.device - 1, frame, |end, frame| out.push(device_of(end), frame));
     }
 
     fn is_over(&self) -> bool {
         self.results.is_some() || self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Timed {
+    /// The model's time.
+    fn now(&self, now: Instant) -> Instant {
+        Instant::ZERO + now.since(self.zero)
     }
 }
 

@@ -42,6 +42,11 @@ impl Attempts {
         self.options
     }
 
+    /// Nanoseconds for which its sender has transmitted for it.
+    pub(crate) const fn air_time(&self) -> u64 {
+        self.air_time
+    }
+
     pub(crate) const fn set_options(&mut self, octets: u16) {
         self.options = octets;
     }

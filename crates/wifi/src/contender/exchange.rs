@@ -117,7 +117,7 @@ impl Exchange {
         self.packet.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)
     }
 
-    /// As [`Self::is_for`], of an own frame; [`Self::set_plan_of`] follows. Each exchange of a management frame
+    /// As [`Self::is_for`], of an own frame; [`Self::set_plan_of`] follows. Each exchange of a raw frame
     /// is planned anew.
     #[inline]
     pub(crate) fn is_of(&mut self, frame: OwnFrame, mpdus: [Mpdu; 1]) -> bool {

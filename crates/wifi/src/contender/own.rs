@@ -1,12 +1,13 @@
-//! A contender's own frames, which are sent before its packets: first a frame of power save, then management
-//! frames in their order.
+//! A contender's own frames, which are sent before its packets: first a frame of power save, then raw frames
+//! in their order.
 
 use std::collections::VecDeque;
 
 use super::Attempts;
-use crate::own_frame::{ManagementFrame, OwnFrame};
+use crate::own_frame::{OwnFrame, RawFrame};
+use crate::rates::{Rates, RetryChain};
 
-/// The number of management frames that wait at most.
+/// The number of raw frames that wait at most.
 pub(super) const LIMIT: usize = 64;
 
 /// An own frame and its transmissions so far.
@@ -14,18 +15,18 @@ pub(super) const LIMIT: usize = 64;
 struct Own {
     frame: OwnFrame,
     attempts: Attempts,
-    /// The frame, if it is a management frame, and its sequence number.
-    management: Option<(ManagementFrame, u16)>,
+    /// The frame, if it is a raw frame, and its sequence number.
+    raw: Option<(RawFrame, u16)>,
 }
 
 impl Own {
     fn of_power_save(frame: OwnFrame) -> Self {
-        Self { frame, attempts: Attempts::default(), management: None }
+        Self { frame, attempts: Attempts::default(), raw: None }
     }
 
-    fn management(frame: ManagementFrame, sequence: u16) -> Self {
-        let own_frame = OwnFrame::Management { to: frame.to };
-        Self { frame: own_frame, attempts: Attempts::default(), management: Some((frame, sequence)) }
+    fn raw(frame: RawFrame, sequence: u16) -> Self {
+        let own_frame = OwnFrame::Raw { to: frame.to };
+        Self { frame: own_frame, attempts: Attempts::default(), raw: Some((frame, sequence)) }
     }
 }
 
@@ -37,9 +38,9 @@ pub(super) struct OwnFrames {
     current: Option<Own>,
     /// A frame of power save, if it became due during an exchange.
     next: Option<OwnFrame>,
-    /// Management frames that wait.
+    /// Raw frames that wait.
     waiting: VecDeque<Own>,
-    /// The sequence number of the next management frame.
+    /// The sequence number of the next raw frame.
     next_sequence: u16,
 }
 
@@ -69,12 +70,21 @@ impl OwnFrames {
         }
     }
 
-    /// The current frame if it is a management frame, its sequence number, and whether it was transmitted
+    /// The current frame if it is a raw frame, its sequence number, and whether it was transmitted
     /// before its present transmission.
-    pub(super) fn management(&self) -> Option<(ManagementFrame, u16, bool)> {
+    pub(super) fn raw(&self) -> Option<(RawFrame, u16, bool)> {
         let own = self.current.as_ref()?;
-        let (frame, sequence) = own.management?;
+        let (frame, sequence) = own.raw?;
         Some((frame, sequence, own.attempts.transmissions() > 1))
+    }
+
+    /// The retry chain of the current frame, if it has one.
+    #[inline]
+    pub(super) fn retry_chain(&self) -> Option<RetryChain> {
+        match self.current.as_ref()?.raw?.0.rates {
+            Rates::Chain(chain) => Some(chain),
+            Rates::LowestBasic | Rates::Fixed(_) => None,
+        }
     }
 
     /// Adds a frame of power save, which is due: it goes first, or waits for the end of the exchange under
@@ -87,12 +97,12 @@ impl OwnFrames {
         }
     }
 
-    /// Appends a management frame if there is room. Returns whether there was. [`Self::advance`] follows at
+    /// Appends a raw frame if there is room. Returns whether there was. [`Self::advance`] follows at
     /// once or after the exchange.
-    pub(super) fn push(&mut self, frame: ManagementFrame) -> bool {
+    pub(super) fn push(&mut self, frame: RawFrame) -> bool {
         let has_room = self.waiting.len() < LIMIT;
         if has_room {
-            self.waiting.push_back(Own::management(frame, self.next_sequence));
+            self.waiting.push_back(Own::raw(frame, self.next_sequence));
             self.next_sequence = (self.next_sequence + 1) & 0x0fff;
         }
         has_room
@@ -129,7 +139,7 @@ impl OwnFrames {
         }
     }
 
-    /// Makes a frame of power save the current one. It goes before a management frame, even before one that
+    /// Makes a frame of power save the current one. It goes before a raw frame, even before one that
     /// has been transmitted already. If another frame of power save is the current one, that is enough.
     fn put_first(&mut self, frame: OwnFrame) {
         if self.current.as_ref().is_some_and(|own| own.frame.is_of_power_save()) {

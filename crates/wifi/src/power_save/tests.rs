@@ -6,7 +6,7 @@ mod delay;
 mod energy;
 mod keeping;
 mod leaving;
-mod management;
+mod raw;
 mod scripts;
 mod settling;
 mod support;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::support::{AIR, Entry, OnAir};
 use crate::output::Fate;
 use crate::{
-    Capture, Channel, ErrorConfig, MacFrame, ManagementFrame, Output, Position, PowerSaveConfig, Propagation,
+    Capture, Channel, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, Rates, RawFrame,
     Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
@@ -34,7 +34,7 @@ struct Case {
     /// Where flows or receivers take turns, what waits for a station is taken back now and then.
     scheduler: Scheduler,
     /// Microseconds since the last one, from, to (anything beyond the stations: all), octets, whether it is a
-    /// management frame.
+    /// raw frame.
     frames: Vec<(u64, usize, usize, u32, bool)>,
     seed: u64,
 }
@@ -99,7 +99,7 @@ fn power_save(seed: u64) -> PowerSaveConfig {
     }
 }
 
-/// What happened, and the frames that found room. Management frames always do.
+/// What happened, and the frames that found room. Raw frames always do.
 fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     let mut config = WlanConfig::new(case.standard);
     config.phy.carrier_sense_delay = case.carrier_sense_delay.map(Duration::from_micros);
@@ -142,7 +142,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         }
     };
     let mut now = Instant::ZERO;
-    for (key, &(pause, from, to, octets, is_management)) in case.frames.iter().enumerate() {
+    for (key, &(pause, from, to, octets, is_raw)) in case.frames.iter().enumerate() {
         now = now.after_nanos(pause * 1000);
         drive(&mut wlan, now, &mut log);
         let from = from % stations.len();
@@ -161,10 +161,15 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         } else {
             Receiver::Broadcast
         };
-        if is_management {
+        if is_raw {
             let rate = if octets % 2 == 0 { None } else { case.standard.rates().next_back() };
-            let frame = ManagementFrame { to, key: key as u32, octets, rate };
-            assert!(wlan.enqueue_management(now, stations[from], frame));
+            let frame = RawFrame {
+                to,
+                key: key as u32,
+                octets,
+                rates: rate.map_or(Rates::LowestBasic, Rates::Fixed),
+            };
+            assert!(wlan.enqueue_raw(now, stations[from], frame));
             accepted.push(key as u32);
             continue;
         }
@@ -213,7 +218,7 @@ proptest! {
         let mut last: BTreeMap<u32, (Fate, u32)> = BTreeMap::new();
         let mut arrivals: BTreeMap<(u32, usize), u32> = BTreeMap::new();
         let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
-        // The last management frame of each station.
+        // The last raw frame of each station.
         let mut managed: BTreeMap<StationId, u32> = BTreeMap::new();
         for (_, output) in &log {
             match output {
@@ -225,14 +230,14 @@ proptest! {
                     }
                     *arrivals.entry((frame.key, at.index())).or_default() += 1;
                 }
-                Output::ManagementDelivered { at, from, key, .. } => {
+                Output::RawDelivered { at, from, key, .. } => {
                     prop_assert!(!last.contains_key(key) && at != from);
                     *arrivals.entry((*key, at.index())).or_default() += 1;
                     let to = case.frames[*key as usize].2;
                     let is_unicast = to < case.positions.len() && to != from.index();
                     prop_assert!(!is_unicast || to == at.index());
                 }
-                Output::ManagementFate { from, key, acknowledged } => {
+                Output::RawFate { from, key, acknowledged, .. } => {
                     prop_assert!(last.insert(*key, (Fate::Delivered, 1)).is_none());
                     let to = case.frames[*key as usize].2;
                     if to >= case.positions.len() || to == from.index() {

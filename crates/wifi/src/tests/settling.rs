@@ -3,9 +3,9 @@
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, Entry, config};
-use crate::{ErrorConfig, MacFrame, ManagementFrame, Output, Standard, WlanConfig, WlanCounters};
+use crate::{ErrorConfig, MacFrame, Output, Rates, RawFrame, Standard, WlanConfig, WlanCounters};
 
-/// Stations that send packets and management frames at random to each other and to all.
+/// Stations that send packets and raw frames at random to each other and to all.
 fn trace(config: WlanConfig, seed: u64) -> (Vec<Entry>, WlanCounters) {
     let mut rng = Rng::named(seed, "arrivals");
     let fast = Some(config.phy.rate);
@@ -17,10 +17,10 @@ fn trace(config: WlanConfig, seed: u64) -> (Vec<Entry>, WlanCounters) {
         let [from, to] = [5, 6].map(|bound| rng.below(bound) as usize);
         let to = if to < 5 && to != from { Some(to) } else { None };
         let octets = 20 + rng.below(1000) as u32;
-        let frame = ManagementFrame { octets, ..cell.management(to, key) };
+        let frame = RawFrame { octets, ..cell.raw(to, key) };
         if rng.below(2) == 0 {
             let rate = [None, fast][rng.below(2) as usize];
-            cell.put(at, from, ManagementFrame { rate, ..frame });
+            cell.put(at, from, RawFrame { rates: rate.map_or(Rates::LowestBasic, Rates::Fixed), ..frame });
         } else {
             cell.wlan.enqueue(at, cell.stations[from], MacFrame { to: frame.to, key, octets });
         }
@@ -30,7 +30,7 @@ fn trace(config: WlanConfig, seed: u64) -> (Vec<Entry>, WlanCounters) {
 }
 
 #[test]
-fn settled_exchanges_and_those_frame_by_frame_have_the_same_management_frames() {
+fn settled_exchanges_and_those_frame_by_frame_have_the_same_raw_frames() {
     for standard in [Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
         for seed in 0..12 {
             let mut config = config(standard);
@@ -44,7 +44,7 @@ fn settled_exchanges_and_those_frame_by_frame_have_the_same_management_frames() 
             assert_eq!(differ.map(|at| (settled.0[at], frames.0[at])), None, "{standard:?} {seed}");
             assert_eq!(settled, frames);
             let fates = |of: bool| {
-                let is = |output: &Output| matches!(output, Output::ManagementFate { acknowledged, .. } if *acknowledged == of);
+                let is = |output: &Output| matches!(output, Output::RawFate { acknowledged, .. } if *acknowledged == of);
                 settled.0.iter().filter(|(_, output)| is(output)).count()
             };
             assert!(fates(true) > 150, "{}", fates(true));

@@ -82,7 +82,7 @@ impl<E: ErrorModel> Wlan<E> {
     #[inline(always)]
     pub(super) fn begin_attempt(&mut self, index: u32, now: Instant) -> &mut Contender {
         let contender = &mut self.contenders[index as usize];
-        // A station that refuses data frames answers PS-Polls and management frames nevertheless, since they
+        // A station that refuses data frames answers PS-Polls and raw frames nevertheless, since they
         // carry no packet.
         let is_packet = contender.own().is_none();
         let is_refused = is_packet

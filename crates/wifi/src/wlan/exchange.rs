@@ -136,7 +136,7 @@ impl<E: ErrorModel> Wlan<E> {
             receivers.clear();
         }
         let contender = &self.contenders[initiator as usize];
-        let (packet, management) = (contender.packet(), contender.management());
+        let (packet, raw) = (contender.packet(), contender.raw());
         for index in receivers.drain(..) {
             if index == from
                 || !self.listens_since(index, start)
@@ -144,8 +144,8 @@ impl<E: ErrorModel> Wlan<E> {
             {
                 continue;
             }
-            if let Some((frame, ..)) = management {
-                self.report_management(index, initiator, frame);
+            if let Some((frame, ..)) = raw {
+                self.report_raw(index, initiator, frame);
             }
             if let Some(frame) = packet {
                 self.counters.delivered += 1;

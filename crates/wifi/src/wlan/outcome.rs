@@ -64,7 +64,7 @@ impl<E: ErrorModel> Wlan<E> {
         contender.exchange.arrive();
         match contender.own() {
             None => {}
-            Some(OwnFrame::Management { .. }) => return self.receive_management(index, initiator),
+            Some(OwnFrame::Raw { .. }) => return self.receive_raw(index, initiator),
             Some(_) => return self.receive_ps_poll(index, from, now),
         }
         contender.queue.attempts_mut().deliver();
@@ -190,8 +190,8 @@ impl<E: ErrorModel> Wlan<E> {
         let contender = &self.contenders[index as usize];
         if contender.packet().is_some_and(|frame| self.wanted.has(fate, frame.to)) {
             self.outputs.extend(contender.fate(StationId(Contender::station_of(index)), fate));
-        } else if matches!(contender.own(), Some(OwnFrame::Management { .. })) {
-            self.report_management_fate(index, fate);
+        } else if matches!(contender.own(), Some(OwnFrame::Raw { .. })) {
+            self.report_raw_fate(index, fate);
         }
     }
 

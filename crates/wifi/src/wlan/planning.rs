@@ -4,8 +4,9 @@ use super::Wlan;
 use crate::contender::{Contender, Mpdu, Plan, Ppdu};
 use crate::errors::ErrorModel;
 use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
-use crate::own_frame::{ManagementFrame, OwnFrame};
+use crate::own_frame::{OwnFrame, RawFrame};
 use crate::phy::Rate;
+use crate::rates::Rates;
 
 impl<E: ErrorModel> Wlan<E> {
     /// Plans the exchange for the frame that a contender is to transmit. Returns its receiver, if there is a
@@ -42,43 +43,48 @@ impl<E: ErrorModel> Wlan<E> {
         match frame {
             OwnFrame::Beacon => self.beacon_octets(),
             OwnFrame::PsPoll { .. } => PS_POLL_OCTETS,
-            OwnFrame::Management { .. } => self.management(index).map_or(0, |frame| frame.octets),
+            OwnFrame::Raw { .. } => self.raw(index).map_or(0, |frame| frame.octets),
         }
     }
 
     pub(super) fn plan_own_frame(&self, index: u32, frame: OwnFrame, octets: u32) -> Plan {
         let rates = match frame {
-            OwnFrame::Beacon => Rates::unprotected(self.phy.broadcast_rate()),
+            OwnFrame::Beacon => ExchangeRates::unprotected(self.phy.broadcast_rate()),
             // A PS-Poll is a control frame, and is sent at the rate of an RTS.
-            OwnFrame::PsPoll { to } => Rates::unprotected(
+            OwnFrame::PsPoll { to } => ExchangeRates::unprotected(
                 self.rates(self.data_rate(Contender::station_of(index), to), octets).control,
             ),
-            OwnFrame::Management { .. } => {
-                let rate = self.management(index).and_then(|frame| frame.rate);
-                self.rates(rate.unwrap_or_else(|| self.phy.broadcast_rate()), octets)
+            OwnFrame::Raw { .. } => {
+                let transmissions = self.contenders[index as usize].attempts().transmissions();
+                let rate = match self.raw(index).map_or(Rates::LowestBasic, |frame| frame.rates) {
+                    Rates::LowestBasic => self.phy.broadcast_rate(),
+                    Rates::Fixed(rate) => rate,
+                    Rates::Chain(chain) => chain.rate(transmissions),
+                };
+                self.rates(rate, octets)
             }
         };
         self.plan_frames(frame.receiver(), octets, &rates)
     }
 
     #[cold]
-    fn management(&self, index: u32) -> Option<ManagementFrame> {
-        self.contenders[index as usize].management().map(|(frame, ..)| frame)
+    fn raw(&self, index: u32) -> Option<RawFrame> {
+        self.contenders[index as usize].raw().map(|(frame, ..)| frame)
     }
 
     #[inline(never)]
     fn plan_packet(&self, from: u32, to: Receiver, octets: u32) -> Plan {
         let rates = match to {
             Receiver::Station(to) => self.rates(self.data_rate(from, to), octets),
-            Receiver::Broadcast => Rates::unprotected(self.phy.broadcast_rate()),
+            Receiver::Broadcast => ExchangeRates::unprotected(self.phy.broadcast_rate()),
         };
         self.plan_frames(to, octets, &rates)
     }
 
-    fn plan_frames(&self, to: Receiver, octets: u32, rates: &Rates) -> Plan {
+    fn plan_frames(&self, to: Receiver, octets: u32, rates: &ExchangeRates) -> Plan {
         let sifs = self.times.sifs;
         let air_time = |rate, octets| self.phy.air_nanos(rate, octets);
-        let Rates { data: rate, control, protection } = *rates;
+        let ExchangeRates { data: rate, control, protection } = *rates;
         let data = Ppdu { mpdus: [Mpdu { octets }], rate, duration: air_time(rate, octets) };
         let plan = Plan::new(to, data);
         if to == Receiver::Broadcast {
@@ -105,7 +111,7 @@ impl<E: ErrorModel> Wlan<E> {
     }
 
     /// The rates of an exchange whose data frame has this rate and length. A broadcast has no protection.
-    fn rates(&self, data: Rate, octets: u32) -> Rates {
+    fn rates(&self, data: Rate, octets: u32) -> ExchangeRates {
         let is_mixed = self.mac.cts_to_self && data.is_ofdm();
         let protection = if octets > self.mac.rts_threshold {
             Protection::Rts
@@ -114,12 +120,12 @@ impl<E: ErrorModel> Wlan<E> {
         } else {
             Protection::None
         };
-        Rates { data, control: self.phy.initial_control_rate(data, is_mixed), protection }
+        ExchangeRates { data, control: self.phy.initial_control_rate(data, is_mixed), protection }
     }
 }
 
 /// The rates of an exchange.
-struct Rates {
+struct ExchangeRates {
     /// Of its data frame.
     data: Rate,
     /// Of the frames that protect it.
@@ -135,7 +141,7 @@ enum Protection {
     Rts,
 }
 
-impl Rates {
+impl ExchangeRates {
     const fn unprotected(data: Rate) -> Self {
         Self { data, control: data, protection: Protection::None }
     }

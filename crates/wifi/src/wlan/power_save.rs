@@ -73,7 +73,7 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn power_save_begins(&mut self, index: u32) {
         let own = self.contenders[index as usize].own();
         match own {
-            None | Some(OwnFrame::Management { .. }) => {}
+            None | Some(OwnFrame::Raw { .. }) => {}
             Some(OwnFrame::Beacon) => self.counters.beacons += 1,
             Some(OwnFrame::PsPoll { .. }) => self.counters.ps_polls += 1,
         }

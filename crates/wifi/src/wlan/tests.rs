@@ -36,8 +36,8 @@ impl<E: ErrorModel> Wlan<E> {
                 format!("beacon{}", power_save.map(PowerSave::tim_in_words).unwrap_or_default())
             }
             (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
-            (Kind::Data, Some(OwnFrame::Management { .. })) => {
-                format!("management {}", contender.management().map_or(0, |(frame, ..)| frame.key))
+            (Kind::Data, Some(OwnFrame::Raw { .. })) => {
+                format!("raw {}", contender.raw().map_or(0, |(frame, ..)| frame.key))
             }
             (Kind::Data, None) => {
                 let key = contender.packet().map_or(0, |frame| frame.key);

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use lasthop_kernels::Kernels;
 use lasthop_scenario::Scenario;
-use lasthop_trial::Simulation;
 use lasthop_trial::simulated::fingerprint;
+use lasthop_trial::{Simulation, Wifi};
 
 use crate::failure::Failure;
 
@@ -16,7 +16,11 @@ use crate::failure::Failure;
 const GUEST: &str = "guest";
 
 /// The kernel of the runs, and how a guest reads the scenario again.
-pub(super) fn simulation(scenario: &Scenario, kernel: Option<&str>) -> Result<Simulation, Failure> {
+pub(super) fn simulation(
+    scenario: &Scenario,
+    kernel: Option<&str>,
+    wifi: Wifi,
+) -> Result<Simulation, Failure> {
     if let Some(other) = scenario.files.iter().find(|file| !file.is_file()) {
         let what = format!("{}: expected a file in simulated time: it is read twice", other.display());
         return Err(Failure::usage(anyhow!(what)));
@@ -44,5 +48,5 @@ pub(super) fn simulation(scenario: &Scenario, kernel: Option<&str>) -> Result<Si
         return Err(Failure::usage(anyhow!(what)));
     }
     let directory = env::current_dir().context("the current directory").map_err(Failure::Run)?;
-    Ok(Simulation { kernel, program, argument: GUEST, directory, fingerprint, arguments })
+    Ok(Simulation { kernel, program, argument: GUEST, directory, fingerprint, arguments, wifi })
 }

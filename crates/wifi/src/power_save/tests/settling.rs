@@ -7,7 +7,7 @@ use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability, Rng};
 
 use crate::{
-    Capture, ErrorConfig, MacFrame, ManagementFrame, Output, PowerSaveConfig, Receiver, Standard,
+    Capture, ErrorConfig, MacFrame, Output, PowerSaveConfig, Rates, RawFrame, Receiver, Standard,
     StationConfig, WlanConfig, WlanCounters,
 };
 
@@ -22,7 +22,7 @@ struct Trace {
 
 /// An access point, four stations that doze and two that do not. Each sends to each and to all, in
 /// bursts, and half of the frames on a grid of 10 us, so that some coincide with TBTTs and ends of
-/// frames. Each fifth is followed by a management frame.
+/// frames. Each fifth is followed by a raw frame.
 fn trace(config: WlanConfig, seed: u64) -> Trace {
     let mut rng = Rng::named(seed, "arrivals");
     let mut wlan = crate::Wlan::new(config, seed);
@@ -56,8 +56,8 @@ fn trace(config: WlanConfig, seed: u64) -> Trace {
         let octets = 40 + rng.below(1461) as u32;
         wlan.enqueue(now, stations[from], MacFrame { to, key, octets });
         if key % 5 == 4 {
-            let frame = ManagementFrame { to, key, octets: octets / 8, rate: None };
-            wlan.enqueue_management(now, stations[from], frame);
+            let frame = RawFrame { to, key, octets: octets / 8, rates: Rates::LowestBasic };
+            wlan.enqueue_raw(now, stations[from], frame);
         }
     }
     let awake = stations.iter().map(|station| wlan.awake_time(*station, at)).collect();
@@ -82,7 +82,7 @@ fn check(seeds: std::ops::Range<u64>, change: impl Fn(&mut WlanConfig)) {
             assert_eq!(settled.counters, by_frame.counters, "{standard:?} {seed}");
             assert_eq!(settled.awake, by_frame.awake, "{standard:?} {seed}");
             let WlanCounters { beacons, ps_polls, delivered, .. } = settled.counters;
-            let is_managed = |it: &&(u64, Output)| matches!(it.1, Output::ManagementDelivered { .. });
+            let is_managed = |it: &&(u64, Output)| matches!(it.1, Output::RawDelivered { .. });
             let managed = settled.outputs.iter().filter(is_managed).count() as u64;
             assert!(managed > 20 && delivered + managed > 100, "{managed} {:?}", settled.counters);
             assert!(beacons > 20 && ps_polls > 20, "{:?}", settled.counters);

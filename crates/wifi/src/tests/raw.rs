@@ -1,4 +1,4 @@
-//! Management frames. 802.11b with long preambles, unless another standard is named: 802.11b sends them at
+//! Raw frames. 802.11b with long preambles, unless another standard is named: 802.11b sends them at
 //! 1 Mbit/s, the lowest basic rate.
 
 use lasthop_packet::{Instant, Probability};
@@ -7,43 +7,43 @@ use super::support::{AIR, Cell, RANGES, config, us};
 use super::topologies::b;
 use crate::output::Fate;
 use crate::{
-    Capture, ErrorConfig, LogDistance, ManagementFrame, Output, Position, Propagation, Rate, Receiver,
-    Standard, WlanConfig,
+    Capture, ErrorConfig, LogDistance, Output, Position, Propagation, Rate, Rates, RawFrame, Receiver,
+    RetryChain, Standard, WlanConfig,
 };
 
 /// An authentication frame: header, algorithm, sequence number, status and FCS.
 const AUTHENTICATION: u32 = 34;
 
 impl Cell {
-    /// A management frame of 34 octets; to all without a receiver. Whether there was room for it.
+    /// A raw frame of 34 octets; to all without a receiver. Whether there was room for it.
     fn manage(&mut self, at: Instant, from: usize, to: Option<usize>, key: u32) -> bool {
-        let frame = self.management(to, key);
+        let frame = self.raw(to, key);
         self.put(at, from, frame)
     }
 
-    pub(super) fn management(&self, to: Option<usize>, key: u32) -> ManagementFrame {
+    pub(super) fn raw(&self, to: Option<usize>, key: u32) -> RawFrame {
         let to = to.map_or(Receiver::Broadcast, |to| Receiver::Station(self.stations[to]));
-        ManagementFrame { to, key, octets: AUTHENTICATION, rate: None }
+        RawFrame { to, key, octets: AUTHENTICATION, rates: Rates::LowestBasic }
     }
 
-    pub(super) fn put(&mut self, at: Instant, from: usize, frame: ManagementFrame) -> bool {
+    pub(super) fn put(&mut self, at: Instant, from: usize, frame: RawFrame) -> bool {
         self.run(at);
-        self.wlan.enqueue_management(at, self.stations[from], frame)
+        self.wlan.enqueue_raw(at, self.stations[from], frame)
     }
 
-    /// Management frames that have arrived: times in nanoseconds, receivers, keys.
+    /// Raw frames that have arrived: times in nanoseconds, receivers, keys.
     fn managed(&self) -> Vec<(u64, usize, u32)> {
         let entries = self.log.iter().filter_map(|(time, output)| match output {
-            Output::ManagementDelivered { at, key, .. } => Some((*time, at.index(), *key)),
+            Output::RawDelivered { at, key, .. } => Some((*time, at.index(), *key)),
             _ => None,
         });
         entries.collect()
     }
 
-    /// Fates of management frames: times in nanoseconds, keys, whether they were acknowledged.
-    fn fates_of_management(&self) -> Vec<(u64, u32, bool)> {
+    /// Fates of raw frames: times in nanoseconds, keys, whether they were acknowledged.
+    fn raw_fates(&self) -> Vec<(u64, u32, bool)> {
         let entries = self.log.iter().filter_map(|(time, output)| match output {
-            Output::ManagementFate { key, acknowledged, .. } => Some((*time, *key, *acknowledged)),
+            Output::RawFate { key, acknowledged, .. } => Some((*time, *key, *acknowledged)),
             _ => None,
         });
         entries.collect()
@@ -70,12 +70,16 @@ fn a_broadcast_takes_its_preamble_and_bits_and_has_no_acknowledgment() {
     ] {
         for settle in [true, false] {
             let mut cell = Cell::new(WlanConfig { settle, ..config(Standard::HrDsss) }, &[0.0, 1.0, 2.0]);
-            let frame = ManagementFrame { octets, rate, ..cell.management(None, 3) };
+            let frame = RawFrame {
+                octets,
+                rates: rate.map_or(Rates::LowestBasic, Rates::Fixed),
+                ..cell.raw(None, 3)
+            };
             cell.put(us(1_000), 0, frame);
             cell.run(us(1_000_000));
             let end = (1_000 + micros) * 1000;
             assert_eq!(cell.managed(), [(end, 1, 3), (end, 2, 3)], "{octets} {rate:?} {settle}");
-            assert_eq!(cell.fates_of_management(), [(end, 3, true)]);
+            assert_eq!(cell.raw_fates(), [(end, 3, true)]);
         }
     }
 }
@@ -102,12 +106,13 @@ fn a_unicast_frame_takes_the_sum_of_its_frames_and_spaces() {
             config.mac.rts_threshold = if rts { AUTHENTICATION - 1 } else { AUTHENTICATION };
             config.mac.cts_to_self = cts;
             let mut cell = Cell::new(config, &[0.0, 1.0, 2.0]);
-            let frame = ManagementFrame { rate, ..cell.management(Some(1), 3) };
+            let frame =
+                RawFrame { rates: rate.map_or(Rates::LowestBasic, Rates::Fixed), ..cell.raw(Some(1), 3) };
             cell.put(us(1_000), 0, frame);
             cell.run(us(1_000_000));
             let end = (1_000 + to_end) * 1000;
             assert_eq!(cell.managed(), [(end, 1, 3)], "{standard:?} {rate:?} {rts} {cts} {settle}");
-            assert_eq!(cell.fates_of_management(), [(end + to_ack * 1000, 3, true)]);
+            assert_eq!(cell.raw_fates(), [(end + to_ack * 1000, 3, true)]);
         }
     }
 }
@@ -120,7 +125,7 @@ fn a_frame_has_the_plan_of_its_own_rate_whatever_went_before() {
         [(None, 192 + 272), (Some(Rate::CCK_11), 192 + 25), (None, 192 + 272)].into_iter().enumerate()
     {
         let start = 100_000 * (number as u64 + 1);
-        let frame = ManagementFrame { rate, ..cell.management(Some(1), 3) };
+        let frame = RawFrame { rates: rate.map_or(Rates::LowestBasic, Rates::Fixed), ..cell.raw(Some(1), 3) };
         cell.put(us(start), 0, frame);
         expected.push(((start + micros) * 1000, 1, 3));
     }
@@ -129,7 +134,7 @@ fn a_frame_has_the_plan_of_its_own_rate_whatever_went_before() {
 }
 
 #[test]
-fn management_frames_go_before_packets_that_wait_and_in_their_order() {
+fn raw_frames_go_before_packets_that_wait_and_in_their_order() {
     for settle in [true, false] {
         let mut cell = Cell::new(WlanConfig { settle, ..config(Standard::HrDsss) }, &[0.0, 1.0]);
         for key in 0..3 {
@@ -141,7 +146,7 @@ fn management_frames_go_before_packets_that_wait_and_in_their_order() {
         cell.run(us(1_000_000));
         let order = cell.log.iter().filter_map(|(_, output)| match output {
             Output::Delivered { frame, .. } => Some(frame.key),
-            Output::ManagementDelivered { key, .. } => Some(*key),
+            Output::RawDelivered { key, .. } => Some(*key),
             _ => None,
         });
         assert_eq!(order.collect::<Vec<_>>(), [0, 10, 11, 1, 2]);
@@ -155,16 +160,13 @@ fn sixty_four_frames_wait_at_most() {
     // One is being transmitted.
     assert_eq!(accepted, 65);
     cell.run(Instant::from_secs(10));
-    assert_eq!(
-        cell.fates_of_management().iter().map(|fate| fate.1).collect::<Vec<_>>(),
-        (0..65).collect::<Vec<_>>()
-    );
+    assert_eq!(cell.raw_fates().iter().map(|fate| fate.1).collect::<Vec<_>>(), (0..65).collect::<Vec<_>>());
     assert!(cell.manage(Instant::from_secs(10), 0, Some(1), 70), "there is room again");
 }
 
 #[test]
 fn a_frame_that_is_not_acknowledged_is_sent_to_its_retry_limit() {
-    for (rts, what_is_sent) in [(false, "management 5"), (true, "Rts")] {
+    for (rts, what_is_sent) in [(false, "raw 5"), (true, "Rts")] {
         let mut config = by_frame(b(RANGES));
         config.mac.rts_threshold = if rts { 0 } else { 65_535 };
         // Out of range; a broadcast is sent once all the same.
@@ -174,8 +176,8 @@ fn a_frame_that_is_not_acknowledged_is_sent_to_its_retry_limit() {
         cell.run(Instant::from_secs(1));
         let air = on_air();
         assert_eq!(air.iter().filter(|what| *what == what_is_sent).count(), 7, "{air:?}");
-        assert_eq!(air.iter().filter(|what| *what == "management 6").count(), 1);
-        let fates: Vec<_> = cell.fates_of_management().iter().map(|fate| (fate.1, fate.2)).collect();
+        assert_eq!(air.iter().filter(|what| *what == "raw 6").count(), 1);
+        let fates: Vec<_> = cell.raw_fates().iter().map(|fate| (fate.1, fate.2)).collect();
         assert_eq!((fates, cell.managed()), (vec![(5, false), (6, true)], vec![]));
         let counters = cell.wlan.counters();
         assert_eq!((counters.attempts, counters.failures, counters.given_up), (0, 0, 0));
@@ -184,11 +186,11 @@ fn a_frame_that_is_not_acknowledged_is_sent_to_its_retry_limit() {
 }
 
 #[test]
-fn neither_a_management_frame_nor_a_packet_around_it_arrives_twice() {
+fn neither_a_raw_frame_nor_a_packet_around_it_arrives_twice() {
     let mut checked = 0;
     for seed in 0..50 {
         let mut cell = Cell::seeded(by_frame(b(RANGES)), &[0.0, 1.0], seed);
-        // The sequence numbers of packets and of management frames differ.
+        // The sequence numbers of packets and of raw frames differ.
         cell.manage(us(100), 0, Some(1), 8);
         cell.run(us(2_000));
         on_air();
@@ -203,8 +205,8 @@ fn neither_a_management_frame_nor_a_packet_around_it_arrives_twice() {
         let air = on_air();
         let of = |what: &str| air.iter().filter(|frame| *frame == what).count();
         assert_eq!(air[0], "data 0");
-        // The management frame was repeated between two transmissions of the packet.
-        if of("management 9") < 2 || of("data 0") < 2 {
+        // The raw frame was repeated between two transmissions of the packet.
+        if of("raw 9") < 2 || of("data 0") < 2 {
             continue;
         }
         checked += 1;
@@ -217,27 +219,27 @@ fn neither_a_management_frame_nor_a_packet_around_it_arrives_twice() {
 }
 
 #[test]
-fn a_packet_that_was_transmitted_keeps_its_retry_count_while_a_management_frame_goes_before_it() {
+fn a_packet_that_was_transmitted_keeps_its_retry_count_while_a_raw_frame_goes_before_it() {
     let mut cell = Cell::new(by_frame(config(Standard::HrDsss)), &[0.0, 1.0]);
-    // A station that refuses packets receives management frames.
+    // A station that refuses packets receives raw frames.
     cell.wlan.refuse_frames(cell.stations[1], true);
     cell.send(us(1_000), 0, 1, 0);
     cell.manage(us(5_000), 0, Some(1), 9);
     cell.run(Instant::from_secs(1));
     let air: Vec<_> = on_air().into_iter().filter(|what| what != "ACK").collect();
-    let place = air.iter().position(|what| what == "management 9").expect("it was sent");
+    let place = air.iter().position(|what| what == "raw 9").expect("it was sent");
     assert!(place > 0 && place < 7, "{air:?}");
     assert_eq!(air.len(), 8, "{air:?}");
     assert_eq!(cell.fates(0).last().map(|fate| (fate.1, fate.2)), Some((Fate::GivenUp, 7)));
-    assert_eq!(cell.fates_of_management().len(), 1);
-    assert!(cell.fates_of_management()[0].2);
+    assert_eq!(cell.raw_fates().len(), 1);
+    assert!(cell.raw_fates()[0].2);
 }
 
 /// Stations 0 and 1 begin to transmit to a station, or to all, on an idle medium at the same time.
 fn at_once(cell: &mut Cell, to: Option<usize>) {
     for from in [0, 1] {
-        let frame = cell.management(to, from as u32);
-        cell.wlan.enqueue_management(us(1_000), cell.stations[from], frame);
+        let frame = cell.raw(to, from as u32);
+        cell.wlan.enqueue_raw(us(1_000), cell.stations[from], frame);
     }
 }
 
@@ -248,7 +250,7 @@ fn broadcasts_that_overlap_destroy_each_other_and_unicast_frames_are_repeated() 
         let mut cell = Cell::new(config.clone(), &[0.0, 1.0, 2.0]);
         at_once(&mut cell, None);
         cell.run(Instant::from_secs(1));
-        assert_eq!((cell.managed(), cell.fates_of_management().len()), (vec![], 2));
+        assert_eq!((cell.managed(), cell.raw_fates().len()), (vec![], 2));
 
         let mut cell = Cell::new(config, &[0.0, 1.0, 2.0]);
         at_once(&mut cell, Some(2));
@@ -257,7 +259,7 @@ fn broadcasts_that_overlap_destroy_each_other_and_unicast_frames_are_repeated() 
         // Not before a time-out, a DIFS and a second transmission.
         let first = cell.managed()[0].0;
         assert!(first >= (1_000 + 464 + 222 + 50 + 464) * 1000, "{first}");
-        assert!(cell.fates_of_management().iter().all(|fate| fate.2));
+        assert!(cell.raw_fates().iter().all(|fate| fate.2));
     }
 }
 
@@ -273,7 +275,7 @@ fn a_frame_arrives_with_the_power_of_its_model() {
         cell.manage(us(100_000), 0, Some(2), 2);
         cell.run(us(200_000));
         let powers = cell.log.iter().filter_map(|(_, output)| match output {
-            Output::ManagementDelivered { at, key, power, .. } => Some((at.index(), *key, *power)),
+            Output::RawDelivered { at, key, power, .. } => Some((at.index(), *key, *power)),
             _ => None,
         });
         let power = |metres| Some(model.received_power(metres));
@@ -284,7 +286,7 @@ fn a_frame_arrives_with_the_power_of_its_model() {
     let mut cell = Cell::new(b(RANGES), &[0.0, 10.0]);
     cell.manage(us(1_000), 0, None, 1);
     cell.run(us(100_000));
-    assert!(cell.log.iter().any(|(_, it)| matches!(it, Output::ManagementDelivered { power: None, .. })));
+    assert!(cell.log.iter().any(|(_, it)| matches!(it, Output::RawDelivered { power: None, .. })));
 }
 
 #[test]
@@ -302,5 +304,28 @@ fn the_stronger_of_two_frames_is_captured() {
         cell.run(us(100_000));
         let managed: Vec<_> = cell.managed().iter().map(|(_, at, key)| (*at, *key)).collect();
         assert_eq!(managed, arrives);
+    }
+}
+
+/// A frame for a station that does not answer is sent once for each try of its chain, at the rates of the chain.
+#[test]
+fn a_retry_chain_is_followed_to_its_end() {
+    for settle in [true, false] {
+        let mut cell = Cell::new(WlanConfig { settle, ..config(Standard::HrDsss) }, &[0.0, 1.0]);
+        cell.wlan.tune(us(0), cell.stations[1], None);
+        let chain = RetryChain::new(&[(Rate::CCK_11, 2), (Rate::DSSS_2, 1), (Rate::DSSS_1, 7)]);
+        let rates = Rates::Chain(chain.expect("it is right"));
+        cell.put(us(1_000), 0, RawFrame { rates, ..cell.raw(Some(1), 3) });
+        cell.run(us(1_000_000));
+        assert_eq!(cell.managed(), []);
+        let fates = cell.log.iter().filter_map(|(_, output)| match output {
+            Output::RawFate { acknowledged, transmissions, air_time, .. } => {
+                Some((*acknowledged, *transmissions, *air_time))
+            }
+            _ => None,
+        });
+        // 34 octets behind a preamble of 192 us.
+        let micros = 2 * (192 + 25) + (192 + 136) + 7 * (192 + 272);
+        assert_eq!(fates.collect::<Vec<_>>(), [(false, 10, micros * 1000)], "{settle}");
     }
 }

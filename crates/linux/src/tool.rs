@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use lasthop_linux::namespace::Namespace;
+use crate::namespace::Namespace;
 
 /// Runs a program in a namespace, and returns its standard output.
-pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
+pub fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
     let Some((program, arguments)) = words.split_first() else { return Ok(String::new()) };
     let output = namespace.enter(|| {
         let mut child = Command::new(found(program))
@@ -31,9 +31,9 @@ pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<
     Err(format!("`{program}`: {}", message.lines().next().unwrap_or("failed").trim()))
 }
 
-/// The path of a program. It also searches the administrator's directories, which are often not in
+/// The path of a program; its name alone if there is none. It also searches the administrator's directories, which are often not in
 /// a user's search path.
-pub(super) fn found(program: &str) -> PathBuf {
+pub fn found(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     let files = directories.map(|directory| directory.join(program));

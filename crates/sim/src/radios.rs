@@ -1,0 +1,88 @@
+//! Radios: stations of cells whose MAC is above the distributed coordination function and outside of the world. They
+//! send whole frames, and learn what became of each; frames for them leave the world as they came.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use lasthop_wifi::{Rate, StationId};
+
+use crate::id::WlanId;
+use crate::technology::StationEvent;
+
+/// Something that a radio learns. It happens now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RadioEvent {
+    /// A frame has arrived, which is no duplicate. A broadcast arrives at several stations.
+    Received {
+        /// The receiver.
+        at: StationId,
+        /// The sender.
+        from: StationId,
+        /// The frame's key.
+        key: u32,
+        /// Its rate.
+        rate: Rate,
+        /// Its power in watts; `None` where the propagation has no powers.
+        power: Option<f64>,
+    },
+    /// A frame was sent, or given up.
+    Sent {
+        /// The sender.
+        from: StationId,
+        /// The frame's key.
+        key: u32,
+        /// What became of it.
+        sent: Sent,
+    },
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Whether it was acknowledged. A broadcast needs no acknowledgment, and counts as if it had one.
+    pub acknowledged: bool,
+    /// How often it was transmitted.
+    pub transmissions: u32,
+    /// Nanoseconds for which its sender has transmitted for it.
+    pub air_time: u64,
+}
+
+/// All radios.
+#[derive(Debug, Default)]
+pub(crate) struct Radios {
+    open: BTreeSet<(WlanId, StationId)>,
+    events: VecDeque<(WlanId, RadioEvent)>,
+}
+
+impl Radios {
+    /// A station becomes a radio.
+    pub(crate) fn open(&mut self, cell: WlanId, station: StationId) {
+        self.open.insert((cell, station));
+    }
+
+    #[inline]
+    pub(crate) fn are_any(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    pub(crate) fn has(&self, cell: WlanId, station: StationId) -> bool {
+        self.open.contains(&(cell, station))
+    }
+
+    /// What happens at a station, if it is a radio.
+    pub(crate) fn on_event(&mut self, cell: WlanId, event: StationEvent) {
+        let (station, event) = match event {
+            StationEvent::Frame { at, from, key, rate, power } => {
+                (at, RadioEvent::Received { at, from, key, rate, power })
+            }
+            StationEvent::Sent { from, key, sent } => (from, RadioEvent::Sent { from, key, sent }),
+            StationEvent::NotAssociated { .. } | StationEvent::Tuned { .. } => return,
+        };
+        if self.has(cell, station) {
+            self.events.push_back((cell, event));
+        }
+    }
+
+    pub(crate) fn next_event(&mut self) -> Option<(WlanId, RadioEvent)> {
+        self.events.pop_front()
+    }
+}

@@ -1,0 +1,284 @@
+//! The air between the radios of a guest's kernel and the cells of the model. The kernel's MAC chooses a frame's rates and
+//! sequence number; that of the cell contends for the medium, retransmits, and says what became of the frame.
+
+mod frame;
+mod rates;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use lasthop_sim::{RadioEvent, Sent, StationId, WlanId, World};
+use lasthop_uml::hwsim::{self, FromRadios, ReceivedFrame, SentFrame, Stage, TxStatus};
+use lasthop_wifi::{RawFrame, Receiver, StationConfig};
+
+use crate::stations::StationUse;
+use frame::Frame;
+
+/// The power of frames where the propagation has none, in dBm.
+const EQUAL_POWER: i32 = -50;
+/// Frames that wait at a radio. The driver forgets those of more than 200.
+const MAX_WAITING: usize = 256;
+
+/// The radios of a guest, each at a station of a cell.
+pub(super) struct Air {
+    radios: Vec<Radio>,
+    /// A station of each cell that is off the air: the receiver of frames that no radio answers.
+    absent: BTreeMap<WlanId, StationId>,
+    /// The radios that answer an address, each as often as it was added.
+    addresses: BTreeMap<[u8; 6], Vec<usize>>,
+    /// The frames that radios transmit or that wait there, by their keys.
+    frames: BTreeMap<u32, Pending>,
+    next_key: u32,
+    /// A message for the driver; its memory is kept.
+    message: Vec<u8>,
+}
+
+struct Radio {
+    cell: WlanId,
+    station: StationId,
+    /// The keys of frames that wait.
+    waiting: VecDeque<u32>,
+    /// That of the frame in the model.
+    current: Option<u32>,
+    used: Used,
+}
+
+/// What the data frames of a radio have taken of the air.
+#[derive(Clone, Copy)]
+struct Used {
+    frames: u64,
+    transmissions: u64,
+    given_up: u64,
+    air_time: u64,
+}
+
+impl Used {
+    const NOTHING: Self = Self { frames: 0, transmissions: 0, given_up: 0, air_time: 0 };
+}
+
+/// A frame whose fate the driver does not know yet.
+struct Pending {
+    radio: usize,
+    octets: Vec<u8>,
+    sent: Header,
+}
+
+/// What came with a frame from the driver.
+#[derive(Clone, Copy)]
+struct Header {
+    wants_status: bool,
+    no_ack: bool,
+    mhz: u32,
+    stages: [Option<Stage>; 4],
+    cookie: u64,
+}
+
+impl Air {
+    /// Radios at these stations, by their numbers in the guest.
+    pub(super) fn new(world: &mut World, stations: &[(WlanId, StationId)]) -> Self {
+        let mut air = Self {
+            radios: Vec::new(),
+            absent: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            frames: BTreeMap::new(),
+            next_key: 0,
+            message: Vec::new(),
+        };
+        air.radios = stations.iter().map(|(cell, station)| Radio::at(*cell, *station)).collect();
+        air.open(world);
+        air
+    }
+
+    /// The same radios in another world, whose time begins: what they were transmitting, they transmit again.
+    pub(super) fn move_to(&mut self, world: &mut World) {
+        self.open(world);
+        for radio in &mut self.radios {
+            if let Some(interrupted) = radio.current.take() {
+                radio.waiting.push_front(interrupted);
+            }
+            radio.used = Used::NOTHING;
+        }
+        for radio in 0..self.radios.len() {
+            self.transmit_next(radio, world);
+        }
+    }
+
+    fn open(&mut self, world: &mut World) {
+        self.absent.clear();
+        for Radio { cell, station, .. } in &self.radios {
+            world.open_radio(*cell, *station);
+            self.absent.entry(*cell).or_insert_with(|| {
+                let node = world.station_node(*cell, *station);
+                world.add_station(*cell, node, &StationConfig { channel: None, ..StationConfig::default() })
+            });
+        }
+    }
+
+    /// Takes a message of the driver. An error is what no cell can carry.
+    pub(super) fn take(
+        &mut self,
+        message: &[u8],
+        world: &mut World,
+        send: impl FnMut(&[u8]),
+    ) -> Result<(), String> {
+        match hwsim::parse(message).map_err(|error| error.to_string())? {
+            FromRadios::AddAddress { radio, address } => {
+                if let Some(radio) = self.number(radio) {
+                    self.addresses.entry(address).or_default().push(radio);
+                }
+            }
+            FromRadios::RemoveAddress { radio, address } => self.remove(radio, address),
+            FromRadios::Frame(sent) => self.add(&sent, world, send)?,
+            FromRadios::Other(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Hands out what the radios have learned, and has them transmit what they have.
+    pub(super) fn hand_out(&mut self, world: &mut World, mut send: impl FnMut(&[u8])) {
+        while let Some((cell, event)) = world.next_radio_event() {
+            match event {
+                RadioEvent::Received { at, key, rate, power, .. } => {
+                    let (Some(radio), Some(pending)) = (self.at(cell, at), self.frames.get(&key)) else {
+                        continue;
+                    };
+                    let received = ReceivedFrame {
+                        radio: hwsim::radio_address(radio as u16),
+                        octets: &pending.octets,
+                        rate: rates::position(rate, pending.sent.mhz),
+                        dbm: power.map_or(EQUAL_POWER, dbm),
+                        mhz: pending.sent.mhz,
+                    };
+                    received.write(&mut self.message);
+                    send(&self.message);
+                }
+                RadioEvent::Sent { from, key, sent } => {
+                    let Some(radio) = self.at(cell, from) else { continue };
+                    self.report(key, sent, &mut send);
+                    self.radios[radio].current = None;
+                    self.transmit_next(radio, world);
+                }
+            }
+        }
+    }
+
+    /// Adds what the data frames of a radio have taken of the air.
+    pub(super) fn report_use(&self, radio: usize, of: &mut StationUse) {
+        let Some(Radio { used, .. }) = self.radios.get(radio) else { return };
+        of.frames += used.frames;
+        of.transmissions += used.transmissions;
+        of.given_up += used.given_up;
+        of.air_time_s += Duration::from_nanos(used.air_time).as_secs_f64();
+    }
+
+    fn remove(&mut self, radio: [u8; 6], address: [u8; 6]) {
+        let Some(radio) = self.number(radio) else { return };
+        let Some(answering) = self.addresses.get_mut(&address) else { return };
+        if let Some(place) = answering.iter().position(|other| *other == radio) {
+            answering.swap_remove(place);
+        }
+        if answering.is_empty() {
+            self.addresses.remove(&address);
+        }
+    }
+
+    fn add(
+        &mut self,
+        sent: &SentFrame<'_>,
+        world: &mut World,
+        send: impl FnMut(&[u8]),
+    ) -> Result<(), String> {
+        let Some(radio) = self.number(sent.radio) else {
+            return Err(format!("a frame of a radio that it does not have: {:02x?}", sent.radio));
+        };
+        rates::of(&sent.stages, sent.mhz)?;
+        let SentFrame { octets, wants_status, no_ack, mhz, stages, cookie, .. } = *sent;
+        let header = Header { wants_status, no_ack, mhz, stages, cookie };
+        let (key, is_first) = (self.next_key, Frame(octets).is_beacon());
+        self.next_key = self.next_key.wrapping_add(1);
+        self.frames.insert(key, Pending { radio, octets: octets.to_vec(), sent: header });
+        let waiting = &mut self.radios[radio].waiting;
+        if waiting.len() >= MAX_WAITING {
+            self.report(key, Sent { acknowledged: false, transmissions: 0, air_time: 0 }, send);
+        } else if is_first {
+            // Its time is due: it does not wait behind data.
+            waiting.push_front(key);
+        } else {
+            waiting.push_back(key);
+        }
+        self.transmit_next(radio, world);
+        Ok(())
+    }
+
+    /// The radio transmits its next frame, if it has nothing in the model.
+    fn transmit_next(&mut self, number: usize, world: &mut World) {
+        let radio = &mut self.radios[number];
+        if radio.current.is_some() {
+            return;
+        }
+        let Some(key) = radio.waiting.pop_front() else { return };
+        let Some(Pending { octets, sent, .. }) = self.frames.get(&key) else { return };
+        let frame = Frame(octets);
+        let to = match frame.receiver() {
+            Some(address) if !sent.no_ack => {
+                let cell = self.radios[number].cell;
+                let answering = self.addresses.get(&address).map_or(&[][..], Vec::as_slice);
+                let other =
+                    answering.iter().find(|other| **other != number && self.radios[**other].cell == cell);
+                Receiver::Station(other.map_or(self.absent[&cell], |other| self.radios[*other].station))
+            }
+            _ => Receiver::Broadcast,
+        };
+        let rates = rates::of(&sent.stages, sent.mhz).unwrap_or(lasthop_wifi::Rates::LowestBasic);
+        let Radio { cell, station, current, .. } = &mut self.radios[number];
+        *current = Some(key);
+        let is_taken =
+            world.transmit(*cell, *station, RawFrame { to, key, octets: frame.octets_with_fcs(), rates });
+        debug_assert!(is_taken, "a radio has one frame in the model");
+    }
+
+    /// The driver learns what became of a frame.
+    fn report(&mut self, key: u32, sent: Sent, mut send: impl FnMut(&[u8])) {
+        let Some(Pending { radio, octets, sent: header }) = self.frames.remove(&key) else { return };
+        if Frame(&octets).is_data() {
+            let used = &mut self.radios[radio].used;
+            used.frames += 1;
+            used.transmissions += u64::from(sent.transmissions);
+            used.given_up += u64::from(!sent.acknowledged);
+            used.air_time += sent.air_time;
+        }
+        let status = TxStatus {
+            radio: hwsim::radio_address(radio as u16),
+            cookie: header.cookie,
+            wants_status: header.wants_status,
+            no_ack: header.no_ack,
+            acknowledged: sent.acknowledged && !header.no_ack && Frame(&octets).receiver().is_some(),
+            dbm: EQUAL_POWER,
+            stages: rates::tried(&header.stages, sent.transmissions),
+            air_time: u32::try_from(sent.air_time / 1000).unwrap_or(u32::MAX),
+        };
+        status.write(&mut self.message);
+        send(&self.message);
+    }
+
+    /// The number of the radio with this address of the driver's.
+    fn number(&self, address: [u8; 6]) -> Option<usize> {
+        (0..self.radios.len()).find(|number| hwsim::radio_address(*number as u16) == address)
+    }
+
+    fn at(&self, cell: WlanId, station: StationId) -> Option<usize> {
+        self.radios.iter().position(|radio| (radio.cell, radio.station) == (cell, station))
+    }
+}
+
+impl Radio {
+    const fn at(cell: WlanId, station: StationId) -> Self {
+        Self { cell, station, waiting: VecDeque::new(), current: None, used: Used::NOTHING }
+    }
+}
+
+fn dbm(watts: f64) -> i32 {
+    (10.0 * (watts * 1000.0).log10()).round() as i32
+}

@@ -1,0 +1,79 @@
+//! The rates of frames, as the driver knows them: positions in those of a band.
+
+use lasthop_uml::hwsim::Stage;
+use lasthop_wifi::{Rate, Rates, RetryChain};
+
+/// The rates at 2.4 GHz are all, those at 5 GHz begin here.
+const OFDM: usize = 4;
+/// `MAC80211_HWSIM_TX_RC_MCS` and `MAC80211_HWSIM_TX_RC_VHT_MCS`.
+const NOT_LEGACY: u16 = 8 | 256;
+
+/// The position of the first rate of a channel's band among all rates.
+const fn first(mhz: u32) -> usize {
+    if mhz < 5000 { 0 } else { OFDM }
+}
+
+/// The rates of a frame's transmissions. An error is what no cell has.
+pub(super) fn of(stages: &[Option<Stage>; 4], mhz: u32) -> Result<Rates, String> {
+    let mut chain = Vec::with_capacity(RetryChain::STAGES);
+    for stage in stages.iter().flatten().filter(|stage| stage.tries > 0) {
+        if stage.flags & NOT_LEGACY != 0 {
+            return Err(format!("a frame at MCS {}; expected rates of 802.11b and 802.11g", stage.index));
+        }
+        let rate = Rate::all().nth(first(mhz) + usize::from(stage.index));
+        let rate = rate.ok_or_else(|| format!("a frame at rate {} of its band", stage.index))?;
+        chain.push((rate, stage.tries));
+    }
+    Ok(RetryChain::new(&chain).map_or(Rates::LowestBasic, Rates::Chain))
+}
+
+/// The position of a rate among those of a channel's band.
+pub(super) fn position(rate: Rate, mhz: u32) -> u32 {
+    rate.index().saturating_sub(first(mhz)) as u32
+}
+
+/// The stages of which this number of transmissions were made.
+pub(super) fn tried(stages: &[Option<Stage>; 4], transmissions: u32) -> [Option<Stage>; 4] {
+    let mut left = transmissions;
+    stages.map(|stage| {
+        let stage = stage?;
+        let tries = u32::from(stage.tries).min(left) as u8;
+        left -= u32::from(tries);
+        (tries > 0).then_some(Stage { tries, ..stage })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn stage(index: u8, tries: u8) -> Option<Stage> {
+        Some(Stage { index, tries, flags: 0 })
+    }
+
+    #[test]
+    fn a_chain_has_the_rates_of_its_band() {
+        let stages = [stage(3, 2), stage(0, 0), stage(0, 5), None];
+        let chain = RetryChain::new(&[(Rate::CCK_11, 2), (Rate::DSSS_1, 5)]).map(Rates::Chain);
+        assert_eq!(of(&stages, 2412).ok(), chain);
+        let chain = RetryChain::new(&[(Rate::OFDM_18, 2), (Rate::OFDM_6, 5)]).map(Rates::Chain);
+        assert_eq!(of(&stages, 5180).ok(), chain);
+        assert_eq!(of(&[None; 4], 2412), Ok(Rates::LowestBasic));
+        assert_eq!((position(Rate::OFDM_6, 2412), position(Rate::OFDM_6, 5180)), (4, 0));
+    }
+
+    #[test]
+    fn rates_that_no_cell_has_are_an_error() {
+        assert!(of(&[stage(12, 1), None, None, None], 2412).is_err());
+        let ht = Some(Stage { index: 0, tries: 1, flags: 8 });
+        assert!(of(&[ht, None, None, None], 2412).is_err());
+    }
+
+    #[test]
+    fn the_last_stage_that_was_tried_has_what_is_left() {
+        let stages = [stage(3, 2), stage(2, 4), stage(0, 7), None];
+        assert_eq!(tried(&stages, 1), [stage(3, 1), None, None, None]);
+        assert_eq!(tried(&stages, 5), [stage(3, 2), stage(2, 3), None, None]);
+        assert_eq!(tried(&stages, 13), stages);
+    }
+}

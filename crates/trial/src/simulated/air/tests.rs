@@ -1,0 +1,190 @@
+use lasthop_packet::Instant;
+use lasthop_sim::{NodeConfig, NodeKind, World};
+use lasthop_uml::hwsim::radio_address;
+use lasthop_wifi::{Standard, StationConfig, WlanConfig};
+
+use super::*;
+
+/// Octets of a message before its attributes.
+const HEADERS: usize = 20;
+
+/// A cell of 802.11b with a radio at each of its two stations.
+struct Fixture {
+    world: World,
+    air: Air,
+    places: Vec<(WlanId, StationId)>,
+    /// Messages to the driver, with their times in nanoseconds.
+    said: Vec<(u64, Vec<u8>)>,
+}
+
+fn address(radio: u8) -> [u8; 6] {
+    [2, 0, 0, 0, radio, 0]
+}
+
+fn world() -> (World, Vec<(WlanId, StationId)>) {
+    let mut world = World::new(1);
+    let wlan = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
+    let stations = ["ap", "client"].map(|name| {
+        let node = world.add_node(NodeConfig::new(name, NodeKind::Router));
+        world.add_station(wlan, node, &StationConfig::default())
+    });
+    (world, stations.map(|station| (wlan, station)).to_vec())
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let (mut world, places) = world();
+        let air = Air::new(&mut world, &places);
+        let mut fixture = Self { world, air, places, said: Vec::new() };
+        for radio in 0..2 {
+            fixture.say(7, &[(2, &radio_address(radio)), (1, &address(radio as u8))]);
+        }
+        fixture
+    }
+
+    /// The driver says something.
+    fn say(&mut self, command: u8, attributes: &[(u16, &[u8])]) {
+        let mut message = vec![0; 16];
+        message.extend([command, 1, 0, 0]);
+        for (kind, value) in attributes {
+            message.extend((4 + value.len() as u16).to_le_bytes());
+            message.extend(kind.to_le_bytes());
+            message.extend_from_slice(value);
+            message.resize(message.len().next_multiple_of(4), 0);
+        }
+        let Self { world, air, said, .. } = self;
+        let now = world.now().as_nanos();
+        air.take(&message, world, |message| said.push((now, message.to_vec()))).expect("it is right");
+    }
+
+    /// A radio transmits a frame of 100 octets, with FCS, at 11 Mbit/s, then at 1 Mbit/s.
+    fn transmit(&mut self, radio: u16, control: u8, to: [u8; 6], cookie: u64) {
+        let frame = [&[control, 0, 0, 0][..], &to, &[cookie as u8; 86]].concat();
+        let tries = [3, 2, 0, 5, 0xff, 0, 0, 0];
+        self.say(
+            2,
+            &[
+                (2, &radio_address(radio)),
+                (3, &frame),
+                (4, &1u32.to_le_bytes()),
+                (19, &2412u32.to_le_bytes()),
+                (7, &tries),
+                (8, &cookie.to_le_bytes()),
+            ],
+        );
+    }
+
+    fn run(&mut self) {
+        let Self { world, air, said, .. } = self;
+        while let Some(at) = world.next_event_at().filter(|at| *at < Instant::from_secs(1)) {
+            world.advance_to(at);
+            air.hand_out(world, |message| said.push((at.as_nanos(), message.to_vec())));
+        }
+    }
+
+    /// What the driver was told: times in microseconds, and receptions as ("to", radio, cookie), statuses as
+    /// ("acknowledged" or "lost", radio, cookie).
+    fn told(&self) -> Vec<(u64, &'static str, u8, u8)> {
+        let value = |message: &[u8], wanted: u16| {
+            let mut rest = &message[HEADERS..];
+            loop {
+                let (len, kind) =
+                    (u16::from_le_bytes([rest[0], rest[1]]), u16::from_le_bytes([rest[2], rest[3]]));
+                if kind == wanted {
+                    return rest[4..usize::from(len)].to_vec();
+                }
+                rest = &rest[usize::from(len).next_multiple_of(4)..];
+            }
+        };
+        let of = |(time, message): &(u64, Vec<u8>)| {
+            if message[16] == 2 {
+                return (time / 1000, "to", value(message, 1)[4], *value(message, 3).last().expect("octets"));
+            }
+            let what = if value(message, 4)[0] & 4 == 4 { "acknowledged" } else { "lost" };
+            (time / 1000, what, value(message, 2)[4], value(message, 8)[0])
+        };
+        self.said.iter().map(of).collect()
+    }
+}
+
+/// 100 octets at 11 Mbit/s take 73 us behind a preamble of 192, and an ACK at 2 Mbit/s 248 after 10.
+#[test]
+fn a_frame_arrives_at_its_end_and_its_status_comes_at_the_end_of_its_ack() {
+    let mut fixture = Fixture::new();
+    fixture.transmit(0, 0x08, address(1), 7);
+    fixture.run();
+    assert_eq!(fixture.told(), [(265, "to", 1, 7), (265 + 258, "acknowledged", 0, 7)]);
+    let mut used = StationUse {
+        wlan: String::new(),
+        name: String::new(),
+        frames: 0,
+        transmissions: 0,
+        given_up: 0,
+        air_time_s: 0.0,
+        awake_s: None,
+        awake_share: None,
+    };
+    fixture.air.report_use(0, &mut used);
+    assert_eq!((used.frames, used.transmissions, used.given_up), (1, 1, 0));
+    assert!((used.air_time_s - 265e-6).abs() < 1e-6, "{}", used.air_time_s);
+}
+
+#[test]
+fn a_frame_for_an_address_that_no_radio_answers_is_tried_to_the_end_of_its_chain() {
+    let mut fixture = Fixture::new();
+    fixture.transmit(0, 0x08, address(9), 7);
+    fixture.say(8, &[(2, &radio_address(1)), (1, &address(1))]);
+    fixture.transmit(0, 0x08, address(1), 8);
+    fixture.run();
+    let told = fixture.told();
+    assert_eq!(told.iter().map(|it| (it.1, it.3)).collect::<Vec<_>>(), [("lost", 7), ("lost", 8)]);
+    // 2 transmissions at 11 Mbit/s, 5 at 1 Mbit/s.
+    assert!(told[0].0 > 2 * 265 + 5 * (192 + 800), "{told:?}");
+}
+
+#[test]
+fn a_frame_for_a_group_reaches_all_and_a_beacon_goes_before_data_that_waits() {
+    let mut fixture = Fixture::new();
+    fixture.transmit(0, 0x08, address(1), 1);
+    fixture.transmit(0, 0x08, address(1), 2);
+    fixture.transmit(0, 0x80, [0xff; 6], 3);
+    fixture.run();
+    let order: Vec<_> = fixture.told().iter().map(|it| (it.1, it.3)).collect();
+    let expected = [("to", 1), ("acknowledged", 1), ("to", 3), ("lost", 3), ("to", 2), ("acknowledged", 2)];
+    assert_eq!(order, expected, "nobody acknowledges a beacon");
+}
+
+#[test]
+fn what_was_on_its_way_when_the_run_begins_is_transmitted_again() {
+    let mut fixture = Fixture::new();
+    fixture.transmit(1, 0x08, address(0), 1);
+    fixture.transmit(1, 0x08, address(0), 2);
+    let (mut other, places) = world();
+    assert_eq!(places, fixture.places);
+    fixture.air.move_to(&mut other);
+    fixture.world = other;
+    fixture.run();
+    let order: Vec<_> = fixture.told().iter().map(|it| (it.1, it.3)).collect();
+    assert_eq!(order, [("to", 1), ("acknowledged", 1), ("to", 2), ("acknowledged", 2)]);
+}
+
+#[test]
+fn what_no_cell_can_carry_is_an_error() {
+    let mut fixture = Fixture::new();
+    let Fixture { world, air, .. } = &mut fixture;
+    assert!(air.take(&[0; 7], world, |_| ()).is_err(), "a stump");
+    let mut stages = [None; 4];
+    stages[0] = Some(Stage { index: 7, tries: 1, flags: 8 });
+    let sent = SentFrame {
+        radio: radio_address(0),
+        octets: &[8; 30],
+        wants_status: true,
+        no_ack: false,
+        mhz: 2412,
+        stages,
+        cookie: 1,
+    };
+    assert!(air.add(&sent, world, |_| ()).is_err(), "HT");
+    let of_nobody = SentFrame { radio: radio_address(9), stages: [None; 4], ..sent };
+    assert!(air.add(&of_nobody, world, |_| ()).is_err());
+}
