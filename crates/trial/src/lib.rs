@@ -69,7 +69,7 @@ use lasthop_scenario::Scenario;
 use plan::Case;
 
 pub use error::TrialError;
-pub use options::{Options, Simulation, Wifi};
+pub use options::{GuestProgram, Options, Simulation, Wifi};
 pub use outcome::{Outcome, RunOutcome};
 pub use program::Program;
 
@@ -96,5 +96,6 @@ pub fn run_with(
     } else {
         prediction::predict(scenario, case, options.sample_every)?
     };
-    Ok(RunOutcome::new(scenario, case, hosts, model, predicted.as_ref()))
+    let kernel = options.simulation.map(|simulation| simulation.name.as_str());
+    Ok(RunOutcome::new(scenario, (case, kernel), hosts, model, predicted.as_ref()))
 }

@@ -29,13 +29,24 @@ impl Options<'_> {
     }
 }
 
-/// The kernel of a run in simulated time.
+/// The kernel of a run in simulated time, and what runs on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Simulation {
     /// The kernel, built for user mode.
     pub kernel: PathBuf,
-    /// This program, which is the guest's first one as well: an absolute path.
-    pub program: PathBuf,
+    /// Its version, or its path if the user has given that.
+    pub name: String,
+    /// Its first program.
+    pub guest: GuestProgram,
+    /// Whose Wi-Fi stack the stations of cells have.
+    pub wifi: Wifi,
+}
+
+/// The first program of a guest, and how it finds the run of which it is a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestProgram {
+    /// This program: an absolute path.
+    pub path: PathBuf,
     /// Its argument that stands for [`Guest::open`](super::simulated::guest::Guest::open).
     pub argument: &'static str,
     /// The directory in which the guest reads the scenario again.
@@ -44,8 +55,6 @@ pub struct Simulation {
     pub fingerprint: u64,
     /// What it is read by: see [`Guest::arguments`](super::simulated::guest::Guest::arguments).
     pub arguments: Vec<String>,
-    /// Whose Wi-Fi stack the stations of cells have.
-    pub wifi: Wifi,
 }
 
 /// Whose Wi-Fi stack the stations of cells have in simulated time.

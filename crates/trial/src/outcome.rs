@@ -41,6 +41,8 @@ pub struct Outcome {
     pub scheme: String,
     /// The seed of the emulated links.
     pub seed: u64,
+    /// The hosts' kernel, if they had one of their own, in simulated time: its version, or its path.
+    pub kernel: Option<String>,
     /// The flows of the run.
     pub beside: Vec<String>,
     /// Goodput in bits per second. For a flow without a size it is measured after the settling
@@ -106,6 +108,7 @@ pub struct Outcome {
 
 /// Facts that are the same for all flows and sessions of a run.
 struct Circumstances {
+    kernel: Option<String>,
     gateway_cores: Option<f64>,
     /// The reports of all gateways.
     gateways: Vec<LoopReport>,
@@ -126,14 +129,17 @@ impl Circumstances {
 impl RunOutcome {
     pub(super) fn new(
         scenario: &Scenario,
-        case: &Case,
+        (case, kernel): (&Case, Option<&str>),
         hosts: HostResults,
         model: ModelResults,
         predicted: Option<&Prediction>,
     ) -> Self {
         let HostResults { run: results, gateways, gateway_cores } = hosts;
         let because = verdict::reasons(&model.summary, &gateways, &results.round_trips, results.kept_waiting);
-        let circumstances = &Circumstances { gateway_cores, gateways, model, because };
+        // In simulated time programs take no time.
+        let gateway_cores = gateway_cores.filter(|_| kernel.is_none());
+        let kernel = kernel.map(str::to_owned);
+        let circumstances = &Circumstances { kernel, gateway_cores, gateways, model, because };
         let (of_flows, of_sessions) = match predicted {
             Some(Prediction { flows, sessions, .. }) => (&flows[..], &sessions[..]),
             None => (&[][..], &[][..]),
@@ -145,6 +151,7 @@ impl RunOutcome {
             congestion: of_case.congestion.clone(),
             scheme: case.scheme.clone(),
             seed: case.seed,
+            kernel: circumstances.kernel.clone(),
             beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
             controls: case.congestion().cloned().collect(),
             real: measured.figures.clone(),
@@ -194,6 +201,7 @@ fn flows(
             congestion: flow.congestion.clone(),
             scheme: case.scheme.clone(),
             seed: case.seed,
+            kernel: circumstances.kernel.clone(),
             beside: others(case, flow),
             goodput_bps: transferred.goodput_bps,
             predicted_goodput_bps: predicted.map(|flow| flow.goodput_bps),

@@ -22,6 +22,8 @@ pub struct SessionRun {
     pub scheme: String,
     /// The seed of the emulated links and of the session.
     pub seed: u64,
+    /// The hosts' kernel, if they had one of their own, in simulated time: its version, or its path.
+    pub kernel: Option<String>,
     /// The flows of the run.
     pub beside: Vec<String>,
     /// The congestion control of each flow and session of the run that goes over TCP.

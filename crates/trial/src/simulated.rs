@@ -140,9 +140,9 @@ pub(super) fn run(
     let mut calendar = Calendar::start(vec![kernel], settings).map_err(failed)?;
     let between = Between { model: Stepped::new(built.world, &ends), radios: on_air, ends: ends.len() };
     let job = Job {
-        directory: simulation.directory.clone(),
-        arguments: simulation.arguments.clone(),
-        fingerprint: simulation.fingerprint,
+        directory: simulation.guest.directory.clone(),
+        arguments: simulation.guest.arguments.clone(),
+        fingerprint: simulation.guest.fingerprint,
         case: plan::cases(scenario).iter().position(|known| known == case).unwrap_or_default(),
         sample_every: options.sample_every,
         wifi: simulation.wifi,
@@ -179,7 +179,7 @@ pub(super) fn run(
 
 /// The guest: its control device comes first, the device of its radios last.
 fn kernel(simulation: &Simulation, seed: u64, ends: usize, radios: &Radios) -> Kernel {
-    let mut kernel = Kernel::new(&simulation.kernel, &simulation.program.display().to_string());
+    let mut kernel = Kernel::new(&simulation.kernel, &simulation.guest.path.display().to_string());
     kernel.memory = MEMORY;
     let count = radios.all().len();
     let of_radios = [format!("mac80211_hwsim.radios={count}"), format!("{AIR_TIME_LIMIT}=1")];
@@ -191,7 +191,7 @@ fn kernel(simulation: &Simulation, seed: u64, ends: usize, radios: &Radios) -> K
         "console=tty0",
         // What follows goes to the first program.
         "--",
-        simulation.argument,
+        simulation.guest.argument,
     ];
     kernel.parameters.extend(parameters.map(str::to_owned));
     kernel.environment.push(("UML_SEED".into(), seed.to_string().into()));

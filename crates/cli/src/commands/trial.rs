@@ -22,7 +22,7 @@ use lasthop_lab::table;
 use lasthop_linux::results::{ResultFile, is_standard_output};
 use lasthop_linux::unprivileged;
 use lasthop_scenario::{Scenario, SchemeChoice, file};
-use lasthop_trial::{Program, RunOutcome, TrialError, plan};
+use lasthop_trial::{Program, RunOutcome, Simulation, TrialError, plan};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -79,9 +79,10 @@ pub struct Arguments {
     /// their own (`lasthop kernel`), without root, and the same in each run
     #[arg(long, value_name = "TIME", default_value = "real", conflicts_with_all = ["predict", "beside"])]
     time: Time,
-    /// With --time simulated: the kernel, by its version or path; by default the newest one
-    #[arg(long, value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
-    kernel: Option<String>,
+    /// With --time simulated: the kernel, by its version or path; by default the newest one. Several kernels
+    /// (comma-separated) are compared, with a row for each
+    #[arg(long = "kernel", value_delimiter = ',', value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
+    kernels: Vec<String>,
     /// With --time simulated, whose Wi-Fi stack the stations of 802.11 cells have: "kernel", that of Linux, with hostapd
     /// and wpa_supplicant, over the model's medium (the default); or "model", that of the model
     #[arg(long, value_name = "STACK")]
@@ -174,31 +175,34 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let title = load::title(&scenario, &arguments.choices);
         return prediction::execute(&scenario, &title, arguments.jobs as usize, series, arguments.json);
     }
-    let simulation = match arguments.time {
+    let simulations = match arguments.time {
         Time::Simulated => {
             let wifi = arguments.wifi.map_or_else(lasthop_trial::Wifi::default, Into::into);
             lasthop_trial::simulated::check(&scenario, wifi).map_err(in_file)?;
-            Some(simulated::simulation(&scenario, arguments.kernel.as_deref(), wifi)?)
+            simulated::simulations(&scenario, &arguments.kernels, wifi)?
         }
         Time::Real if arguments.wifi.is_some() => {
             return Err(Failure::usage(anyhow!(
                 "--wifi: the model has the Wi-Fi stack in real time; expected --time simulated beside it"
             )));
         }
-        Time::Real if arguments.kernel.is_some() => {
+        Time::Real if !arguments.kernels.is_empty() => {
             return Err(Failure::usage(anyhow!(
                 "--kernel: the hosts have this machine's; expected --time simulated beside it"
             )));
         }
         Time::Real => {
             plan::check_kernel(&scenario).map_err(of_congestion)?;
-            None
+            Vec::new()
         }
     };
     for note in plan::notes(&scenario) {
         output::complain(&format!("note: {note}"));
     }
-    if simulation.is_none() && !lasthop_linux::may_administer_this_machine() {
+    if simulations.len() > 1 && series.is_some() {
+        return Err(Failure::usage(anyhow!("--series: the samples of one kernel; expected one in --kernel")));
+    }
+    if simulations.is_empty() && !lasthop_linux::may_administer_this_machine() {
         plan::check_without_root(&scenario).map_err(in_file)?;
         // Before any thread starts.
         unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
@@ -208,10 +212,17 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         sample_every: series.as_ref().map(|_| series::EVERY),
         stop: termination.stop(),
         programs: &arguments.beside,
-        simulation: simulation.as_ref(),
+        simulation: None,
     };
-    let run = |case: &plan::Case| lasthop_trial::run(&scenario, case, options);
-    let cases = plan::cases(&scenario);
+    let run = |(case, simulation): &(plan::Case, Option<&Simulation>)| {
+        lasthop_trial::run(&scenario, case, lasthop_trial::Options { simulation: *simulation, ..options })
+    };
+    // The kernels of a case follow each other, so that their rows do.
+    let kernels: Vec<Option<&Simulation>> =
+        if simulations.is_empty() { vec![None] } else { simulations.iter().map(Some).collect() };
+    let cases = plan::cases(&scenario).into_iter();
+    let cases = cases.flat_map(|case| kernels.iter().map(move |kernel| (case.clone(), *kernel)));
+    let cases: Vec<_> = cases.collect();
     let Runs { done, failed } = runs::all(&cases, arguments.jobs as usize, termination.stop(), run);
     match (termination.signal(), failed) {
         (Some(signal), _) => {

@@ -142,6 +142,7 @@ impl SessionPrediction {
             real: None,
             predicted: self.predicted.as_ref(),
             seed: self.seed,
+            kernel: None,
             because: &[],
         }
     }
@@ -210,6 +211,7 @@ impl Report {
             let of_runs = runs.chunk_by(|one, other| (one.seed, &one.scheme) == (other.seed, &other.scheme));
             let shared = of_runs.map(|flows| Shared {
                 scheme: flows[0].scheme.clone(),
+                kernel: None,
                 goodputs: None,
                 predicted: flows.iter().map(|flow| flow.predicted_goodput_bps).collect(),
             });

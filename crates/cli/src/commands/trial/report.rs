@@ -50,6 +50,8 @@ struct Row {
     flow: String,
     congestion: String,
     scheme: String,
+    /// The hosts' kernel, if they had one of their own, in simulated time: its version, or its path.
+    kernel: Option<String>,
     /// Number of runs. The other keys of this table are medians over these runs, unless stated
     /// otherwise; a median is null if a run has no value.
     runs: usize,
@@ -101,12 +103,16 @@ impl Report {
             roaming_runs.extend(roaming);
         }
         let baseline = scenario.schemes[scenario.baseline].label.clone();
-        let rows = grouped(&runs, |run| (run.flow.clone(), run.congestion.clone(), run.scheme.clone()));
+        let rows = grouped(&runs, |run| {
+            (run.flow.clone(), run.congestion.clone(), run.scheme.clone(), run.kernel.clone())
+        });
         let mut rows: Vec<Row> = rows.iter().filter_map(|runs| Row::new(runs)).collect();
         let references: Vec<Option<f64>> = rows
             .iter()
             .map(|row| {
-                let of_flow = rows.iter().filter(|other| other.flow == row.flow && other.scheme == baseline);
+                let of_flow = rows.iter().filter(|other| {
+                    other.flow == row.flow && other.kernel == row.kernel && other.scheme == baseline
+                });
                 let of_flow: Vec<&Row> = of_flow.collect();
                 let same = of_flow.iter().find(|other| other.congestion == row.congestion);
                 // A row with its own congestion control is compared with the baseline's only row,
@@ -157,21 +163,27 @@ impl Report {
 
     fn flows(&self) -> String {
         let completes = self.rows.iter().any(|row| row.completion_s.is_some());
-        let mut header = vec!["flow", "TCP", "scheme", "goodput Mbit/s"];
+        let mut header = vec!["flow", "TCP", "scheme"];
+        let is_simulated = self.is_simulated();
+        header.extend(is_simulated.then_some("kernel"));
+        let labels = header.len();
+        header.push("goodput Mbit/s");
         header.extend(["predicted Mbit/s", "real / predicted"]);
         let together = !self.fairness.is_empty();
         header.extend(together.then_some(["share %", "predicted share %"]).into_iter().flatten());
         let dozes = self.rows.iter().any(|row| row.awake_share.is_some());
         header.extend(dozes.then_some(["awake %", "predicted awake %"]).into_iter().flatten());
         header.extend(completes.then_some("completion s"));
-        header.extend(["improvement %", "retransmits", "latency ms", "p95 latency ms", "gateway CPU cores"]);
-        let mut table = Table::with_numbers(&header).with_labels(3);
+        header.extend(["improvement %", "retransmits", "latency ms", "p95 latency ms"]);
+        header.extend((!is_simulated).then_some("gateway CPU cores"));
+        let mut table = Table::with_numbers(&header).with_labels(labels);
         let notes = self.notes();
         for row in &self.rows {
             // A table that is wider than the terminal is folded, and its labels are repeated in
             // each part.
             let scheme = format!("{}{}", row.scheme, notes.mark(&row.doubts));
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), scheme];
+            cells.extend(row.kernel.clone());
             let [goodput, least, most] =
                 [row.goodput_bps, row.goodput_min_bps, row.goodput_max_bps].map(|bps| mbps(Some(bps)));
             cells.push(match row.runs {
@@ -194,11 +206,17 @@ impl Report {
                 number(Some(row.retransmits), 0),
                 number(row.latency_median_ms, 1),
                 number(row.latency_p95_ms, 1),
-                number(row.gateway_cores, 3),
             ]);
+            cells.extend((!is_simulated).then(|| number(row.gateway_cores, 3)));
             table.add_row(cells);
         }
         table.to_string()
+    }
+
+    /// Whether the hosts had a kernel of their own.
+    fn is_simulated(&self) -> bool {
+        let of_sessions = self.session_runs.iter().any(|run| run.kernel.is_some());
+        of_sessions || self.runs.iter().any(|run| run.kernel.is_some())
     }
 
     /// The number of flows and sessions with corrupted octets.
@@ -234,7 +252,10 @@ impl Report {
         }
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.extend(roaming::remark(&self.roaming));
-        lines.extend(self.notes().lines());
+        // In simulated time nothing is late.
+        if !self.is_simulated() {
+            lines.extend(self.notes().lines());
+        }
         lines.extend(self.with_endpoints.iter().map(|scheme| {
             format!("part of {scheme:?} runs in TCP endpoints, which the hosts' kernel does not support: this result includes only the gateway")
         }));
@@ -258,9 +279,12 @@ impl Report {
 
 /// The goodputs of the flows of each run.
 fn shared(runs: &[Outcome]) -> Vec<Shared> {
-    let of_runs = runs.chunk_by(|one, other| (one.seed, &one.scheme) == (other.seed, &other.scheme));
+    let of_runs = runs.chunk_by(|one, other| {
+        (one.seed, &one.scheme, &one.kernel) == (other.seed, &other.scheme, &other.kernel)
+    });
     let shared = of_runs.map(|flows| Shared {
         scheme: flows[0].scheme.clone(),
+        kernel: flows[0].kernel.clone(),
         goodputs: Some(flows.iter().map(|flow| flow.goodput_bps).collect()),
         predicted: flows.iter().map(|flow| flow.predicted_goodput_bps).collect(),
     });
@@ -282,6 +306,7 @@ impl Row {
             flow: first.flow.clone(),
             congestion: first.congestion.clone(),
             scheme: first.scheme.clone(),
+            kernel: first.kernel.clone(),
             runs: runs.len(),
             doubtful: doubts.len(),
             doubts,

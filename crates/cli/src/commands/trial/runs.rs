@@ -6,7 +6,6 @@ use std::thread;
 
 use lasthop_lab::Progress;
 use lasthop_trial::TrialError;
-use lasthop_trial::plan::Case;
 
 use crate::progress::Bar;
 
@@ -18,12 +17,12 @@ pub(super) struct Runs<T> {
     pub(super) failed: Option<TrialError>,
 }
 
-/// Runs the cases, `jobs` at a time. No run starts after the first failure, or after `stop` is set.
-pub(super) fn all<T: Send>(
-    cases: &[Case],
+/// Does the runs of these cases, `jobs` at a time. None starts after the first failure, or after `stop` is set.
+pub(super) fn all<C: Sync, T: Send>(
+    cases: &[C],
     jobs: usize,
     stop: &AtomicBool,
-    run: impl Fn(&Case) -> Result<T, TrialError> + Sync,
+    run: impl Fn(&C) -> Result<T, TrialError> + Sync,
 ) -> Runs<T> {
     let bar = Bar::new();
     bar.expect(cases.len() as u64);
@@ -57,7 +56,7 @@ pub(super) fn all<T: Send>(
     Runs { done, failed: lock(&failed).take() }
 }
 
-fn next_of<'a>(cases: &'a [Case], next: &AtomicUsize) -> Option<(usize, &'a Case)> {
+fn next_of<'a, C>(cases: &'a [C], next: &AtomicUsize) -> Option<(usize, &'a C)> {
     let index = next.fetch_add(1, Ordering::Relaxed);
     cases.get(index).map(|case| (index, case))
 }

@@ -25,6 +25,8 @@ pub(super) struct Entry<'a> {
     pub(super) real: Option<&'a SessionFigures>,
     pub(super) predicted: Option<&'a SessionFigures>,
     pub(super) seed: u64,
+    /// The hosts' kernel in simulated time.
+    pub(super) kernel: Option<&'a str>,
     /// The reasons why the run is not trusted, each a sentence; empty if it is trusted.
     pub(super) because: &'a [String],
 }
@@ -37,6 +39,8 @@ pub(super) struct SessionRow {
     /// The congestion control of both hosts; `None` for a call or a video.
     congestion: Option<String>,
     scheme: String,
+    /// The hosts' kernel, in simulated time: its version, or its path.
+    kernel: Option<String>,
     /// The flows of the same runs.
     beside: Vec<String>,
     /// The congestion control of each flow and session of these runs that goes over TCP.
@@ -112,6 +116,7 @@ impl<'a> Entry<'a> {
             real: Some(&run.real),
             predicted: run.predicted.as_ref(),
             seed: run.seed,
+            kernel: run.kernel.as_deref(),
             because: &run.because,
         }
     }
@@ -119,7 +124,9 @@ impl<'a> Entry<'a> {
 
 /// A row for each session, congestion control, scheme, and combination of flows.
 pub(super) fn rows(entries: &[Entry<'_>]) -> Vec<SessionRow> {
-    let rows = grouped(entries, |run| (run.session, run.congestion, run.scheme, run.beside, run.controls));
+    let rows = grouped(entries, |run| {
+        (run.session, run.congestion, run.scheme, run.beside, run.controls, run.kernel)
+    });
     rows.iter().filter_map(|runs| SessionRow::new(runs)).collect()
 }
 
@@ -132,6 +139,7 @@ impl SessionRow {
             kind: first.kind,
             congestion: first.congestion.map(str::to_owned),
             scheme: first.scheme.to_owned(),
+            kernel: first.kernel.map(str::to_owned),
             beside: first.beside.to_vec(),
             controls: first.controls.to_vec(),
             runs: runs.len(),
@@ -150,7 +158,8 @@ impl SessionRow {
     /// The sources, real or predicted, with their figures. The real one has the mark of its
     /// doubts.
     fn sources(&self, notes: &Notes) -> impl Iterator<Item = (String, &Medians)> {
-        let real = format!("real{}", notes.mark(&self.doubts));
+        let kernel = self.kernel.as_ref().map(|kernel| format!(" ({kernel})")).unwrap_or_default();
+        let real = format!("real{kernel}{}", notes.mark(&self.doubts));
         let sources = [(real, &self.real), ("predicted".to_owned(), &self.predicted)];
         sources.into_iter().filter_map(|(name, medians)| Some((name, medians.as_ref()?)))
     }
