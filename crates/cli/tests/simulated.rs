@@ -13,7 +13,11 @@ fn main() -> ExitCode {
             a_run_repeats_to_the_last_digit,
             an_ordinary_user_gets_the_same_as_root,
             a_gateway_in_the_guest_gains_what_the_simulator_predicts,
-            an_error_of_the_guest_is_the_commands;
+            an_error_of_the_guest_is_the_commands,
+            kernels_are_compared_row_by_row;
+        [user_mode_kernel, ip, hostapd, wpa_supplicant, iw]:
+            the_kernels_wifi_over_the_models_medium_has_the_models_throughput,
+            stations_of_one_cell_share_the_air_and_the_run_repeats;
     })
 }
 
@@ -21,17 +25,37 @@ fn ip() -> Result<(), String> {
     program("ip")
 }
 
+fn hostapd() -> Result<(), String> {
+    program("hostapd")
+}
+
+fn wpa_supplicant() -> Result<(), String> {
+    program("wpa_supplicant")
+}
+
+fn iw() -> Result<(), String> {
+    program("iw")
+}
+
 /// The user `nobody`, and its group.
 const ORDINARY: u32 = 65_534;
 
-/// The command in simulated time. Its scenarios are those of the repository.
+/// The path of the kernel.
+fn kernel() -> String {
+    let kernels = std::env::var("LASTHOP_KERNEL").expect("the tests need it");
+    kernels.split(',').next().unwrap_or_default().to_owned()
+}
+
+/// The command in simulated time, on a path with a lossy hop. Its scenarios are those of the repository.
 fn try_simulated(arguments: &[&str]) -> Command {
-    let kernel = std::env::var("LASTHOP_KERNEL").expect("the tests need it");
-    let first = kernel.split(',').next().unwrap_or_default();
+    try_scenario("try.toml", &kernel(), arguments)
+}
+
+fn try_scenario(scenario: &str, kernel: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
     command
-        .args(["try", "try.toml", "--time", "simulated", "--kernel", first, "--seeds", "1"])
+        .args(["try", scenario, "--time", "simulated", "--kernel", kernel, "--seeds", "1"])
         .args(arguments);
     command
 }
@@ -82,4 +106,70 @@ fn an_error_of_the_guest_is_the_commands() {
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("tcp_no_such"), "{message}");
+}
+
+fn kernels_are_compared_row_by_row() {
+    let kernel = kernel();
+    let both = format!("{kernel},{kernel}");
+    let arguments = [&DOWNLOAD[..], &["--schemes", "none"]].concat();
+    let shown = output(&mut try_scenario("try.toml", &both, &arguments));
+    let table = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(table.contains("kernel") && !table.contains("CPU"), "programs take no time: {table}");
+    let rows = rows(&output(try_scenario("try.toml", &both, &arguments).arg("--json")));
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0]["kernel"], kernel);
+    assert_eq!(rows[0], rows[1], "the same kernel gives the same");
+}
+
+const WIFI: [&str; 6] = ["--set", "schemes=['none']", "--congestion", "cubic", "--set", "try.duration=4 s"];
+
+fn goodput(run: &Value) -> f64 {
+    run["goodput_bps"].as_f64().expect("a number")
+}
+
+fn the_kernels_wifi_over_the_models_medium_has_the_models_throughput() {
+    let run = |standard: &str, wifi: &str| {
+        let standard = format!("wlans.cell.standard={standard}");
+        let options = ["--set", &standard, "--wifi", wifi, "--flows", "download", "--json"];
+        let mut command = try_scenario("try-wifi.toml", &kernel(), &[&WIFI[..], &options].concat());
+        rows(&output(&mut command)).remove(0)
+    };
+    for standard in ["802.11b", "802.11g"] {
+        let (linux, model) = (run(standard, "kernel"), run(standard, "model"));
+        println!("{standard}: {:.2} Mbit/s, model {:.2}", goodput(&linux) / 1e6, goodput(&model) / 1e6);
+        assert!((goodput(&linux) / goodput(&model) - 1.0).abs() < 0.08, "{standard}");
+        assert_eq!(linux["intact"], true);
+        let of = |index: usize, key: &str| linux["stations"][index][key].as_u64().expect("a count");
+        // The access point sends data, the client its acknowledgments; some collide.
+        assert!(of(0, "frames") > of(1, "frames") && of(1, "frames") > 100, "{linux}");
+        assert!(of(0, "transmissions") > of(0, "frames"), "{linux}");
+    }
+}
+
+fn stations_of_one_cell_share_the_air_and_the_run_repeats() {
+    let scenario = r#"
+duration = "10 s"
+seeds = 1
+schemes = ["none"]
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.near = { kind = "host", count = 3 }
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
+wlans.cell = { standard = "802.11g", access-point = "gateway", stations = ["near"] }
+flows.upload = { from = "near", to = "server" }
+try = { flows = "together", congestion = ["cubic"], duration = "4 s" }
+tcp = { preset = "linux" }
+"#;
+    let folder = tempfile::TempDir::new().expect("a temporary directory");
+    let file = folder.path().join("cell.toml");
+    std::fs::write(&file, scenario).expect("a writable directory");
+    let run = || output(&mut try_scenario(file.to_str().expect("a path in UTF-8"), &kernel(), &["--json"]));
+    let (one, other) = (run(), run());
+    let flows = rows(&one);
+    assert_eq!(flows.len(), 3);
+    let sum: f64 = flows.iter().map(goodput).sum();
+    println!("three uploads: {:.2} Mbit/s", sum / 1e6);
+    assert!((20e6..27e6).contains(&sum), "{sum}");
+    assert!(flows.iter().all(|flow| goodput(flow) > sum / 6.0), "{flows:?}");
+    assert_eq!(String::from_utf8_lossy(&one.stdout), String::from_utf8_lossy(&other.stdout));
 }

@@ -1,8 +1,10 @@
 //! Radios of hosts. Where the hosts' kernel has the whole Wi-Fi stack, each station of a cell is a radio of the kernel, and
 //! all links of the cell at a host lead through the device of its radio.
 
-use lasthop_scenario::model::Link;
-use lasthop_scenario::{LinkModel, Scenario, WlanModel};
+use std::net::Ipv4Addr;
+
+use lasthop_scenario::{LinkModel, Scenario, SchemeChoice, WlanModel};
+use lasthop_schemes::{Placement, Seat};
 use lasthop_wifi::Standard;
 
 use super::error::TrialError;
@@ -56,7 +58,14 @@ impl Radios {
 }
 
 /// Checks that the kernel's Wi-Fi stack can be that of a scenario's hosts.
-pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
+pub(super) fn check(scenario: &Scenario, radios: &Radios) -> Result<(), TrialError> {
+    if let Some((scheme, node)) = agent_at_a_client(scenario, radios) {
+        let problem = format!(
+            "{:?} has an agent in the Wi-Fi driver of {:?}, which is the kernel's; leave the scheme out, or use --wifi model",
+            scheme.label, scenario.nodes[node].name
+        );
+        return Err(TrialError::unsuitable("schemes", problem));
+    }
     for (index, cell) in scenario.wlans.iter().enumerate() {
         let problem = if !matches!(cell.config.phy.standard, Standard::HrDsss | Standard::Erp) {
             "the kernel's radios here are of 802.11b and 802.11g"
@@ -68,8 +77,10 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
             "the cell has stations of several rates"
         } else if cell.power_save.is_some() {
             "stations of the model save power"
+        } else if cell.stations.iter().any(|station| scenario.trial.simulated.contains(&station.node)) {
+            "frames for its simulated stations would pass by the queues of the kernel"
         } else if !is_around_its_access_point(scenario, (index, cell)) {
-            "the cell has no access point, or a simulated one"
+            "the cell has no access point"
         } else {
             continue;
         };
@@ -79,12 +90,21 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Whether each of a cell's links between real hosts ends at its first station.
+/// The first scheme that has an agent at a client, and that client's node: the model has no driver there that could host it.
+fn agent_at_a_client<'a>(scenario: &'a Scenario, radios: &Radios) -> Option<(&'a SchemeChoice, usize)> {
+    let clients = radios.all().iter().filter(|radio| radio.station > 0).map(|radio| radio.node);
+    let has_agent = |scheme: &SchemeChoice, node: usize| {
+        let seat = Seat { role: scenario.role(node), address: Ipv4Addr::LOCALHOST.into() };
+        scheme.stack().is_some_and(|stack| stack.agent(seat).is_some())
+    };
+    let mut pairs =
+        scenario.schemes.iter().flat_map(|scheme| clients.clone().map(move |node| (scheme, node)));
+    pairs.find(|(scheme, node)| has_agent(scheme, *node))
+}
+
+/// Whether each of a cell's links ends at its first station.
 fn is_around_its_access_point(scenario: &Scenario, (index, cell): (usize, &WlanModel)) -> bool {
     let Some(first) = cell.stations.first() else { return false };
     let mut links = scenario.links.iter().filter(|link| link.link.is_of_cell(index));
-    !scenario.trial.simulated.contains(&first.node)
-        && links.all(|LinkModel { ends, link, .. }| {
-            matches!(link, Link::Radio { .. }) && (ends.0 == first.node || ends.1 == first.node)
-        })
+    links.all(|LinkModel { ends, .. }| ends.0 == first.node || ends.1 == first.node)
 }

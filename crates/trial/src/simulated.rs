@@ -82,7 +82,7 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
     }
     let radios = radios(scenario, wifi);
     if !radios.all().is_empty() {
-        radios::check(scenario)?;
+        radios::check(scenario, &radios)?;
         stack::check()?;
     }
     let ends = site::ends_of_devices(scenario, &radios).count();
