@@ -110,15 +110,23 @@ fn an_error_of_the_guest_is_the_commands() {
 
 fn kernels_are_compared_row_by_row() {
     let kernel = kernel();
-    let both = format!("{kernel},{kernel}");
+    let folder = tempfile::TempDir::new().expect("a temporary directory");
+    let other = folder.path().join("other").display().to_string();
+    std::os::unix::fs::symlink(&kernel, &other).expect("a writable directory");
     let arguments = [&DOWNLOAD[..], &["--schemes", "none"]].concat();
+    let twice = output(&mut try_scenario("try.toml", &format!("{kernel},{kernel}"), &arguments));
+    assert_eq!(twice.status.code(), Some(2), "{}", String::from_utf8_lossy(&twice.stderr));
+    let both = format!("{kernel},{other}");
     let shown = output(&mut try_scenario("try.toml", &both, &arguments));
     let table = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(table.contains("kernel") && !table.contains("CPU"), "programs take no time: {table}");
-    let rows = rows(&output(try_scenario("try.toml", &both, &arguments).arg("--json")));
-    assert_eq!(rows.len(), 2);
-    assert_eq!(rows[0]["kernel"], kernel);
-    assert_eq!(rows[0], rows[1], "the same kernel gives the same");
+    let json = output(try_scenario("try.toml", &both, &arguments).arg("--json"));
+    let document: Value = serde_json::from_slice(&json.stdout).expect("a document");
+    for rows in ["rows", "runs"].map(|key| document[key].as_array().expect("rows")) {
+        let names: Vec<&str> = rows.iter().map(|row| row["kernel"].as_str().expect("a name")).collect();
+        assert_eq!(names, [kernel.as_str(), &other]);
+        assert_eq!(rows[0]["goodput_bps"], rows[1]["goodput_bps"], "the same kernel gives the same");
+    }
 }
 
 const WIFI: [&str; 6] = ["--set", "schemes=['none']", "--congestion", "cubic", "--set", "try.duration=4 s"];

@@ -222,6 +222,7 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
         config: WlanConfig { propagation, ..WlanConfig::new(Standard::HrDsss) },
         channel: None,
         stations: (0..count).map(station).collect(),
+        has_access_point: false,
         errors: Vec::new(),
         power_save: None,
         routing: (rng.below(4) > 0).then(AodvConfig::default),

@@ -120,6 +120,7 @@ impl Draft {
             config: config(bandwidth),
             channel: None,
             stations: nodes.into_iter().map(station).collect(),
+            has_access_point: false,
             errors: Vec::new(),
             power_save: None,
             routing: None,

@@ -60,7 +60,7 @@ pub struct GuestProgram {
 /// Whose Wi-Fi stack the stations of cells have in simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wifi {
-    /// That of the hosts' kernel, with hostapd and wpa_supplicant; the model has the distributed coordination function and
+    /// That of the hosts' kernel, with hostapd and `wpa_supplicant`; the model has the distributed coordination function and
     /// the air.
     #[default]
     Kernel,

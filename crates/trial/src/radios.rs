@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use lasthop_scenario::{LinkModel, Scenario, SchemeChoice, WlanModel};
+use lasthop_scenario::{LinkModel, Scenario, SchemeChoice};
 use lasthop_schemes::{Placement, Seat};
 use lasthop_wifi::Standard;
 
@@ -66,7 +66,7 @@ pub(super) fn check(scenario: &Scenario, radios: &Radios) -> Result<(), TrialErr
         );
         return Err(TrialError::unsuitable("schemes", problem));
     }
-    for (index, cell) in scenario.wlans.iter().enumerate() {
+    for cell in &scenario.wlans {
         let problem = if !matches!(cell.config.phy.standard, Standard::HrDsss | Standard::Erp) {
             "the kernel's radios here are of 802.11b and 802.11g"
         } else if cell
@@ -76,10 +76,10 @@ pub(super) fn check(scenario: &Scenario, radios: &Radios) -> Result<(), TrialErr
         {
             "the cell has stations of several rates"
         } else if cell.power_save.is_some() {
-            "stations of the model save power"
+            "its stations save power, which those of the kernel do not here"
         } else if cell.stations.iter().any(|station| scenario.trial.simulated.contains(&station.node)) {
-            "frames for its simulated stations would pass by the queues of the kernel"
-        } else if !is_around_its_access_point(scenario, (index, cell)) {
+            "frames for its simulated stations would bypass the kernel's queues"
+        } else if !cell.has_access_point {
             "the cell has no access point"
         } else {
             continue;
@@ -100,11 +100,4 @@ fn agent_at_a_client<'a>(scenario: &'a Scenario, radios: &Radios) -> Option<(&'a
     let mut pairs =
         scenario.schemes.iter().flat_map(|scheme| clients.clone().map(move |node| (scheme, node)));
     pairs.find(|(scheme, node)| has_agent(scheme, *node))
-}
-
-/// Whether each of a cell's links ends at its first station.
-fn is_around_its_access_point(scenario: &Scenario, (index, cell): (usize, &WlanModel)) -> bool {
-    let Some(first) = cell.stations.first() else { return false };
-    let mut links = scenario.links.iter().filter(|link| link.link.is_of_cell(index));
-    links.all(|LinkModel { ends, .. }| ends.0 == first.node || ends.1 == first.node)
 }

@@ -29,6 +29,7 @@ use lasthop_emulator::Peer;
 use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_packet::Instant;
 use lasthop_scenario::{RealHosts, Scenario};
+use lasthop_uml::kernel::MAX_DEVICES;
 use lasthop_uml::vhost::DeviceType;
 use lasthop_uml::{Calendar, End, Hwsim, Kernel, Net, Settings};
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -43,18 +44,16 @@ use super::plan::{self, Case};
 use super::radios::{self, Radios};
 use super::site;
 use super::stations;
-use air::Air;
+use air::{Air, Place};
 use control::Job;
 use wire::{Between, Finished, ModelWire};
 
 /// Octets of the guest's memory.
 const MEMORY: u64 = 256 << 20;
-/// Devices of a guest, of which one is the control device.
-const MAX_ENDS: usize = lasthop_uml::kernel::MAX_DEVICES - 1;
 /// The parameter of kernels built by `lasthop kernel build` with which a radio takes no more frames than their air time
 /// allows, as most drivers do. Other kernels ignore it.
 const AIR_TIME_LIMIT: &str = "mac80211_hwsim.aql";
-/// More than any start and end of a guest takes, beside the run itself.
+/// More than any start and end of a guest takes, beside the run itself and associations.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// How long a guest may be silent in real time: on a busy machine, the kernel's verification of the gateway's programs
@@ -86,9 +85,11 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
         stack::check()?;
     }
     let ends = site::ends_of_devices(scenario, &radios).count();
-    if ends > MAX_ENDS {
+    // One device is the control device; all radios have one.
+    let most = MAX_DEVICES - 1 - usize::from(!radios.all().is_empty());
+    if ends > most {
         let problem =
-            format!("{ends} ends of links between real hosts; expected at most {MAX_ENDS} in simulated time");
+            format!("{ends} ends of links between real hosts; expected at most {most} in simulated time");
         return Err(TrialError::unsuitable("links", problem));
     }
     let edge = plan::edges(scenario)?[0];
@@ -131,7 +132,8 @@ pub(super) fn run(
         let mut before = build()?;
         let places = radios.all().iter().map(|radio| {
             let wlan = &before.wlans[radio.cell];
-            (wlan.wlan, wlan.stations[radio.station])
+            let standard = scenario.wlans[radio.cell].config.phy.standard;
+            Place { cell: wlan.wlan, station: wlan.stations[radio.station], standard }
         });
         let places: Vec<_> = places.collect();
         let air = Air::new(&mut before.world, &places);
@@ -148,7 +150,8 @@ pub(super) fn run(
         wifi: simulation.wifi,
     };
     let mut wire = ModelWire::new(between, &job, options.stop).map_err(TrialError::Control)?;
-    let end = Instant::ZERO + case.times(scenario).end + MARGIN;
+    let to_associate = stack::PATIENCE * radios.all().len() as u32;
+    let end = Instant::ZERO + case.times(scenario).end + MARGIN + to_associate;
     let over = calendar.run(&mut wire, end).map_err(failed)?;
     let Finished { results, model, air } = wire.finish();
     let (results, mut model) = match (results, model, over) {
@@ -171,7 +174,9 @@ pub(super) fn run(
             let cell = &scenario.wlans[radio.cell];
             let name = &scenario.nodes[radio.node].name;
             let of_radio = stations.iter_mut().find(|of| of.wlan == cell.name && of.name == *name);
-            of_radio.into_iter().for_each(|of| air.report_use(number, of));
+            if let Some(of_radio) = of_radio {
+                air.report_use(number, of_radio);
+            }
         }
     }
     Ok((results, ModelResults { summary: model.summary(), stations, reported, hand_offs: None }))

@@ -106,7 +106,7 @@ fn radios() -> Vec<(&'static str, Vec<u8>)> {
         let mut octets = vec![0; 16];
         octets.extend([command, 1, 0, 0]);
         for (kind, value) in attributes {
-            octets.extend(words(&[4 + value.len() as u32 | u32::from(*kind) << 16]));
+            octets.extend(words(&[(4 + value.len() as u32) | (u32::from(*kind) << 16)]));
             octets.extend_from_slice(value);
             octets.resize(octets.len().next_multiple_of(4), 0);
         }

@@ -84,7 +84,7 @@ pub struct Arguments {
     #[arg(long = "kernel", value_delimiter = ',', value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
     kernels: Vec<String>,
     /// With --time simulated, whose Wi-Fi stack the stations of 802.11 cells have: "kernel", that of Linux, with hostapd
-    /// and wpa_supplicant, over the model's medium (the default); or "model", that of the model
+    /// and `wpa_supplicant`, over the model's medium (the default); or "model", that of the model
     #[arg(long, value_name = "STACK")]
     wifi: Option<Wifi>,
     /// Print what the simulator predicts for the same runs instead of running them, which takes no
@@ -175,32 +175,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let title = load::title(&scenario, &arguments.choices);
         return prediction::execute(&scenario, &title, arguments.jobs as usize, series, arguments.json);
     }
-    let simulations = match arguments.time {
-        Time::Simulated => {
-            let wifi = arguments.wifi.map_or_else(lasthop_trial::Wifi::default, Into::into);
-            lasthop_trial::simulated::check(&scenario, wifi).map_err(in_file)?;
-            simulated::simulations(&scenario, &arguments.kernels, wifi)?
-        }
-        Time::Real if arguments.wifi.is_some() => {
-            return Err(Failure::usage(anyhow!(
-                "--wifi: the model has the Wi-Fi stack in real time; expected --time simulated beside it"
-            )));
-        }
-        Time::Real if !arguments.kernels.is_empty() => {
-            return Err(Failure::usage(anyhow!(
-                "--kernel: the hosts have this machine's; expected --time simulated beside it"
-            )));
-        }
-        Time::Real => {
-            plan::check_kernel(&scenario).map_err(of_congestion)?;
-            Vec::new()
-        }
-    };
+    let simulations = simulations(arguments, &scenario)?;
+    if simulations.is_empty() {
+        plan::check_kernel(&scenario).map_err(of_congestion)?;
+    }
     for note in plan::notes(&scenario) {
         output::complain(&format!("note: {note}"));
-    }
-    if simulations.len() > 1 && series.is_some() {
-        return Err(Failure::usage(anyhow!("--series: the samples of one kernel; expected one in --kernel")));
     }
     if simulations.is_empty() && !lasthop_linux::may_administer_this_machine() {
         plan::check_without_root(&scenario).map_err(in_file)?;
@@ -245,6 +225,31 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         }
         (None, Some(error)) => Err(Failure::Run(error.into())),
         (None, None) => print(arguments, &scenario, series, done),
+    }
+}
+
+/// The kernels of the hosts in simulated time; none in real time.
+fn simulations(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Simulation>, Failure> {
+    let refused = |problem: &str| Err(Failure::usage(anyhow!("{problem}")));
+    match arguments.time {
+        Time::Simulated if arguments.kernels.len() > 1 && arguments.series.is_some() => {
+            refused("--series has the samples of one kernel; expected a single one in --kernel")
+        }
+        Time::Simulated => {
+            let wifi = arguments.wifi.map_or_else(lasthop_trial::Wifi::default, Into::into);
+            lasthop_trial::simulated::check(scenario, wifi).map_err(|error| match error {
+                TrialError::Wifi(_) => Failure::usage(error),
+                of_scenario => Failure::usage(anyhow!("{}: {of_scenario}", name_of(&arguments.scenario))),
+            })?;
+            simulated::simulations(scenario, &arguments.kernels, wifi)
+        }
+        Time::Real if arguments.wifi.is_some() => {
+            refused("--wifi: the model has the Wi-Fi stack in real time; expected --time simulated beside it")
+        }
+        Time::Real if !arguments.kernels.is_empty() => {
+            refused("--kernel: the hosts have this machine's; expected --time simulated beside it")
+        }
+        Time::Real => Ok(Vec::new()),
     }
 }
 

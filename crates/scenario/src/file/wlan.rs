@@ -118,6 +118,7 @@ pub(super) fn read(
             name,
             config,
             stations,
+            has_access_point,
             channel,
             errors,
             power_save,

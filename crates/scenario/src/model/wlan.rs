@@ -24,6 +24,8 @@ pub struct WlanModel {
     pub config: WlanConfig,
     /// Its stations; an access point comes first.
     pub stations: Vec<WlanStation>,
+    /// Whether the first one is an access point, alone in the cell.
+    pub has_access_point: bool,
     /// The error process of each direction between two stations, besides the errors in `config`.
     pub channel: Option<ChannelConfig>,
     /// Directions with errors of their own: the indices in `stations` of sender and receiver.

@@ -6,28 +6,31 @@ mod rates;
 #[cfg(test)]
 mod tests;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use lasthop_sim::{RadioEvent, Sent, StationId, WlanId, World};
 use lasthop_uml::hwsim::{self, FromRadios, ReceivedFrame, SentFrame, Stage, TxStatus};
-use lasthop_wifi::{RawFrame, Receiver, StationConfig};
+use lasthop_wifi::{Rates, RawFrame, Receiver, Standard, StationConfig};
 
 use crate::stations::StationUse;
 use frame::Frame;
 
 /// The power of frames where the propagation has none, in dBm.
 const EQUAL_POWER: i32 = -50;
-/// Frames that wait at a radio. The driver forgets those of more than 200.
-const MAX_WAITING: usize = 256;
+/// Frames that wait at a radio. The driver forgets the oldest of 200 whose status it does not know; these are fewer.
+const MAX_WAITING: usize = 190;
+/// Addresses that a radio answers. It has one for each of its devices, and a scan adds its own a second time.
+const MAX_ADDRESSES: usize = 64;
 
 /// The radios of a guest, each at a station of a cell.
 pub(super) struct Air {
     radios: Vec<Radio>,
     /// A station of each cell that is off the air: the receiver of frames that no radio answers.
     absent: BTreeMap<WlanId, StationId>,
-    /// The radios that answer an address, each as often as it was added.
-    addresses: BTreeMap<[u8; 6], Vec<usize>>,
+    /// By radio and address, how often the radio was told to answer the address.
+    addresses: BTreeMap<(usize, [u8; 6]), u32>,
     /// The frames that radios transmit or that wait there, by their keys.
     frames: BTreeMap<u32, Pending>,
     next_key: u32,
@@ -35,9 +38,17 @@ pub(super) struct Air {
     message: Vec<u8>,
 }
 
+/// Where a radio is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) cell: WlanId,
+    pub(super) station: StationId,
+    /// That of the cell.
+    pub(super) standard: Standard,
+}
+
 struct Radio {
-    cell: WlanId,
-    station: StationId,
+    place: Place,
     /// The keys of frames that wait.
     waiting: VecDeque<u32>,
     /// That of the frame in the model.
@@ -61,6 +72,8 @@ impl Used {
 /// A frame whose fate the driver does not know yet.
 struct Pending {
     radio: usize,
+    /// Whether it has arrived.
+    has_arrived: bool,
     octets: Vec<u8>,
     sent: Header,
 }
@@ -77,7 +90,7 @@ struct Header {
 
 impl Air {
     /// Radios at these stations, by their numbers in the guest.
-    pub(super) fn new(world: &mut World, stations: &[(WlanId, StationId)]) -> Self {
+    pub(super) fn new(world: &mut World, places: &[Place]) -> Self {
         let mut air = Self {
             radios: Vec::new(),
             absent: BTreeMap::new(),
@@ -86,19 +99,26 @@ impl Air {
             next_key: 0,
             message: Vec::new(),
         };
-        air.radios = stations.iter().map(|(cell, station)| Radio::at(*cell, *station)).collect();
+        air.radios = places.iter().map(|place| Radio::at(*place)).collect();
         air.open(world);
         air
     }
 
-    /// The same radios in another world, whose time begins: what they were transmitting, they transmit again.
-    pub(super) fn move_to(&mut self, world: &mut World) {
+    /// The same radios in another world, whose time begins: what they were transmitting, they transmit again, unless it
+    /// has arrived.
+    pub(super) fn move_to(&mut self, world: &mut World, mut send: impl FnMut(&[u8])) {
         self.open(world);
-        for radio in &mut self.radios {
-            if let Some(interrupted) = radio.current.take() {
-                radio.waiting.push_front(interrupted);
+        for number in 0..self.radios.len() {
+            let interrupted = self.radios[number].current.take();
+            match interrupted.and_then(|key| Some((key, self.frames.get(&key)?.has_arrived))) {
+                // Its ACK was on the air.
+                Some((key, true)) => {
+                    self.report(key, Sent { acknowledged: true, transmissions: 1, air_time: 0 }, &mut send);
+                }
+                Some((key, false)) => self.radios[number].waiting.push_front(key),
+                None => {}
             }
-            radio.used = Used::NOTHING;
+            self.radios[number].used = Used::NOTHING;
         }
         for radio in 0..self.radios.len() {
             self.transmit_next(radio, world);
@@ -107,7 +127,7 @@ impl Air {
 
     fn open(&mut self, world: &mut World) {
         self.absent.clear();
-        for Radio { cell, station, .. } in &self.radios {
+        for Place { cell, station, .. } in self.radios.iter().map(|radio| &radio.place) {
             world.open_radio(*cell, *station);
             self.absent.entry(*cell).or_insert_with(|| {
                 let node = world.station_node(*cell, *station);
@@ -124,12 +144,8 @@ impl Air {
         send: impl FnMut(&[u8]),
     ) -> Result<(), String> {
         match hwsim::parse(message).map_err(|error| error.to_string())? {
-            FromRadios::AddAddress { radio, address } => {
-                if let Some(radio) = self.number(radio) {
-                    self.addresses.entry(address).or_default().push(radio);
-                }
-            }
-            FromRadios::RemoveAddress { radio, address } => self.remove(radio, address),
+            FromRadios::AddAddress { radio, address } => self.answer(radio, address)?,
+            FromRadios::RemoveAddress { radio, address } => self.answer_less(radio, address),
             FromRadios::Frame(sent) => self.add(&sent, world, send)?,
             FromRadios::Other(_) => {}
         }
@@ -141,9 +157,10 @@ impl Air {
         while let Some((cell, event)) = world.next_radio_event() {
             match event {
                 RadioEvent::Received { at, key, rate, power, .. } => {
-                    let (Some(radio), Some(pending)) = (self.at(cell, at), self.frames.get(&key)) else {
+                    let (Some(radio), Some(pending)) = (self.at(cell, at), self.frames.get_mut(&key)) else {
                         continue;
                     };
+                    pending.has_arrived = true;
                     let received = ReceivedFrame {
                         radio: hwsim::radio_address(radio as u16),
                         octets: &pending.octets,
@@ -173,14 +190,25 @@ impl Air {
         of.air_time_s += Duration::from_nanos(used.air_time).as_secs_f64();
     }
 
-    fn remove(&mut self, radio: [u8; 6], address: [u8; 6]) {
-        let Some(radio) = self.number(radio) else { return };
-        let Some(answering) = self.addresses.get_mut(&address) else { return };
-        if let Some(place) = answering.iter().position(|other| *other == radio) {
-            answering.swap_remove(place);
+    /// A radio answers an address, once more.
+    fn answer(&mut self, radio: [u8; 6], address: [u8; 6]) -> Result<(), String> {
+        let Some(radio) = self.number(radio) else { return Ok(()) };
+        *self.addresses.entry((radio, address)).or_default() += 1;
+        let known = self.addresses.range((radio, [0; 6])..=(radio, [u8::MAX; 6])).count();
+        if known > MAX_ADDRESSES {
+            return Err(format!("more than {MAX_ADDRESSES} addresses of one radio"));
         }
-        if answering.is_empty() {
-            self.addresses.remove(&address);
+        Ok(())
+    }
+
+    /// A radio answers an address, once less.
+    fn answer_less(&mut self, radio: [u8; 6], address: [u8; 6]) {
+        let Some(radio) = self.number(radio) else { return };
+        if let Entry::Occupied(mut times) = self.addresses.entry((radio, address)) {
+            *times.get_mut() -= 1;
+            if *times.get() == 0 {
+                times.remove();
+            }
         }
     }
 
@@ -193,16 +221,16 @@ impl Air {
         let Some(radio) = self.number(sent.radio) else {
             return Err(format!("a frame of a radio that it does not have: {:02x?}", sent.radio));
         };
-        rates::of(&sent.stages, sent.mhz)?;
+        rates::of(&sent.stages, sent.mhz, self.radios[radio].place.standard)?;
         let SentFrame { octets, wants_status, no_ack, mhz, stages, cookie, .. } = *sent;
         let header = Header { wants_status, no_ack, mhz, stages, cookie };
-        let (key, is_first) = (self.next_key, Frame(octets).is_beacon());
+        let (key, is_beacon) = (self.next_key, Frame(octets).is_beacon());
         self.next_key = self.next_key.wrapping_add(1);
-        self.frames.insert(key, Pending { radio, octets: octets.to_vec(), sent: header });
+        self.frames.insert(key, Pending { radio, has_arrived: false, octets: octets.to_vec(), sent: header });
         let waiting = &mut self.radios[radio].waiting;
         if waiting.len() >= MAX_WAITING {
             self.report(key, Sent { acknowledged: false, transmissions: 0, air_time: 0 }, send);
-        } else if is_first {
+        } else if is_beacon {
             // Its time is due: it does not wait behind data.
             waiting.push_front(key);
         } else {
@@ -223,16 +251,19 @@ impl Air {
         let frame = Frame(octets);
         let to = match frame.receiver() {
             Some(address) if !sent.no_ack => {
-                let cell = self.radios[number].cell;
-                let answering = self.addresses.get(&address).map_or(&[][..], Vec::as_slice);
-                let other =
-                    answering.iter().find(|other| **other != number && self.radios[**other].cell == cell);
-                Receiver::Station(other.map_or(self.absent[&cell], |other| self.radios[*other].station))
+                let cell = self.radios[number].place.cell;
+                let answers = |(other, radio): &(usize, &Radio)| {
+                    *other != number
+                        && radio.place.cell == cell
+                        && self.addresses.contains_key(&(*other, address))
+                };
+                let other = self.radios.iter().enumerate().find(answers);
+                Receiver::Station(other.map_or(self.absent[&cell], |(_, other)| other.place.station))
             }
             _ => Receiver::Broadcast,
         };
-        let rates = rates::of(&sent.stages, sent.mhz).unwrap_or(lasthop_wifi::Rates::LowestBasic);
-        let Radio { cell, station, current, .. } = &mut self.radios[number];
+        let Radio { place: Place { cell, station, standard }, current, .. } = &mut self.radios[number];
+        let rates = rates::of(&sent.stages, sent.mhz, *standard).unwrap_or(Rates::LowestBasic);
         *current = Some(key);
         let is_taken =
             world.transmit(*cell, *station, RawFrame { to, key, octets: frame.octets_with_fcs(), rates });
@@ -241,8 +272,9 @@ impl Air {
 
     /// The driver learns what became of a frame.
     fn report(&mut self, key: u32, sent: Sent, mut send: impl FnMut(&[u8])) {
-        let Some(Pending { radio, octets, sent: header }) = self.frames.remove(&key) else { return };
-        if Frame(&octets).is_data() {
+        let Some(Pending { radio, octets, sent: header, .. }) = self.frames.remove(&key) else { return };
+        // A frame without a transmission was dropped for lack of room.
+        if Frame(&octets).is_data() && sent.transmissions > 0 {
             let used = &mut self.radios[radio].used;
             used.frames += 1;
             used.transmissions += u64::from(sent.transmissions);
@@ -269,13 +301,13 @@ impl Air {
     }
 
     fn at(&self, cell: WlanId, station: StationId) -> Option<usize> {
-        self.radios.iter().position(|radio| (radio.cell, radio.station) == (cell, station))
+        self.radios.iter().position(|radio| (radio.place.cell, radio.place.station) == (cell, station))
     }
 }
 
 impl Radio {
-    const fn at(cell: WlanId, station: StationId) -> Self {
-        Self { cell, station, waiting: VecDeque::new(), current: None, used: Used::NOTHING }
+    const fn at(place: Place) -> Self {
+        Self { place, waiting: VecDeque::new(), current: None, used: Used::NOTHING }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The programs of the kernel's Wi-Fi stack on the hosts: hostapd at access points, wpa_supplicant at stations. All
+//! The programs of the kernel's Wi-Fi stack on the hosts: hostapd at access points, `wpa_supplicant` at stations. All
 //! networks are open, without Wi-Fi multimedia (WMM), on channel 1; stations are awake, and send data at the rate of
 //! their cell.
 
@@ -26,7 +26,7 @@ const FOLDER: &str = "/run";
 /// The channel of all cells, and its frequency in MHz.
 const CHANNEL: (u8, u16) = (1, 2412);
 /// How long an access point may take to start, or a station to associate.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Checks that the programs are on this machine.
 pub(super) fn check() -> Result<(), TrialError> {

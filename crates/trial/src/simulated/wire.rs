@@ -49,7 +49,7 @@ pub(super) struct Between {
     pub(super) model: Stepped,
     /// Another one, in whose cells the kernel's radios associate before that; and these.
     pub(super) radios: Option<(Stepped, Air)>,
-    /// The number of its ends.
+    /// The number of the model's ends.
     pub(super) ends: usize,
 }
 
@@ -94,7 +94,7 @@ impl<'a> ModelWire<'a> {
         match self.inbox.add(&datagram) {
             Ok(None) => {}
             Ok(Some(FromGuest::Hello)) => self.send_job(out),
-            Ok(Some(FromGuest::Ready)) => self.begin(now),
+            Ok(Some(FromGuest::Ready)) => self.begin(now, out),
             Ok(Some(FromGuest::Results(results))) => self.results = Some(Ok(*results)),
             Ok(Some(FromGuest::Failed(message))) => self.results = Some(Err(message)),
             Err(problem) => self.results = Some(Err(format!("its first program has sent {problem}"))),
@@ -111,10 +111,10 @@ impl<'a> ModelWire<'a> {
     }
 
     /// The model's time begins.
-    fn begin(&mut self, now: Instant) {
+    fn begin(&mut self, now: Instant, out: &mut Frames) {
         let Some(mut model) = self.of_run.take() else { return };
-        if let Some(Radios { air, .. }) = &mut self.radios {
-            model.with_world(|world| air.move_to(world));
+        if let Some(Radios { air, device }) = &mut self.radios {
+            model.with_world(|world| air.move_to(world, |message| out.push(*device, message)));
         }
         self.running = Some(Timed { model, zero: now });
     }
@@ -132,7 +132,7 @@ impl<'a> ModelWire<'a> {
             Ok(())
         });
         if let Err(problem) = taken {
-            self.results = Some(Err(format!("the driver of its radios has sent {problem}")));
+            self.results = Some(Err(format!("a message of its radios' driver: {problem}")));
         }
     }
 }

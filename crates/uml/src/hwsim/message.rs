@@ -120,7 +120,7 @@ pub struct TxStatus {
     pub no_ack: bool,
     /// Whether it was acknowledged.
     pub acknowledged: bool,
-    /// The power of the acknowledgment, in dBm.
+    /// The power of the acknowledgment, in dBm; any value where it is not known.
     pub dbm: i32,
     /// The rates that were tried, and how often.
     pub stages: [Option<Stage>; STAGES],
@@ -186,10 +186,7 @@ pub fn parse(message: &[u8]) -> Result<FromRadios<'_>, MessageError> {
         command::FRAME => {
             let flags = u32::from_le_bytes(attributes.fixed(attribute::FLAGS)?);
             let tries: [u8; 2 * STAGES] = attributes.fixed(attribute::TX_INFO)?;
-            let rate_flags = match attributes.optional(attribute::TX_INFO_FLAGS)? {
-                Some(octets) => octets,
-                None => [0; 3 * STAGES],
-            };
+            let rate_flags = attributes.optional(attribute::TX_INFO_FLAGS)?.unwrap_or([0; 3 * STAGES]);
             let mut stages = [None; STAGES];
             for ((stage, tries), flags) in
                 stages.iter_mut().zip(tries.as_chunks::<2>().0).zip(rate_flags.as_chunks::<3>().0)

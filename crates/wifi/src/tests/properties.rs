@@ -7,10 +7,10 @@ use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability};
 use proptest::prelude::*;
 
-use super::support::{AIR, Entry, OnAir};
+use super::support::{AIR, Entry, OnAir, fixed};
 use crate::output::Fate;
 use crate::{
-    Capture, Channel, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, Rates, RawFrame,
+    Capture, Channel, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, RawFrame,
     Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
@@ -162,13 +162,8 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
             Receiver::Broadcast
         };
         if is_raw {
-            let rate = if octets % 2 == 0 { None } else { case.standard.rates().next_back() };
-            let frame = RawFrame {
-                to,
-                key: key as u32,
-                octets,
-                rates: rate.map_or(Rates::LowestBasic, Rates::Fixed),
-            };
+            let rates = fixed(case.standard.rates().next_back().filter(|_| octets % 2 == 1));
+            let frame = RawFrame { to, key: key as u32, octets, rates };
             assert!(wlan.enqueue_raw(now, stations[from], frame));
             accepted.push(key as u32);
             continue;

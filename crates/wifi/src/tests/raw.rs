@@ -3,7 +3,7 @@
 
 use lasthop_packet::{Instant, Probability};
 
-use super::support::{AIR, Cell, RANGES, config, us};
+use super::support::{AIR, Cell, RANGES, config, fixed, us};
 use super::topologies::b;
 use crate::output::Fate;
 use crate::{
@@ -70,11 +70,7 @@ fn a_broadcast_takes_its_preamble_and_bits_and_has_no_acknowledgment() {
     ] {
         for settle in [true, false] {
             let mut cell = Cell::new(WlanConfig { settle, ..config(Standard::HrDsss) }, &[0.0, 1.0, 2.0]);
-            let frame = RawFrame {
-                octets,
-                rates: rate.map_or(Rates::LowestBasic, Rates::Fixed),
-                ..cell.raw(None, 3)
-            };
+            let frame = RawFrame { octets, rates: fixed(rate), ..cell.raw(None, 3) };
             cell.put(us(1_000), 0, frame);
             cell.run(us(1_000_000));
             let end = (1_000 + micros) * 1000;
@@ -106,8 +102,7 @@ fn a_unicast_frame_takes_the_sum_of_its_frames_and_spaces() {
             config.mac.rts_threshold = if rts { AUTHENTICATION - 1 } else { AUTHENTICATION };
             config.mac.cts_to_self = cts;
             let mut cell = Cell::new(config, &[0.0, 1.0, 2.0]);
-            let frame =
-                RawFrame { rates: rate.map_or(Rates::LowestBasic, Rates::Fixed), ..cell.raw(Some(1), 3) };
+            let frame = RawFrame { rates: fixed(rate), ..cell.raw(Some(1), 3) };
             cell.put(us(1_000), 0, frame);
             cell.run(us(1_000_000));
             let end = (1_000 + to_end) * 1000;
@@ -125,7 +120,7 @@ fn a_frame_has_the_plan_of_its_own_rate_whatever_went_before() {
         [(None, 192 + 272), (Some(Rate::CCK_11), 192 + 25), (None, 192 + 272)].into_iter().enumerate()
     {
         let start = 100_000 * (number as u64 + 1);
-        let frame = RawFrame { rates: rate.map_or(Rates::LowestBasic, Rates::Fixed), ..cell.raw(Some(1), 3) };
+        let frame = RawFrame { rates: fixed(rate), ..cell.raw(Some(1), 3) };
         cell.put(us(start), 0, frame);
         expected.push(((start + micros) * 1000, 1, 3));
     }

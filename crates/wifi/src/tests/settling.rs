@@ -2,8 +2,8 @@
 
 use lasthop_packet::{Instant, Probability, Rng};
 
-use super::support::{Cell, Entry, config};
-use crate::{ErrorConfig, MacFrame, Output, Rates, RawFrame, Standard, WlanConfig, WlanCounters};
+use super::support::{Cell, Entry, config, fixed};
+use crate::{ErrorConfig, MacFrame, Output, RawFrame, Standard, WlanConfig, WlanCounters};
 
 /// Stations that send packets and raw frames at random to each other and to all.
 fn trace(config: WlanConfig, seed: u64) -> (Vec<Entry>, WlanCounters) {
@@ -20,7 +20,7 @@ fn trace(config: WlanConfig, seed: u64) -> (Vec<Entry>, WlanCounters) {
         let frame = RawFrame { octets, ..cell.raw(to, key) };
         if rng.below(2) == 0 {
             let rate = [None, fast][rng.below(2) as usize];
-            cell.put(at, from, RawFrame { rates: rate.map_or(Rates::LowestBasic, Rates::Fixed), ..frame });
+            cell.put(at, from, RawFrame { rates: fixed(rate), ..frame });
         } else {
             cell.wlan.enqueue(at, cell.stations[from], MacFrame { to: frame.to, key, octets });
         }

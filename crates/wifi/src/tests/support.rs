@@ -7,8 +7,8 @@ use lasthop_packet::Instant;
 
 use crate::output::Fate;
 use crate::{
-    ErrorModel, MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId,
-    UndisturbedFrame, Wlan, WlanConfig,
+    ErrorModel, MacFrame, Output, Position, Propagation, Rate, Rates, Receiver, Standard, StationConfig,
+    StationId, UndisturbedFrame, Wlan, WlanConfig,
 };
 
 /// An output with its time in nanoseconds.
@@ -65,6 +65,11 @@ pub(super) struct Cell {
     pub(super) log: Vec<Entry>,
     /// Stations that get another frame for each that is done with.
     pub(super) saturated: Vec<(StationId, MacFrame)>,
+}
+
+/// One rate, or the lowest basic one.
+pub(crate) fn fixed(rate: Option<Rate>) -> Rates {
+    rate.map_or(Rates::LowestBasic, Rates::Fixed)
 }
 
 pub(super) fn us(micros: u64) -> Instant {

@@ -12,8 +12,8 @@ use crate::own_frame::RawFrame;
 impl<E: ErrorModel> Wlan<E> {
     /// Enqueues a raw frame that a station is to send. It goes before the station's packets and after
     /// its earlier raw frames, even if a packet has been transmitted already. A unicast frame is
-    /// acknowledged, retried up to the retry limit, and preceded by an RTS if it is longer than the threshold,
-    /// as a data frame. [`Output::RawDelivered`] and [`Output::RawFate`] follow. `false`: 64
+    /// acknowledged, retried up to the retry limit or to the end of its chain, and preceded by an RTS if it is
+    /// longer than the threshold, as a data frame. [`Output::RawDelivered`] and [`Output::RawFate`] follow. `false`: 64
     /// frames wait already, and this one is dropped.
     ///
     /// Raw frames are not counted ([`super::WlanCounters`], [`super::Used`]), and do not wait at the

@@ -252,8 +252,8 @@ impl Report {
         }
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.extend(roaming::remark(&self.roaming));
-        // In simulated time nothing is late.
-        if !self.is_simulated() {
+        // In simulated time nothing is late, and there is nothing to say of it.
+        if !self.is_simulated() || self.is_doubtful() {
             lines.extend(self.notes().lines());
         }
         lines.extend(self.with_endpoints.iter().map(|scheme| {

@@ -22,14 +22,22 @@ pub(super) fn simulations(
     wifi: Wifi,
 ) -> Result<Vec<Simulation>, Failure> {
     let guest = guest_program(scenario)?;
-    let named = |wanted: Option<&str>| {
+    let named = |wanted: Option<&str>| -> Result<Simulation, Failure> {
         let (kernel, name) = kernel(wanted)?;
         Ok(Simulation { kernel, name, guest: guest.clone(), wifi })
     };
     if kernels.is_empty() {
         return Ok(vec![named(None)?]);
     }
-    kernels.iter().map(|kernel| named(Some(kernel))).collect()
+    let mut all: Vec<Simulation> = Vec::new();
+    for kernel in kernels {
+        let next = named(Some(kernel))?;
+        if all.iter().any(|other| other.name == next.name) {
+            return Err(Failure::usage(anyhow!("--kernel: {} twice; expected different kernels", next.name)));
+        }
+        all.push(next);
+    }
+    Ok(all)
 }
 
 /// The path of a kernel, and its name in tables. A name without a slash is a version.

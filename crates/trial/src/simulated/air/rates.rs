@@ -1,7 +1,7 @@
 //! The rates of frames, as the driver knows them: positions in those of a band.
 
 use lasthop_uml::hwsim::Stage;
-use lasthop_wifi::{Rate, Rates, RetryChain};
+use lasthop_wifi::{Rate, Rates, RetryChain, Standard};
 
 /// The rates at 2.4 GHz are all, those at 5 GHz begin here.
 const OFDM: usize = 4;
@@ -13,15 +13,20 @@ const fn first(mhz: u32) -> usize {
     if mhz < 5000 { 0 } else { OFDM }
 }
 
-/// The rates of a frame's transmissions. An error is what no cell has.
-pub(super) fn of(stages: &[Option<Stage>; 4], mhz: u32) -> Result<Rates, String> {
+/// The rates of a frame's transmissions. An error is what a cell of the standard does not have.
+pub(super) fn of(stages: &[Option<Stage>; 4], mhz: u32, standard: Standard) -> Result<Rates, String> {
     let mut chain = Vec::with_capacity(RetryChain::STAGES);
     for stage in stages.iter().flatten().filter(|stage| stage.tries > 0) {
         if stage.flags & NOT_LEGACY != 0 {
-            return Err(format!("a frame at MCS {}; expected rates of 802.11b and 802.11g", stage.index));
+            return Err(format!("a frame at MCS {}; expected a rate of the cell's standard", stage.index));
         }
         let rate = Rate::all().nth(first(mhz) + usize::from(stage.index));
-        let rate = rate.ok_or_else(|| format!("a frame at rate {} of its band", stage.index))?;
+        let rate = rate.filter(|rate| rate.is_of(standard)).ok_or_else(|| {
+            format!(
+                "a frame at rate {} of the band at {mhz} MHz; expected one of the cell's standard",
+                stage.index
+            )
+        })?;
         chain.push((rate, stage.tries));
     }
     Ok(RetryChain::new(&chain).map_or(Rates::LowestBasic, Rates::Chain))
@@ -47,33 +52,36 @@ pub(super) fn tried(stages: &[Option<Stage>; 4], transmissions: u32) -> [Option<
 mod tests {
     use super::*;
 
-    const fn stage(index: u8, tries: u8) -> Option<Stage> {
-        Some(Stage { index, tries, flags: 0 })
+    const fn stage(index: u8, tries: u8) -> Stage {
+        Stage { index, tries, flags: 0 }
     }
 
     #[test]
     fn a_chain_has_the_rates_of_its_band() {
-        let stages = [stage(3, 2), stage(0, 0), stage(0, 5), None];
+        let stages = [Some(stage(3, 2)), Some(stage(0, 0)), Some(stage(0, 5)), None];
         let chain = RetryChain::new(&[(Rate::CCK_11, 2), (Rate::DSSS_1, 5)]).map(Rates::Chain);
-        assert_eq!(of(&stages, 2412).ok(), chain);
+        assert_eq!(of(&stages, 2412, Standard::HrDsss).ok(), chain);
         let chain = RetryChain::new(&[(Rate::OFDM_18, 2), (Rate::OFDM_6, 5)]).map(Rates::Chain);
-        assert_eq!(of(&stages, 5180).ok(), chain);
-        assert_eq!(of(&[None; 4], 2412), Ok(Rates::LowestBasic));
+        assert_eq!(of(&stages, 5180, Standard::Ofdm).ok(), chain);
+        assert_eq!(of(&[None; 4], 2412, Standard::Erp), Ok(Rates::LowestBasic));
         assert_eq!((position(Rate::OFDM_6, 2412), position(Rate::OFDM_6, 5180)), (4, 0));
     }
 
     #[test]
-    fn rates_that_no_cell_has_are_an_error() {
-        assert!(of(&[stage(12, 1), None, None, None], 2412).is_err());
+    fn rates_that_the_cell_does_not_have_are_an_error() {
+        assert!(of(&[Some(stage(12, 1)), None, None, None], 2412, Standard::Erp).is_err());
+        assert!(of(&[Some(stage(11, 1)), None, None, None], 2412, Standard::Erp).is_ok());
+        assert!(of(&[Some(stage(11, 1)), None, None, None], 2412, Standard::HrDsss).is_err(), "54 Mbit/s");
+        assert!(of(&[Some(stage(0, 1)), None, None, None], 5180, Standard::HrDsss).is_err(), "5 GHz");
         let ht = Some(Stage { index: 0, tries: 1, flags: 8 });
-        assert!(of(&[ht, None, None, None], 2412).is_err());
+        assert!(of(&[ht, None, None, None], 2412, Standard::Erp).is_err());
     }
 
     #[test]
     fn the_last_stage_that_was_tried_has_what_is_left() {
-        let stages = [stage(3, 2), stage(2, 4), stage(0, 7), None];
-        assert_eq!(tried(&stages, 1), [stage(3, 1), None, None, None]);
-        assert_eq!(tried(&stages, 5), [stage(3, 2), stage(2, 3), None, None]);
+        let stages = [Some(stage(3, 2)), Some(stage(2, 4)), Some(stage(0, 7)), None];
+        assert_eq!(tried(&stages, 1), [Some(stage(3, 1)), None, None, None]);
+        assert_eq!(tried(&stages, 5), [Some(stage(3, 2)), Some(stage(2, 3)), None, None]);
         assert_eq!(tried(&stages, 13), stages);
     }
 }

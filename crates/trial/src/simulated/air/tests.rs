@@ -34,7 +34,12 @@ fn world() -> (World, Vec<(WlanId, StationId)>) {
 impl Fixture {
     fn new() -> Self {
         let (mut world, places) = world();
-        let air = Air::new(&mut world, &places);
+        let of_radio = |(cell, station): &(WlanId, StationId)| Place {
+            cell: *cell,
+            station: *station,
+            standard: Standard::HrDsss,
+        };
+        let air = Air::new(&mut world, &places.iter().map(of_radio).collect::<Vec<_>>());
         let mut fixture = Self { world, air, places, said: Vec::new() };
         for radio in 0..2 {
             fixture.say(7, &[(2, &radio_address(radio)), (1, &address(radio as u8))]);
@@ -75,11 +80,22 @@ impl Fixture {
     }
 
     fn run(&mut self) {
+        self.run_until(1_000_000);
+    }
+
+    fn run_until(&mut self, micros: u64) {
         let Self { world, air, said, .. } = self;
-        while let Some(at) = world.next_event_at().filter(|at| *at < Instant::from_secs(1)) {
+        let until = Instant::from_nanos(micros * 1000);
+        while let Some(at) = world.next_event_at().filter(|at| *at < until) {
             world.advance_to(at);
             air.hand_out(world, |message| said.push((at.as_nanos(), message.to_vec())));
         }
+    }
+
+    fn move_to(&mut self, mut other: World) {
+        let Self { air, said, .. } = self;
+        air.move_to(&mut other, |message| said.push((0, message.to_vec())));
+        self.world = other;
     }
 
     /// What the driver was told: times in microseconds, and receptions as ("to", radio, cookie), statuses as
@@ -159,13 +175,50 @@ fn what_was_on_its_way_when_the_run_begins_is_transmitted_again() {
     let mut fixture = Fixture::new();
     fixture.transmit(1, 0x08, address(0), 1);
     fixture.transmit(1, 0x08, address(0), 2);
-    let (mut other, places) = world();
+    let (other, places) = world();
     assert_eq!(places, fixture.places);
-    fixture.air.move_to(&mut other);
-    fixture.world = other;
+    fixture.move_to(other);
     fixture.run();
     let order: Vec<_> = fixture.told().iter().map(|it| (it.1, it.3)).collect();
     assert_eq!(order, [("to", 1), ("acknowledged", 1), ("to", 2), ("acknowledged", 2)]);
+}
+
+#[test]
+fn what_has_arrived_when_the_run_begins_is_not_transmitted_again() {
+    let mut fixture = Fixture::new();
+    fixture.transmit(1, 0x08, address(0), 1);
+    fixture.run_until(300);
+    assert_eq!(fixture.told(), [(265, "to", 0, 1)], "its ACK is on the air");
+    fixture.move_to(world().0);
+    fixture.run();
+    let order: Vec<_> = fixture.told().iter().map(|it| (it.1, it.3)).collect();
+    assert_eq!(order, [("to", 1), ("acknowledged", 1)]);
+}
+
+#[test]
+fn an_address_is_answered_until_it_was_removed_as_often_as_it_was_added() {
+    let mut fixture = Fixture::new();
+    fixture.say(7, &[(2, &radio_address(1)), (1, &address(1))]);
+    for (cookie, outcome) in [(1, "acknowledged"), (2, "lost")] {
+        fixture.say(8, &[(2, &radio_address(1)), (1, &address(1))]);
+        fixture.transmit(0, 0x08, address(1), cookie);
+        fixture.run();
+        assert_eq!(fixture.told().last().map(|it| (it.1, it.3)), Some((outcome, cookie as u8)));
+    }
+}
+
+#[test]
+fn frames_beyond_the_room_of_a_radio_are_lost_at_once_and_take_no_air() {
+    let mut fixture = Fixture::new();
+    for _ in 0..MAX_WAITING + 3 {
+        fixture.transmit(0, 0x08, address(1), 9);
+    }
+    // One is on the air.
+    assert_eq!(fixture.told(), [(0, "lost", 0, 9); 2]);
+    fixture.run();
+    assert_eq!(fixture.told().iter().filter(|it| it.1 == "acknowledged").count(), MAX_WAITING + 1);
+    assert_eq!(fixture.air.radios[0].used.given_up, 0);
+    assert_eq!(fixture.air.radios[0].used.frames, MAX_WAITING as u64 + 1);
 }
 
 #[test]
@@ -185,6 +238,10 @@ fn what_no_cell_can_carry_is_an_error() {
         cookie: 1,
     };
     assert!(air.add(&sent, world, |_| ()).is_err(), "HT");
+    for number in 0..=MAX_ADDRESSES as u8 {
+        let answered = air.answer(radio_address(0), [2, 1, 0, 0, 0, number]);
+        assert_eq!(answered.is_ok(), usize::from(number) < MAX_ADDRESSES - 1, "it has one already");
+    }
     let of_nobody = SentFrame { radio: radio_address(9), stages: [None; 4], ..sent };
     assert!(air.add(&of_nobody, world, |_| ()).is_err());
 }

@@ -159,6 +159,7 @@ mod tests {
                 real: Some(real),
                 predicted: Some(predicted),
                 seed: 7,
+                kernel: None,
                 because: if real.transactions.is_some_and(|of| of.completed == 6) { &late } else { &[] },
             })
             .collect();
@@ -193,6 +194,7 @@ mod tests {
                 real: None,
                 predicted: Some(predicted),
                 seed: 1,
+                kernel: None,
                 because: &[],
             })
             .collect();
