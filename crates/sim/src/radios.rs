@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use lasthop_wifi::{Rate, StationId};
 
 use crate::id::WlanId;
-use crate::technology::StationEvent;
+use crate::technology::{Sent, StationEvent};
 
 /// Something that a radio learns. It happens now.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,17 +33,6 @@ pub enum RadioEvent {
         /// What became of it.
         sent: Sent,
     },
-}
-
-/// What became of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
-    /// Whether it was acknowledged. A broadcast needs no acknowledgment, and counts as if it had one.
-    pub acknowledged: bool,
-    /// How often it was transmitted.
-    pub transmissions: u32,
-    /// Nanoseconds for which its sender has transmitted for it.
-    pub air_time: u64,
 }
 
 /// All radios.

@@ -18,7 +18,6 @@ use crate::counters::Counters;
 use crate::id::{At, HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId, WlanId};
 use crate::observe::Interest;
 use crate::packets::PacketKey;
-use crate::radios::Sent;
 use crate::schedule::Event;
 use crate::transit::Transit;
 
@@ -196,6 +195,17 @@ pub(crate) enum StationEvent {
     Sent { from: StationId, key: u32, sent: Sent },
     /// A station's radio has changed its channel; `None`: it is off the air.
     Tuned { station: StationId, channel: Option<Channel> },
+}
+
+/// What became of a raw frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Whether it was acknowledged. A broadcast needs no acknowledgment, and counts as if it had one.
+    pub acknowledged: bool,
+    /// How often it was transmitted.
+    pub transmissions: u32,
+    /// Nanoseconds for which its sender has transmitted for it.
+    pub air_time: u64,
 }
 
 /// The content of a [`LinkEvent::Frame`] about a packet.

@@ -22,9 +22,8 @@ use crate::counters::Counters;
 use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
-use crate::radios::Sent;
 use crate::schedule::{Event, LazyTimer};
-use crate::technology::{Addressee, Admission, FrameFate, Output, StationEvent};
+use crate::technology::{Addressee, Admission, FrameFate, Output, Sent, StationEvent};
 use crate::transit::Transit;
 
 /// Interests of observers who receive the fates of frames that arrive.
