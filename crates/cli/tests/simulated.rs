@@ -1,6 +1,8 @@
 //! `lasthop try --time simulated`, with the kernel that `LASTHOP_KERNEL` names.
 #![allow(clippy::print_stdout, reason = "the figures are a result")]
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Output};
 
@@ -54,10 +56,12 @@ fn try_simulated(arguments: &[&str]) -> Command {
 fn try_scenario(scenario: &str, kernel: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
+    command.args(arguments_of(scenario, kernel)).args(arguments);
     command
-        .args(["try", scenario, "--time", "simulated", "--kernel", kernel, "--seeds", "1"])
-        .args(arguments);
-    command
+}
+
+const fn arguments_of<'a>(scenario: &'a str, kernel: &'a str) -> [&'a str; 8] {
+    ["try", scenario, "--time", "simulated", "--kernel", kernel, "--seeds", "1"]
 }
 
 fn output(command: &mut Command) -> Output {
@@ -80,13 +84,31 @@ fn a_run_repeats_to_the_last_digit() {
 }
 
 fn an_ordinary_user_gets_the_same_as_root() {
-    let arguments = [&DOWNLOAD[..], &["--schemes", "snoop", "--json"]].concat();
-    let own = output(&mut try_simulated(&arguments));
-    let mut command = try_simulated(&arguments);
+    // Kernel, program and scenario may be where others have no access.
+    let folder = tempfile::TempDir::new_in("/tmp").expect("a temporary directory");
+    let open_to_all = Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path(), open_to_all.clone()).expect("it is ours");
+    let copy = |from: &str, name: &str| {
+        let to = folder.path().join(name);
+        fs::copy(from, &to).expect("room in /tmp");
+        fs::set_permissions(&to, open_to_all.clone()).expect("it is ours");
+        to.to_str().expect("a path in UTF-8").to_owned()
+    };
+    let scenario = copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/try.toml"), "try.toml");
+    let program = copy(env!("CARGO_BIN_EXE_lasthop"), "lasthop");
+    let kernel = copy(&kernel(), "linux");
+    let command = || {
+        let mut command = Command::new(&program);
+        command.current_dir(folder.path()).args(arguments_of(&scenario, &kernel));
+        command.args(DOWNLOAD).args(["--schemes", "snoop", "--json"]);
+        command
+    };
+    let own = output(&mut command());
+    let mut ordinary = command();
     if lasthop_linux::is_root() {
-        command.uid(ORDINARY).gid(ORDINARY);
+        ordinary.uid(ORDINARY).gid(ORDINARY);
     }
-    let ordinary = output(command.env("TMPDIR", "/tmp"));
+    let ordinary = output(ordinary.env("TMPDIR", "/tmp"));
     assert_eq!(rows(&own), rows(&ordinary));
 }
 
@@ -170,7 +192,7 @@ tcp = { preset = "linux" }
 "#;
     let folder = tempfile::TempDir::new().expect("a temporary directory");
     let file = folder.path().join("cell.toml");
-    std::fs::write(&file, scenario).expect("a writable directory");
+    fs::write(&file, scenario).expect("a writable directory");
     let run = || output(&mut try_scenario(file.to_str().expect("a path in UTF-8"), &kernel(), &["--json"]));
     let (one, other) = (run(), run());
     let flows = rows(&one);
