@@ -31,8 +31,8 @@ pub fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String,
     Err(format!("`{program}`: {}", message.lines().next().unwrap_or("failed").trim()))
 }
 
-/// The path of a program; its name alone if there is none. It also searches the administrator's directories, which are often not in
-/// a user's search path.
+/// The path of a program; its name alone if there is none. Also searches the administrator's directories,
+/// which are often not in a user's search path.
 pub fn found(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));

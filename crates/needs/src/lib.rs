@@ -130,8 +130,8 @@ pub fn quiet() -> Result<(), String> {
     if env::var_os("LASTHOP_QUIET").is_some() { Ok(()) } else { Err(NOT_QUIET.to_owned()) }
 }
 
-/// Needs a Linux kernel that was built for user mode, which `LASTHOP_KERNEL` names: to build one takes a
-/// quarter of an hour (`lasthop kernel build`).
+/// Needs a Linux kernel that was built for user mode, which `LASTHOP_KERNEL` names: to build one takes
+/// ten minutes of processor time (`lasthop kernel build`).
 pub fn user_mode_kernel() -> Result<(), String> {
     if env::var_os("LASTHOP_KERNEL").is_some() { Ok(()) } else { Err(NO_KERNEL.to_owned()) }
 }

@@ -15,8 +15,6 @@ pub enum RadioEvent {
     Received {
         /// The receiver.
         at: StationId,
-        /// The sender.
-        from: StationId,
         /// The frame's key.
         key: u32,
         /// Its rate.
@@ -53,20 +51,16 @@ impl Radios {
         !self.open.is_empty()
     }
 
-    pub(crate) fn has(&self, cell: WlanId, station: StationId) -> bool {
-        self.open.contains(&(cell, station))
-    }
-
     /// What happens at a station, if it is a radio.
     pub(crate) fn on_event(&mut self, cell: WlanId, event: StationEvent) {
         let (station, event) = match event {
-            StationEvent::Frame { at, from, key, rate, power } => {
-                (at, RadioEvent::Received { at, from, key, rate, power })
+            StationEvent::Frame { at, key, rate, power, .. } => {
+                (at, RadioEvent::Received { at, key, rate, power })
             }
             StationEvent::Sent { from, key, sent } => (from, RadioEvent::Sent { from, key, sent }),
             StationEvent::NotAssociated { .. } | StationEvent::Tuned { .. } => return,
         };
-        if self.has(cell, station) {
+        if self.open.contains(&(cell, station)) {
             self.events.push_back((cell, event));
         }
     }

@@ -1,11 +1,14 @@
 //! Radios of hosts. Where the hosts' kernel has the whole Wi-Fi stack, each station of a cell is a radio of the kernel, and
 //! all links of the cell at a host lead through the device of its radio.
 
+#[cfg(test)]
+mod tests;
+
 use std::net::Ipv4Addr;
 
-use lasthop_scenario::{LinkModel, Scenario, SchemeChoice};
+use lasthop_scenario::{LinkModel, Scenario, SchemeChoice, WlanModel};
 use lasthop_schemes::{Placement, Seat};
-use lasthop_wifi::Standard;
+use lasthop_wifi::{MacConfig, Standard};
 
 use super::error::TrialError;
 
@@ -61,7 +64,7 @@ impl Radios {
 pub(super) fn check(scenario: &Scenario, radios: &Radios) -> Result<(), TrialError> {
     if let Some((scheme, node)) = agent_at_a_client(scenario, radios) {
         let problem = format!(
-            "{:?} has an agent in the Wi-Fi driver of {:?}, which is the kernel's; leave the scheme out, or use --wifi model",
+            "{:?} has an agent in the Wi-Fi driver of {:?}, which is the kernel's; leave the scheme out (--schemes), or use --wifi model",
             scheme.label, scenario.nodes[node].name
         );
         return Err(TrialError::unsuitable("schemes", problem));
@@ -75,6 +78,8 @@ pub(super) fn check(scenario: &Scenario, radios: &Radios) -> Result<(), TrialErr
             .any(|station| station.config.rate.is_some_and(|rate| rate != cell.config.phy.rate))
         {
             "the cell has stations of several rates"
+        } else if has_retry_limits(cell) {
+            "the kernel chooses the number of tries of a frame, and the cell has retry limits of its own"
         } else if cell.power_save.is_some() {
             "its stations save power, which those of the kernel do not here"
         } else if cell.stations.iter().any(|station| scenario.trial.simulated.contains(&station.node)) {
@@ -88,6 +93,12 @@ pub(super) fn check(scenario: &Scenario, radios: &Radios) -> Result<(), TrialErr
         return Err(TrialError::unsuitable(format!("wlans.{}", cell.name), problem));
     }
     Ok(())
+}
+
+fn has_retry_limits(cell: &WlanModel) -> bool {
+    let (mac, usual) = (&cell.config.mac, MacConfig::default());
+    (mac.short_retry_limit, mac.long_retry_limit) != (usual.short_retry_limit, usual.long_retry_limit)
+        || cell.stations.iter().any(|station| station.config.short_retry_limit.is_some())
 }
 
 /// The first scheme that has an agent at a client, and that client's node: the model has no driver there that could host it.

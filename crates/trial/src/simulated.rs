@@ -27,8 +27,9 @@ use std::time::Duration;
 
 use lasthop_emulator::Peer;
 use lasthop_emulator::stepped::{Attachment, Stepped};
+use lasthop_kernels::recipe::{AIR_TIME_PARAMETER, SEED_VARIABLE};
 use lasthop_packet::Instant;
-use lasthop_scenario::{RealHosts, Scenario};
+use lasthop_scenario::{BuiltLinks, RealHosts, Scenario};
 use lasthop_uml::kernel::MAX_DEVICES;
 use lasthop_uml::vhost::DeviceType;
 use lasthop_uml::{Calendar, End, Hwsim, Kernel, Net, Settings};
@@ -50,9 +51,6 @@ use wire::{Between, Finished, ModelWire};
 
 /// Octets of the guest's memory.
 const MEMORY: u64 = 256 << 20;
-/// The parameter of kernels built by `lasthop kernel build` with which a radio takes no more frames than their air time
-/// allows, as most drivers do. Other kernels ignore it.
-const AIR_TIME_LIMIT: &str = "mac80211_hwsim.aql";
 /// More than any start and end of a guest takes, beside the run itself and associations.
 const MARGIN: Duration = Duration::from_secs(60);
 
@@ -79,6 +77,13 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
         let problem = "clients roam, which is not possible in simulated time; expected --time real";
         return Err(TrialError::unsuitable("wlans", problem));
     }
+    let edge = plan::edges(scenario)?[0];
+    if let Some(label) = gateway::label_that_needs_fates(scenario, edge) {
+        let problem = format!(
+            "{label:?} needs the fates of frames, which a gateway in simulated time does not learn; leave it out (--schemes), or use --time real"
+        );
+        return Err(TrialError::unsuitable("schemes", problem));
+    }
     let radios = radios(scenario, wifi);
     if !radios.all().is_empty() {
         radios::check(scenario, &radios)?;
@@ -92,14 +97,15 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
             format!("{ends} ends of links between real hosts; expected at most {most} in simulated time");
         return Err(TrialError::unsuitable("links", problem));
     }
-    let edge = plan::edges(scenario)?[0];
-    if let Some(label) = gateway::label_that_needs_fates(scenario, edge) {
-        let problem = format!(
-            "{label:?} needs the fates of frames, which a gateway in simulated time does not learn; leave it out, or use --time real"
-        );
-        return Err(TrialError::unsuitable("schemes", problem));
-    }
     Ok(())
+}
+
+/// What the user should know of a scenario's runs in simulated time.
+pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<&'static str> {
+    let has_radios = !radios(scenario, wifi).all().is_empty();
+    has_radios.then_some(
+        "stations have the kernel's queues, and mac80211's number of tries of each frame; the prediction has those of the cell",
+    )
 }
 
 /// Runs a case.
@@ -126,19 +132,7 @@ pub(super) fn run(
     let failed = |error: lasthop_uml::Error| TrialError::Guest(error.to_string());
     let settings = Settings { processor: processor(), patience: PATIENCE, ..Settings::default() };
     let kernel = kernel(simulation, case.seed, ends.len(), &radios);
-    let on_air = if radios.all().is_empty() {
-        None
-    } else {
-        let mut before = build()?;
-        let places = radios.all().iter().map(|radio| {
-            let wlan = &before.wlans[radio.cell];
-            let standard = scenario.wlans[radio.cell].config.phy.standard;
-            Place { cell: wlan.wlan, station: wlan.stations[radio.station], standard }
-        });
-        let places: Vec<_> = places.collect();
-        let air = Air::new(&mut before.world, &places);
-        Some((Stepped::new(before.world, &[]), air))
-    };
+    let on_air = if radios.all().is_empty() { None } else { Some(on_air(scenario, &radios, build()?)) };
     let mut calendar = Calendar::start(vec![kernel], settings).map_err(failed)?;
     let between = Between { model: Stepped::new(built.world, &ends), radios: on_air, ends: ends.len() };
     let job = Job {
@@ -182,12 +176,24 @@ pub(super) fn run(
     Ok((results, ModelResults { summary: model.summary(), stations, reported, hand_offs: None }))
 }
 
+/// The radios, in the cells of a model in which they associate before the run.
+fn on_air(scenario: &Scenario, radios: &Radios, mut before: BuiltLinks) -> (Stepped, Air) {
+    let places = radios.all().iter().map(|radio| {
+        let wlan = &before.wlans[radio.cell];
+        let standard = scenario.wlans[radio.cell].config.phy.standard;
+        Place { cell: wlan.wlan, station: wlan.stations[radio.station], standard }
+    });
+    let places: Vec<_> = places.collect();
+    let air = Air::new(&mut before.world, &places);
+    (Stepped::new(before.world, &[]), air)
+}
+
 /// The guest: its control device comes first, the device of its radios last.
 fn kernel(simulation: &Simulation, seed: u64, ends: usize, radios: &Radios) -> Kernel {
     let mut kernel = Kernel::new(&simulation.kernel, &simulation.guest.path.display().to_string());
     kernel.memory = MEMORY;
     let count = radios.all().len();
-    let of_radios = [format!("mac80211_hwsim.radios={count}"), format!("{AIR_TIME_LIMIT}=1")];
+    let of_radios = [format!("mac80211_hwsim.radios={count}"), format!("{AIR_TIME_PARAMETER}=1")];
     kernel.parameters.extend(of_radios.into_iter().filter(|_| count > 0));
     let parameters = [
         // As at a TAP device, a frame counts as sent once the device has it.
@@ -199,7 +205,7 @@ fn kernel(simulation: &Simulation, seed: u64, ends: usize, radios: &Radios) -> K
         simulation.guest.argument,
     ];
     kernel.parameters.extend(parameters.map(str::to_owned));
-    kernel.environment.push(("UML_SEED".into(), seed.to_string().into()));
+    kernel.environment.push((SEED_VARIABLE.into(), seed.to_string().into()));
     let addresses = std::iter::once(control::GUEST_DEVICE).chain((0..ends).map(address_of));
     kernel.devices.extend(addresses.map(|address| Box::new(Net::new(address)) as Box<dyn DeviceType>));
     if count > 0 {

@@ -29,10 +29,10 @@ pub enum Error {
     #[error(transparent)]
     Guest(#[from] Box<GuestError>),
     /// Every guest waits for an interrupt, and the wire has no event: nothing will ever happen.
-    #[error("at {0:?} no guest has a timer, and nothing is on the wire: the run is stuck")]
+    #[error("at {0} no guest has a timer, and nothing is on the wire: the run is stuck")]
     Stuck(Instant),
     /// The wire's next event stays in the past.
-    #[error("the wire has processed its events {steps} times, and time stays at {now:?}")]
+    #[error("the wire has processed its events {steps} times, and time stays at {now}")]
     Wire {
         /// How often.
         steps: u32,
@@ -58,7 +58,7 @@ pub struct GuestError {
 
 impl fmt::Display for GuestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "guest {} at {:?}: {}", self.guest, self.now, self.fault)?;
+        write!(f, "guest {} at {}: {}", self.guest, self.now, self.fault)?;
         match &self.last {
             Some(last) => write!(f, "; its last message: {last}")?,
             None => write!(f, "; it has sent no message")?,

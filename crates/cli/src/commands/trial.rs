@@ -235,13 +235,20 @@ fn simulations(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Simulat
         Time::Simulated if arguments.kernels.len() > 1 && arguments.series.is_some() => {
             refused("--series has the samples of one kernel; expected a single one in --kernel")
         }
+        Time::Simulated if arguments.wifi.is_some() && scenario.wlans.is_empty() => {
+            refused("--wifi: the scenario has no 802.11 cell; expected none")
+        }
         Time::Simulated => {
             let wifi = arguments.wifi.map_or_else(lasthop_trial::Wifi::default, Into::into);
             lasthop_trial::simulated::check(scenario, wifi).map_err(|error| match error {
                 TrialError::Wifi(_) => Failure::usage(error),
                 of_scenario => Failure::usage(anyhow!("{}: {of_scenario}", name_of(&arguments.scenario))),
             })?;
-            simulated::simulations(scenario, &arguments.kernels, wifi)
+            let simulations = simulated::simulations(scenario, &arguments.kernels, wifi)?;
+            if let Some(note) = lasthop_trial::simulated::note(scenario, wifi) {
+                output::complain(&format!("note: {note}"));
+            }
+            Ok(simulations)
         }
         Time::Real if arguments.wifi.is_some() => {
             refused("--wifi: the model has the Wi-Fi stack in real time; expected --time simulated beside it")

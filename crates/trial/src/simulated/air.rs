@@ -33,6 +33,8 @@ pub(super) struct Air {
     addresses: BTreeMap<(usize, [u8; 6]), u32>,
     /// The frames that radios transmit or that wait there, by their keys.
     frames: BTreeMap<u32, Pending>,
+    /// Memory of frames that are done with, for others.
+    spare: Vec<Vec<u8>>,
     next_key: u32,
     /// A message for the driver; its memory is kept.
     message: Vec<u8>,
@@ -96,6 +98,7 @@ impl Air {
             absent: BTreeMap::new(),
             addresses: BTreeMap::new(),
             frames: BTreeMap::new(),
+            spare: Vec::new(),
             next_key: 0,
             message: Vec::new(),
         };
@@ -156,7 +159,7 @@ impl Air {
     pub(super) fn hand_out(&mut self, world: &mut World, mut send: impl FnMut(&[u8])) {
         while let Some((cell, event)) = world.next_radio_event() {
             match event {
-                RadioEvent::Received { at, key, rate, power, .. } => {
+                RadioEvent::Received { at, key, rate, power } => {
                     let (Some(radio), Some(pending)) = (self.at(cell, at), self.frames.get_mut(&key)) else {
                         continue;
                     };
@@ -226,7 +229,10 @@ impl Air {
         let header = Header { wants_status, no_ack, mhz, stages, cookie };
         let (key, is_beacon) = (self.next_key, Frame(octets).is_beacon());
         self.next_key = self.next_key.wrapping_add(1);
-        self.frames.insert(key, Pending { radio, has_arrived: false, octets: octets.to_vec(), sent: header });
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(octets);
+        self.frames.insert(key, Pending { radio, has_arrived: false, octets: kept, sent: header });
         let waiting = &mut self.radios[radio].waiting;
         if waiting.len() >= MAX_WAITING {
             self.report(key, Sent { acknowledged: false, transmissions: 0, air_time: 0 }, send);
@@ -293,6 +299,7 @@ impl Air {
         };
         status.write(&mut self.message);
         send(&self.message);
+        self.spare.push(octets);
     }
 
     /// The number of the radio with this address of the driver's.

@@ -23,6 +23,9 @@ use crate::options::Options;
 use crate::plan::{self, Case};
 use crate::site::{self, Site};
 
+/// Where a guest has file systems of its own. Not at /tmp, where scenarios may be.
+pub const OWN_FOLDERS: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
+
 /// A guest, from inside.
 #[derive(Debug)]
 pub struct Guest {
@@ -33,9 +36,7 @@ pub struct Guest {
 impl Guest {
     /// Makes itself at home, and gets the job. Must be the first program of a guest.
     pub fn open() -> io::Result<Self> {
-        // Not at /tmp, where scenarios may be.
-        let file_systems = [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")];
-        for (kind, place) in file_systems {
+        for (kind, place) in ["proc", "sysfs", "devtmpfs", "tmpfs"].into_iter().zip(OWN_FOLDERS) {
             match mount(kind, place, kind, MountFlags::empty(), None) {
                 // A kernel may have mounted it.
                 Ok(()) | Err(Errno::BUSY) => {}
@@ -100,6 +101,7 @@ impl Guest {
         case: &Case,
         options: Options<'_>,
     ) -> Result<HostResults, TrialError> {
+        plan::check_kernel(scenario)?;
         let radios = super::radios(scenario, self.job.wifi);
         let site = Site::with_radios(scenario, site::addresses(scenario), radios)?;
         let ends = site::ends_of_devices(scenario, site.radios()).count();

@@ -143,7 +143,7 @@ fn start(
             Ok(line) => said = line,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 return Err(failed(format!(
-                    "it is not ready after {} s; its last line: {said}",
+                    "it is not ready after {} s of simulated time; its last line: {said}",
                     PATIENCE.as_secs()
                 )));
             }
@@ -154,7 +154,8 @@ fn start(
     }
 }
 
-/// The lines of a program, which are read to its end even if nobody receives them.
+/// The lines that a program prints. They are read to its end, whether or not they are received, so that it never waits
+/// for a reader.
 fn lines(output: ChildStdout) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

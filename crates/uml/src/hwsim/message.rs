@@ -131,7 +131,7 @@ pub struct TxStatus {
 /// A message that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageError {
-    /// The octet of the message at which it does.
+    /// The octet of the message at which that was found.
     pub at: usize,
     /// How.
     pub problem: MessageProblem,

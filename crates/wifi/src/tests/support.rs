@@ -68,7 +68,7 @@ pub(super) struct Cell {
 }
 
 /// One rate, or the lowest basic one.
-pub(crate) fn fixed(rate: Option<Rate>) -> Rates {
+pub(super) fn fixed(rate: Option<Rate>) -> Rates {
     rate.map_or(Rates::LowestBasic, Rates::Fixed)
 }
 

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use lasthop_kernels::Kernels;
@@ -43,6 +43,9 @@ pub(super) fn simulations(
 /// The path of a kernel, and its name in tables. A name without a slash is a version.
 fn kernel(wanted: Option<&str>) -> Result<(PathBuf, String), Failure> {
     if let Some(path) = wanted.filter(|wanted| wanted.contains('/')) {
+        if !Path::new(path).is_file() {
+            return Err(Failure::usage(anyhow!("--kernel {path}: expected the file of a kernel")));
+        }
         return Ok((path.into(), path.to_owned()));
     }
     let kernel = Kernels::of_user().map_err(Failure::usage)?.find(wanted).map_err(Failure::usage)?;
@@ -53,6 +56,14 @@ fn kernel(wanted: Option<&str>) -> Result<(PathBuf, String), Failure> {
 fn guest_program(scenario: &Scenario) -> Result<GuestProgram, Failure> {
     if let Some(other) = scenario.files.iter().find(|file| !file.is_file()) {
         let what = format!("{}: expected a file in simulated time: it is read twice", other.display());
+        return Err(Failure::usage(anyhow!(what)));
+    }
+    if let Some((file, folder)) = scenario.files.iter().find_map(|file| Some((file, folder_of_guest(file)?)))
+    {
+        let what = format!(
+            "{}: the guest has a file system of its own at {folder}; expected a scenario elsewhere",
+            file.display()
+        );
         return Err(Failure::usage(anyhow!(what)));
     }
     let fingerprint = fingerprint(scenario).context("a file of the scenario").map_err(Failure::Run)?;
@@ -71,4 +82,10 @@ fn guest_program(scenario: &Scenario) -> Result<GuestProgram, Failure> {
     }
     let directory = env::current_dir().context("the current directory").map_err(Failure::Run)?;
     Ok(GuestProgram { path, argument: GUEST, directory, fingerprint, arguments })
+}
+
+/// The folder in the place of which a guest has a file system of its own, if a file is there.
+fn folder_of_guest(file: &Path) -> Option<&'static str> {
+    let file = file.canonicalize().ok()?;
+    lasthop_trial::simulated::guest::OWN_FOLDERS.into_iter().find(|folder| file.starts_with(folder))
 }

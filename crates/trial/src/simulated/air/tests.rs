@@ -167,7 +167,7 @@ fn a_frame_for_a_group_reaches_all_and_a_beacon_goes_before_data_that_waits() {
     fixture.run();
     let order: Vec<_> = fixture.told().iter().map(|it| (it.1, it.3)).collect();
     let expected = [("to", 1), ("acknowledged", 1), ("to", 3), ("lost", 3), ("to", 2), ("acknowledged", 2)];
-    assert_eq!(order, expected, "nobody acknowledges a beacon");
+    assert_eq!(order, expected, "no station acknowledges a beacon");
 }
 
 #[test]

@@ -1,0 +1,60 @@
+use std::path::Path;
+
+use lasthop_scenario::{Overrides, file};
+
+use super::*;
+
+const CELL: &str = r#"
+duration = "10 s"
+seeds = 1
+schemes = ["none", "snoop"]
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.near.kind = "host"
+nodes.far.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "10 ms" }
+wlans.cell = { standard = "802.11g", access-point = "gateway", stations = ["near", "far"] }
+flows.first = { from = "server", to = "near" }
+try = { congestion = ["cubic"], duration = "4 s" }
+tcp = { preset = "linux" }
+"#;
+
+fn scenario(change: (&str, &str)) -> Scenario {
+    assert!(CELL.contains(change.0), "{change:?}");
+    let text = CELL.replace(change.0, change.1);
+    file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario")
+}
+
+fn refusal(change: (&str, &str)) -> Option<String> {
+    let scenario = scenario(change);
+    check(&scenario, &Radios::of_kernel(&scenario)).err().map(|error| error.to_string())
+}
+
+#[test]
+fn each_station_is_a_radio_and_all_links_of_the_access_point_lead_through_one() {
+    let scenario = scenario(("", ""));
+    let radios = Radios::of_kernel(&scenario);
+    let at: Vec<_> = radios.all().iter().map(|radio| (radio.station, radio.node)).collect();
+    assert_eq!(at, [(0, 1), (1, 2), (2, 3)]);
+    let of_gateway: Vec<_> =
+        scenario.links.iter().map(|link| radios.of(link, 1).map(Radio::device)).collect();
+    let device = Some("wlan.0".to_owned());
+    assert_eq!(of_gateway, [None, device.clone(), device], "the wire, and both stations");
+}
+
+#[test]
+fn cells_that_the_kernels_radios_cannot_be_in_are_refused_with_their_key() {
+    assert_eq!(refusal(("", "")), None);
+    for (change, expected) in [
+        (("802.11g", "802.11a"), "802.11b and 802.11g"),
+        (("\"far\"] }", "\"far\"], short-retry-limit = 2 }"), "retry limits"),
+        (("access-point = \"gateway\", stations = [", "stations = [\"gateway\", "), "no access point"),
+        (("duration = \"4 s\"", "duration = \"4 s\", simulated = [\"far\"]"), "simulated stations"),
+    ] {
+        let message = refusal(change).unwrap_or_default();
+        assert!(message.starts_with("wlans.cell: ") && message.contains(expected), "{change:?}: {message}");
+        assert!(message.ends_with("expected --wifi model"), "{message}");
+    }
+    let message = refusal(("\"snoop\"", "\"lle-tcp\"")).unwrap_or_default();
+    assert!(message.contains("lle-tcp") && message.contains("agent"), "{message}");
+}
