@@ -15,7 +15,8 @@ pub enum LinkEvent<'a> {
         packet: &'a Packet,
         /// The result.
         fate: Fate,
-        /// Transmissions of this frame so far, including the first; 1 or more.
+        /// Transmissions of this frame so far, including the first; 1 or more. This and what follows are
+        /// known with [`LinkSenses::EFFORT`] only; otherwise 1, and no time.
         transmissions: u32,
         /// The time from the packet's arrival in the interface's queue to the start of its first
         /// transmission.
@@ -113,7 +114,7 @@ pub enum Fate {
     /// The receiver's link layer confirmed it.
     Delivered,
     /// The first transmission was not confirmed; more will follow unless [`Fate::GivenUp`] is
-    /// reported next.
+    /// reported next. Needs [`LinkSenses::EFFORT`].
     FirstTransmissionFailed,
     /// No transmission was confirmed, and no more will follow.
     GivenUp,
@@ -123,7 +124,8 @@ bitflags! {
     /// The link-layer events and features that an agent needs, or a world offers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LinkSenses: u8 {
-        /// The exact fate of each frame that this node transmits.
+        /// Whether each frame that this node transmits is delivered or given up. Without
+        /// [`LinkSenses::EFFORT`], that is all that is known of it.
         const FRAME_FATE = 1;
         /// Each transmission of each frame, with its time.
         const ATTEMPTS = 1 << 1;
@@ -138,6 +140,9 @@ bitflags! {
         const TRANSMISSIONS = 1 << 5;
         /// Options in frames ([`Context::attach`](crate::Context::attach)).
         const LINK_OPTIONS = 1 << 6;
+        /// What each frame takes, beside its fate: a failure of its first transmission, the number of
+        /// transmissions, queueing and air time.
+        const EFFORT = 1 << 7;
     }
 }
 
@@ -151,7 +156,7 @@ impl fmt::Display for LinkSenses {
 
 impl LinkSenses {
     /// Each sense with its name, and the message to the user where it is missing.
-    const ALL: [(Self, &'static str, &'static str); 7] = [
+    const ALL: [(Self, &'static str, &'static str); 8] = [
         (
             Self::LINK_OPTIONS,
             "options in frames",
@@ -161,6 +166,11 @@ impl LinkSenses {
             Self::FRAME_FATE,
             "the fate of each frame",
             "the link layer does not report the fate of each frame (it needs one that confirms delivery)",
+        ),
+        (
+            Self::EFFORT,
+            "what each frame takes",
+            "the link layer reports the fate of each frame, but not a failure of its first transmission (it needs a simulated link, or a driver that reports it)",
         ),
         (
             Self::ATTEMPTS,

@@ -16,10 +16,11 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use lasthop_agent::Budget;
+use lasthop_agent::{Budget, LinkSenses};
 use lasthop_config::text::{name_of, read_file};
 use lasthop_config::{Disk, Document, Kind};
 use lasthop_packet::units::format_octets;
+use lasthop_schemes::Role;
 
 use super::plan::{Plan, RulePlan};
 use super::selector::Selector;
@@ -30,7 +31,7 @@ pub use super::plan::Surroundings;
 pub use lasthop_config::FileError;
 #[cfg(feature = "roaming")]
 pub use site::{EtcdPlace, NatConfig, RegistryPlace, SiteConfig};
-pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
+pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel, TxStatus};
 
 /// The example file: every key with its default and a description.
 pub const DEFAULT_FILE: &str = include_str!("../../../packaging/gateway.toml");
@@ -48,6 +49,11 @@ pub struct Config {
     pub core: Option<Vec<String>>,
     /// Interfaces to the wireless hop; `None` to detect them.
     pub radio: Option<Vec<String>>,
+    /// Where the gateway stands, for which the rules of the plan were made.
+    pub role: Role,
+    /// Whether agents learn the TX status of frames from the Wi-Fi drivers of the radio interfaces. Not with
+    /// [`Backend::Tun`].
+    pub tx_status: TxStatus,
     /// The plan of the engine.
     pub plan: Plan,
     /// The address for Prometheus, if any.
@@ -81,13 +87,15 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     let document = Document::parse(text, name.to_owned(), "a configuration in TOML")?;
     document.expect(Kind::Gateway)?;
     let mut file: GatewayFile = document.deserialize()?;
-    let reader = Reader { document: &document, surroundings: surroundings.into() };
+    let surroundings = in_file(&file, surroundings.into());
+    let reader = Reader { document: &document, surroundings };
     file.passive |= reader.surroundings.is_passive;
     let rules = file.rule.len();
     if !(1..=MAX_RULES).contains(&rules) {
         return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MAX_RULES}")));
     }
     reader.check_ports(&file.ports)?;
+    reader.check_role(&file)?;
     let (threads, flows) = (file.process.threads, file.bounds.flows);
     if threads > flows {
         let problem = format!(
@@ -117,6 +125,15 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
         roaming,
         ..Config::new(file, traffic, rules)
     })
+}
+
+/// The surroundings of a gateway with this file.
+fn in_file(file: &GatewayFile, surroundings: Surroundings) -> Surroundings {
+    let of_driver = match file.ports.tx_status {
+        TxStatus::Off => LinkSenses::empty(),
+        TxStatus::Probed | TxStatus::Trusted => LinkSenses::FRAME_FATE,
+    };
+    Surroundings { role: file.role.into(), senses: surroundings.senses | of_driver, ..surroundings }
 }
 
 /// The JSON schema of the file, for editors.
@@ -151,6 +168,8 @@ impl Config {
             backend: file.backend,
             core: file.ports.core,
             radio: file.ports.radio,
+            role: file.role.into(),
+            tx_status: file.ports.tx_status,
             plan,
             metrics: None,
             pseudonyms_in_metrics: file.metrics.pseudonyms,

@@ -1,6 +1,7 @@
 //! TUN and TAP devices that read and write [`Frame`]s, including super-packets.
 
 mod offload;
+pub(crate) mod tx_status;
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::Deref;

@@ -217,6 +217,21 @@ impl Frame {
         })
     }
 
+    /// The segments of a super-packet, as the kernel or a network card would make them; `None` for an ordinary frame, or
+    /// one that is not for agents.
+    pub fn segments(&self, ethernet: bool) -> Option<impl Iterator<Item = Self> + use<>> {
+        self.segment_size?;
+        let (link, packet) = self.parse(ethernet).ok()?;
+        let first_only = self.first_segment_cwr;
+        let segments = packet.into_segments().enumerate().map(move |(index, mut segment)| {
+            if let Some(tcp) = segment.tcp_mut().filter(|_| first_only && index > 0) {
+                tcp.flags.0 &= !TcpFlags::CWR.0;
+            }
+            segment
+        });
+        Some(segments.filter_map(move |segment| Self::from_packet(&segment, &link, None).ok()))
+    }
+
     /// Whether the packet was parsed from this frame, after this link header, and not edited.
     fn is_of(&self, packet: &Packet, link: &LinkHeader) -> bool {
         let ip_octets = self.octets.get(link.len()..).unwrap_or_default();

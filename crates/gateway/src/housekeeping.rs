@@ -260,6 +260,13 @@ impl Housekeeping {
             warn!(%error, "the new configuration was rejected; the old one stays in force");
             format!("{error}; the old configuration stays in force")
         })?;
+        if (config.role, config.tx_status) != (self.in_force.role, self.in_force.tx_status) {
+            // The agents of the new rules would lack what they need to know.
+            return Err(format!(
+                "{}: role or ports.tx-status has changed, which takes a restart; the old configuration stays in force",
+                file.display()
+            ));
+        }
         let mut notes: Vec<String> = config
             .takes_restart(&self.in_force)
             .into_iter()

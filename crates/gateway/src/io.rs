@@ -14,8 +14,8 @@ pub mod steering;
 use std::io;
 use std::time::Duration;
 
-use lasthop_agent::{Bypass, Side};
-use lasthop_packet::{FlowKey, Instant};
+use lasthop_agent::{Bypass, Fate, Side};
+use lasthop_packet::{FlowKey, Instant, Packet};
 
 use crate::frame::{Frame, Headers};
 
@@ -62,6 +62,12 @@ pub trait PacketIo {
     /// headers. To be called after [`PacketIo::receive`]; these packets are to be handled before
     /// the received frames, which may answer or follow them.
     fn passed(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
+        let _ = take;
+    }
+
+    /// Calls `take` with the packet and the fate of each frame that a driver has reported, in order. To be called
+    /// after [`PacketIo::receive`]. Of a packet, only the headers may be known.
+    fn fates(&mut self, take: &mut dyn FnMut(&Packet, Fate)) {
         let _ = take;
     }
 

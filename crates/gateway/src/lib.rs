@@ -78,6 +78,7 @@ pub mod table;
 mod tests;
 mod translation;
 mod trouble;
+pub mod truth;
 mod workers;
 
 pub use config::Config;

@@ -57,6 +57,13 @@ pub struct LinkReport {
     pub delay: LatenessSummary,
 }
 
+impl LinkReport {
+    /// The counters of events that a driver has reported to the packet loop itself.
+    pub(super) fn of_driver(heard: u64) -> Self {
+        Self { heard, ..Self::default() }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Shared {
     /// Whether the loop was woken since it last read the queue: one wake-up is enough for all
@@ -90,7 +97,7 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkQueue) 
 
 impl LinkReporter {
     /// The events that are reported; others are ignored.
-    pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE;
+    pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::EFFORT);
 
     /// Creates a reporter with these queues to the packet loops, in the order of the workers.
     pub(super) const fn to(queues: Vec<LinkQueue>) -> Self {

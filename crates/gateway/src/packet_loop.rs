@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
-use lasthop_agent::Side;
-use lasthop_packet::{FlowKey, Instant};
+use lasthop_agent::{Fate, LinkEvent, Side};
+use lasthop_packet::{FlowKey, Instant, Packet};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tracing::{debug, info, warn};
@@ -122,6 +122,8 @@ pub(super) struct PacketLoop<'a> {
     started: Instant,
     longest_turn: Duration,
     punctuality: Punctuality,
+    /// Fates that drivers have reported.
+    fates: u64,
     /// The log messages about stepping out, and about faults that are no reason for it.
     outs: Trouble,
     faults: Trouble,
@@ -132,6 +134,18 @@ pub(super) struct PacketLoop<'a> {
     /// The time of the last heartbeat; while the loop is out, of the start of its last turn.
     last_beat: Instant,
     report: LoopReport,
+}
+
+/// The event of a frame of which only the fate is known.
+const fn of_frame(packet: &Packet, fate: Fate) -> LinkEvent<'_> {
+    LinkEvent::Frame {
+        packet,
+        fate,
+        transmissions: 1,
+        queueing: Duration::ZERO,
+        access: None,
+        air_time: Duration::ZERO,
+    }
 }
 
 impl<'a> PacketLoop<'a> {
@@ -160,6 +174,7 @@ impl<'a> PacketLoop<'a> {
             started: now,
             longest_turn: Duration::ZERO,
             punctuality,
+            fates: 0,
             outs: Trouble::default(),
             faults: Trouble::default(),
             latest: now,
@@ -255,6 +270,11 @@ impl<'a> PacketLoop<'a> {
         if let Some(link) = &mut self.link {
             link.receive(now, |event| self.engine.on_link(event, now, &mut self.out));
         }
+        let Self { io, engine, out, fates, .. } = self;
+        io.fates(&mut |packet, fate| {
+            *fates += 1;
+            engine.on_link(&of_frame(packet, fate), now, out);
+        });
         self.engine.prefetch(&self.frames);
         for (at, (port, frame)) in self.frames.drain(..).enumerate() {
             self.engine.on_frame(port, frame, now, &mut self.out);
@@ -446,13 +466,14 @@ impl<'a> PacketLoop<'a> {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
         let engine = self.engine.report();
+        let of_driver = || (self.fates > 0).then(|| LinkReport::of_driver(self.fates));
         LoopReport {
             uptime_s: now.since(self.started).as_secs_f64(),
             cpu_s,
             threads: vec![ThreadReport { cpu_s, connections: engine.connections }],
             longest_turn_s: self.longest_turn.as_secs_f64(),
             punctuality: self.punctuality.report(now),
-            link: self.link.as_ref().map(LinkInbox::report),
+            link: self.link.as_ref().map(LinkInbox::report).or_else(of_driver),
             engine,
             ..self.report.clone()
         }

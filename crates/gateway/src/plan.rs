@@ -131,8 +131,11 @@ pub struct RuleError {
 /// Why a scheme cannot run in a gateway.
 #[derive(Clone, Debug)]
 pub enum RuleProblem {
-    /// With its settings, it has no agent at the edge.
-    NothingHere,
+    /// With its settings, it has no agent there.
+    NothingHere {
+        /// Where the gateway stands.
+        role: Role,
+    },
     /// It needs events that the link layer does not report.
     Blind {
         /// The missing events.
@@ -146,10 +149,13 @@ impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.scheme;
         match &self.problem {
-            RuleProblem::NothingHere => write!(
-                f,
-                "scheme {name:?} with these settings places nothing at the edge; expected a scheme or settings that do: see `lasthop schemes {name}`"
-            ),
+            RuleProblem::NothingHere { role } => {
+                let place = if *role == Role::Edge { "the edge" } else { "a mobile host" };
+                write!(
+                    f,
+                    "scheme {name:?} with these settings places nothing at {place}; expected a scheme or settings that do: see `lasthop schemes {name}`"
+                )
+            }
             RuleProblem::Blind { missing, settings } => {
                 write!(f, "scheme {name:?} ")?;
                 if !settings.is_empty() {
@@ -169,7 +175,7 @@ impl RulePlan {
         traffic: Selector,
         surroundings: Surroundings,
     ) -> Result<Self, RuleError> {
-        let seat = Seat { role: Role::Edge, address: surroundings.address };
+        let seat = Seat { role: surroundings.role, address: surroundings.address };
         let mut places_any = false;
         for (layer, of_stack) in stack.layers().iter().enumerate() {
             let wrong = |problem| Err(RuleError { layer, scheme: of_stack.scheme().name, problem });
@@ -182,9 +188,14 @@ impl RulePlan {
                     }
                     places_any = true;
                 }
-                None if of_stack.is_nothing() => {}
-                None => return wrong(RuleProblem::NothingHere),
+                // A scheme of a stack may have its only agent at the other end of the hop.
+                None if of_stack.is_nothing() || seat.role != Role::Edge => {}
+                None => return wrong(RuleProblem::NothingHere { role: seat.role }),
             }
+        }
+        if !places_any && !stack.is_nothing() {
+            let (scheme, problem) = (stack.layers()[0].scheme().name, RuleProblem::NothingHere { role: seat.role });
+            return Err(RuleError { layer: 0, scheme, problem });
         }
         let (schemes, spec, stack) = (stack.names(), stack.to_string(), stack.clone());
         // If the stack has placed an agent once, it always does.
@@ -197,6 +208,8 @@ impl RulePlan {
 /// The environment in which a gateway runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
+    /// Where it stands: at the edge, or at a mobile host.
+    pub role: Role,
     /// The events that its link layer reports. A scheme that needs others is refused.
     pub senses: LinkSenses,
     /// The source address of messages that its agents send; unspecified if no scheme sends any.
@@ -206,10 +219,10 @@ pub struct Surroundings {
 }
 
 impl From<LinkSenses> for Surroundings {
-    /// Without an address: no scheme that works without link senses sends messages from its own
+    /// At the edge, without an address: no scheme that works without link senses sends messages from its own
     /// address.
     fn from(senses: LinkSenses) -> Self {
-        Self { senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), is_passive: false }
+        Self { role: Role::Edge, senses, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), is_passive: false }
     }
 }
 

@@ -6,14 +6,15 @@ use lasthop_agent::Side;
 use tracing::{info, warn};
 
 use super::backend_choice::{Choice, choose};
-use super::config::{Backend, Config};
+use super::config::{Backend, Config, TxStatus};
 use super::detect::{DetectError, Kernel};
 use super::error::GatewayError;
 use super::translation::{self, Translation};
+use super::truth;
 use crate::io::claim::Claims;
 use crate::io::divert::{Attachment, Divert, DivertError};
 use crate::io::policy::{self, Policy};
-use crate::io::{PacketIo, Port};
+use crate::io::{PacketIo, Port, Selection};
 use lasthop_linux::device::Interface;
 
 /// Open ports.
@@ -51,7 +52,11 @@ pub fn claim(
         claims.add(&core).map_err(refused)?;
     }
     let threads = config.threads;
-    let selection = config.plan.selection(threads);
+    let tx_status = config.tx_status != TxStatus::Off;
+    if tx_status {
+        truth::establish(config.tx_status, &radio).map_err(GatewayError::Ports)?;
+    }
+    let selection = Selection { tx_status, ..config.plan.selection(threads) };
     Ok(move || {
         let workers: Vec<Box<dyn PacketIo + Send>> = if backend == Backend::Tun {
             let sides = [(core, Side::Core), (radio, Side::Radio)];
@@ -83,6 +88,10 @@ pub(super) fn choice(
         return Err(format!(
             "a passive gateway needs the backend tc-bpf; with tun, all packets go through the gateway{why}"
         ));
+    }
+    if config.tx_status != TxStatus::Off && choice.backend == Backend::Tun {
+        let why = choice.notes.first().map(|note| format!(": {note}")).unwrap_or_default();
+        return Err(format!("ports.tx-status needs the backend tc-bpf{why}"));
     }
     let bridges = radio.iter().filter(|name| kernel().is_bridge(name));
     choice.notes.extend(bridges.map(|name| {

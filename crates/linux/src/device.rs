@@ -1,6 +1,7 @@
 //! TUN and TAP devices: network interfaces whose other end is this process. They vanish with it,
 //! however it ends.
 
+mod driver;
 mod features;
 mod interface;
 mod request;

@@ -13,12 +13,14 @@
 //! | [`peer`] | the process at the other end of a Unix socket |
 //! | [`listening`] | listening TCP sockets |
 //! | [`neighbours`] | the IP addresses of hosts on the same link |
+//! | [`nl80211`] | a made-up station at an access point of this machine |
 //! | [`netlink`] | requests to the kernel over netlink(7) |
 //! | [`realtime`] | real-time scheduling, locked memory |
 //! | [`processor`] | a thread's time on a processor, and its wait for one |
 //! | [`lateness`] | the lateness of wake-ups by the kernel, in a histogram |
 //! | [`memory`] | this process's memory, and its limit |
 //! | [`tool`] | external programs in a namespace |
+//! | [`wifi_status`] | whether a Wi-Fi device's frames were acknowledged |
 //! | [`results`] | files of results: complete or absent, and never in the place of an input |
 
 #[cfg(not(target_os = "linux"))]
@@ -36,12 +38,14 @@ pub mod memory;
 pub mod namespace;
 pub mod neighbours;
 pub mod netlink;
+pub mod nl80211;
 pub mod peer;
 pub mod processor;
 pub mod realtime;
 pub mod results;
 pub mod tool;
 pub mod unprivileged;
+pub mod wifi_status;
 
 use rustix::fs::Access;
 use rustix::thread::CapabilitySet;

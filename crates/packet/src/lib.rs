@@ -37,6 +37,7 @@ pub mod readdress;
 pub mod record;
 pub mod rng;
 pub mod rtp;
+mod segments;
 pub mod seq;
 pub mod time;
 pub mod units;

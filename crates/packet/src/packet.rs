@@ -172,6 +172,12 @@ impl Packet {
         }
     }
 
+    /// Sets the IPv4 identification; an edit.
+    pub(crate) fn set_identification(&mut self, identification: u16) {
+        self.ip.identification = identification;
+        self.original = None;
+    }
+
     /// Replaces the IPv4 address and the port of one end; the "port" of an ICMP query or its answer
     /// is its identifier, which both ends share. The original octets otherwise stay, and checksums
     /// are updated, so that wrong ones stay wrong; a UDP datagram without a checksum stays so.

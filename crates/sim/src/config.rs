@@ -119,7 +119,8 @@ impl WiredConfig {
 /// What a transmitter with a queue before the air shows to agents.
 pub(crate) const QUEUED: LinkSenses = LinkSenses::DEPARTURES.union(LinkSenses::BACKLOG);
 /// What a link layer shows in addition if it confirms delivery.
-pub(crate) const CONFIRMED: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::ATTEMPTS);
+pub(crate) const CONFIRMED: LinkSenses =
+    LinkSenses::FRAME_FATE.union(LinkSenses::EFFORT).union(LinkSenses::ATTEMPTS);
 /// What agents see of a link whose frames have options.
 pub(crate) const OPTIONS: LinkSenses = LinkSenses::TRANSMISSIONS.union(LinkSenses::LINK_OPTIONS);
 

@@ -4,17 +4,20 @@
 #[cfg(test)]
 mod tests;
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{BuiltLinks, Scenario, SchemeChoice};
-use lasthop_schemes::SchemeStack;
+use lasthop_linux::namespace::Namespace;
+use lasthop_scenario::{BuiltLinks, Scenario};
+use lasthop_schemes::{Placement as _, Role, SchemeStack, Seat};
 use lasthop_sim::{LinkId, NodeId};
 
+use super::adapters::CABLE;
 use super::error::TrialError;
+use super::radios::{Radio, Radios};
 use super::site::{End, Site, ends};
 use lasthop_emulator::Emulator;
-use lasthop_gateway::config::Config;
+use lasthop_gateway::config::{Config, TxStatus};
 use lasthop_gateway::link::LinkReporter;
 use lasthop_gateway::plan::{AgentMaker, RuleError, RulePlan, RuleProblem, Surroundings};
 use lasthop_gateway::selector::Selector;
@@ -33,35 +36,79 @@ pub(super) enum Clock {
     Simulated,
 }
 
-/// The configuration of a gateway with schemes at an edge of a site, on the best available backend.
-/// `agent`, if given, replaces the schemes' own.
-pub(super) fn config(
-    scenario: &Scenario,
-    (edge, site): (usize, &Site),
-    (core, radio): (Vec<String>, Vec<String>),
-    stack: &SchemeStack,
-    agent: Option<AgentMaker>,
-    clock: Clock,
-) -> Result<Config, TrialError> {
-    let surroundings = Surroundings { address: site.address(edge), ..senses(scenario, edge).into() };
-    let rule = RulePlan::new(stack, Selector::default(), surroundings);
-    let mut rule = rule.map_err(|error| TrialError::Gateway(error.to_string()))?;
-    if agent.is_some() {
-        rule.agent = agent;
-    }
-    Ok(Config {
-        core: Some(core),
-        radio: Some(radio),
-        // The gateway is part of the test setup, as the emulator is: its lateness delays the whole
-        // run. In simulated time it is never late.
-        realtime: clock == Clock::Real,
-        ..Config::with_rules(vec![rule])
-    })
+/// Where a gateway of a trial is.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    role: Role,
+    /// The source of messages that its agents send.
+    address: IpAddr,
+    /// Its interfaces to the wired network, and to the wireless hop.
+    ports: (Vec<String>, Vec<String>),
+    senses: LinkSenses,
+    /// Whether Wi-Fi drivers report what it learns of frames.
+    has_driver: bool,
 }
 
-/// Starts a gateway on its host.
-pub(super) fn start(config: Config, (edge, site): (usize, &Site)) -> Result<Gateway, TrialError> {
-    Ok(Start { config, file: None, owns_process: false }.inside(&site.hosts[edge])?)
+impl Place {
+    /// At an edge of a site, with these ports.
+    pub(super) fn at_edge(
+        scenario: &Scenario,
+        (edge, site): (usize, &Site),
+        ports: (Vec<String>, Vec<String>),
+    ) -> Self {
+        let has_driver = has_only_radios(scenario, edge, site.radios());
+        let senses = if has_driver { OF_DRIVER } else { senses(scenario, edge) };
+        Self { role: Role::Edge, address: site.address(edge), ports, senses, has_driver }
+    }
+
+    /// On the Wi-Fi adapter of a client.
+    pub(super) fn on_adapter(site: &Site, radio: Radio) -> Self {
+        let ports = (vec![CABLE.to_owned()], vec![radio.device()]);
+        let address = site.address(radio.node);
+        Self { role: Role::MobileHost, address, ports, senses: OF_DRIVER, has_driver: true }
+    }
+
+    const fn surroundings(&self) -> Surroundings {
+        Surroundings { role: self.role, address: self.address, senses: self.senses, is_passive: false }
+    }
+
+    /// The configuration of a gateway with schemes here, on the best available backend. `agent`, if given, replaces the
+    /// schemes' own.
+    pub(super) fn config(
+        self,
+        stack: &SchemeStack,
+        agent: Option<AgentMaker>,
+        clock: Clock,
+    ) -> Result<Config, TrialError> {
+        let rule = RulePlan::new(stack, Selector::default(), self.surroundings());
+        let mut rule = rule.map_err(|error| TrialError::Gateway(error.to_string()))?;
+        if agent.is_some() {
+            rule.agent = agent;
+        }
+        let config = Config::with_rules(vec![rule]);
+        let tx_status = match self.role {
+            _ if !self.has_driver || !config.plan.needs().contains(LinkSenses::FRAME_FATE) => TxStatus::Off,
+            Role::Edge => TxStatus::Probed,
+            // A client has no absent stations to try its driver with.
+            _ => TxStatus::Trusted,
+        };
+        let (core, radio) = self.ports;
+        Ok(Config {
+            core: Some(core),
+            radio: Some(radio),
+            role: self.role,
+            tx_status,
+            // The gateway is part of the test setup, as the emulator is: its lateness delays the whole
+            // run. In simulated time it is never late.
+            realtime: clock == Clock::Real,
+            ..config
+        })
+    }
+}
+
+/// Starts a gateway on a host.
+pub(super) fn start(config: Config, host: &Namespace) -> Result<Gateway, TrialError> {
+    Ok(Start { config, file: None, owns_process: false }.inside(host)?)
 }
 
 /// Checks that a gateway at this edge could run every scheme.
@@ -76,21 +123,53 @@ pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> 
     Ok(())
 }
 
-/// The label of the first scheme whose agent at this edge needs the fates of frames; `None` without one.
-pub(super) fn label_that_needs_fates(scenario: &Scenario, edge: usize) -> Option<&str> {
-    let surroundings = Surroundings { address: Ipv4Addr::LOCALHOST.into(), ..senses(scenario, edge).into() };
-    let needs_them = |choice: &&SchemeChoice| {
-        let rule = choice.stack().map(|stack| RulePlan::new(stack, Selector::default(), surroundings));
-        let agent = rule.and_then(|rule| rule.ok()?.agent);
-        agent.is_some_and(|make| make().needs().contains(LinkSenses::FRAME_FATE))
-    };
-    scenario.schemes.iter().find(needs_them).map(|choice| choice.label.as_str())
+/// Checks that gateways at this edge and on adapters could run every scheme in simulated time, where only the drivers of
+/// these radios report on frames.
+pub(super) fn check_in_simulated_time(
+    scenario: &Scenario,
+    edge: usize,
+    radios: &Radios,
+) -> Result<(), TrialError> {
+    let at_edge = if has_only_radios(scenario, edge, radios) { OF_DRIVER } else { LinkSenses::empty() };
+    let has_adapters = radios.all().iter().any(|radio| radio.on_adapter);
+    for scheme in &scenario.schemes {
+        let Some(stack) = scheme.stack() else { continue };
+        let places = [(Role::Edge, at_edge, true), (Role::MobileHost, OF_DRIVER, has_adapters)];
+        for (role, senses, has_gateway) in places {
+            if !has_gateway || stack.agent(Seat::any(role)).is_none() {
+                continue;
+            }
+            let address = Ipv4Addr::LOCALHOST.into();
+            let surroundings = Surroundings { role, senses, address, is_passive: false };
+            RulePlan::new(stack, Selector::default(), surroundings).map_err(|error| {
+                let problem = format!(
+                    "{:?}: {error}; in simulated time a gateway learns only the fates of frames, and only from the kernel's Wi-Fi: leave \
+                     the scheme out (--schemes), or use --time real",
+                    scheme.label
+                );
+                TrialError::unsuitable("schemes", problem)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// What a Wi-Fi driver reports of frames.
+const OF_DRIVER: LinkSenses = LinkSenses::FRAME_FATE;
+
+/// Whether an edge has wireless links, and all of them lead through radios of its kernel.
+fn has_only_radios(scenario: &Scenario, edge: usize, radios: &Radios) -> bool {
+    let wireless = ends(scenario)
+        .map(|end| (end.node, &scenario.links[end.link]))
+        .filter(|(node, link)| *node == edge && link.link.is_wireless());
+    let mut of_radios = wireless.map(|(node, link)| radios.of(link, node).is_some()).peekable();
+    of_radios.peek().is_some() && of_radios.all(|of_radio| of_radio)
 }
 
 /// The reason for which a scheme cannot run here, and the remedy.
 fn refusal(error: &RuleError) -> String {
     let (why, settings) = match &error.problem {
-        RuleProblem::NothingHere => ("", 0),
+        RuleProblem::NothingHere { .. } => ("", 0),
         RuleProblem::Blind { missing, settings } if (*missing - LinkReporter::SENSES).is_empty() => (
             ", which its link layer does not report (this requires one that confirms delivery)",
             settings.len(),

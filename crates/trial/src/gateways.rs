@@ -7,21 +7,39 @@ use lasthop_gateway::config::Backend;
 use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_scenario::Scenario;
-use lasthop_schemes::SchemeStack;
+use lasthop_schemes::{Placement as _, SchemeStack, Seat};
 use lasthop_sim::{LinkId, NodeId};
+use serde::{Deserialize, Serialize};
 
+use super::adapters::Adapter;
 use super::bridged::Lan;
 use super::error::TrialError;
-use super::gateway::{self, Clock};
+use super::gateway::{self, Clock, Place};
 use super::plan::edges;
 use super::roaming::hand_over::HandOver;
 use super::roaming::{Served, Stations};
 use super::site::Site;
 
+/// The reports of gateways' packet loops.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Reports {
+    pub(super) at_edges: Vec<LoopReport>,
+    pub(super) of_clients: Vec<LoopReport>,
+}
+
+impl Reports {
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &LoopReport> {
+        self.at_edges.iter().chain(&self.of_clients)
+    }
+}
+
 /// Running gateways. They end when this value is dropped.
 pub(super) struct Gateways {
     /// In the order of the edges.
     all: Vec<Gateway>,
+    /// On Wi-Fi adapters of clients.
+    on_adapters: Vec<Gateway>,
     needs: LinkSenses,
     /// Dropped after the gateways, because it has their files.
     hand_over: Option<HandOver>,
@@ -30,7 +48,7 @@ pub(super) struct Gateways {
 impl Gateways {
     /// No gateway.
     pub(super) const fn none() -> Self {
-        Self { all: Vec::new(), needs: LinkSenses::empty(), hand_over: None }
+        Self { all: Vec::new(), on_adapters: Vec::new(), needs: LinkSenses::empty(), hand_over: None }
     }
 
     /// Starts a gateway with these schemes at each edge. `agent`, if given, replaces the schemes' own.
@@ -48,7 +66,8 @@ impl Gateways {
         let (mut started, mut needs) = (Vec::new(), LinkSenses::empty());
         for (number, edge) in edges.into_iter().enumerate() {
             let ports = lan.as_ref().map_or_else(|| site.ports(scenario, edge), |lan| lan.ports(edge));
-            let mut config = gateway::config(scenario, (edge, site), ports, stack, agent.cloned(), clock)?;
+            let place = Place::at_edge(scenario, (edge, site), ports);
+            let mut config = place.config(stack, agent.cloned(), clock)?;
             if lan.is_some() {
                 // The other one routes, and bridged frames would pass by it.
                 config.backend = Backend::TcBpf;
@@ -57,9 +76,17 @@ impl Gateways {
                 config = hand_over.complete(config, number);
             }
             needs |= config.plan.needs();
-            started.push(gateway::start(config, (edge, site))?);
+            started.push(gateway::start(config, &site.hosts[edge])?);
         }
-        Ok(Self { all: started, needs, hand_over })
+        let with_agent = |adapter: &&Adapter| {
+            stack.agent(Seat::any(scenario.role(adapter.radio.node))).is_some()
+        };
+        let on_adapters = site.adapters().iter().filter(with_agent).map(|adapter| {
+            let config = Place::on_adapter(site, adapter.radio).config(stack, None, clock)?;
+            gateway::start(config, &adapter.host)
+        });
+        let on_adapters = on_adapters.collect::<Result<_, _>>()?;
+        Ok(Self { all: started, on_adapters, needs, hand_over })
     }
 
     /// Has the model report to the gateways what the drivers and daemons of real access points report: the fates of
@@ -83,9 +110,10 @@ impl Gateways {
         Ok(())
     }
 
-    /// The reports of their packet loops.
-    pub(super) fn reports(&self) -> Result<Vec<LoopReport>, TrialError> {
-        Ok(self.all.iter().map(Gateway::report).collect::<Result<_, _>>()?)
+    /// The reports of their packet loops: of those at edges, and of those of clients.
+    pub(super) fn reports(&self) -> Result<Reports, TrialError> {
+        let of = |gateways: &[Gateway]| gateways.iter().map(Gateway::report).collect::<Result<_, _>>();
+        Ok(Reports { at_edges: of(&self.all)?, of_clients: of(&self.on_adapters)? })
     }
 
     /// When they served clients that have associated, if they hand over. The emulation must have ended.

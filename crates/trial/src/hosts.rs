@@ -3,7 +3,6 @@
 
 use std::sync::atomic::Ordering;
 
-use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_linux::clock;
 use lasthop_packet::Instant;
@@ -14,7 +13,7 @@ use super::bridged::Lan;
 use super::error::TrialError;
 use super::flows::{self, RunResults};
 use super::gateway::Clock;
-use super::gateways::Gateways;
+use super::gateways::{Gateways, Reports};
 use super::options::Options;
 use super::plan::{Case, edges};
 use super::program::Running;
@@ -35,8 +34,7 @@ pub(super) struct Hosts<'a> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct HostResults {
     pub(super) run: RunResults,
-    /// The reports of all gateways.
-    pub(super) gateways: Vec<LoopReport>,
+    pub(super) gateways: Reports,
     /// Processor time of the packet loops of all gateways, as a share of one core; `None` without one.
     pub(super) gateway_cores: Option<f64>,
 }
@@ -80,7 +78,7 @@ impl<'a> Hosts<'a> {
 
     /// Runs the flows and sessions, from the time `zero` at which the model starts.
     pub(super) fn run(&self, zero: Instant, options: Options<'_>) -> Result<HostResults, TrialError> {
-        let cpu_s = |reports: &[LoopReport]| reports.iter().map(|report| report.cpu_s).sum::<f64>();
+        let cpu_s = |reports: &Reports| reports.all().map(|report| report.cpu_s).sum::<f64>();
         let busy_before = cpu_s(&self.gateways.reports()?);
         wait::until(zero + self.case.times(self.scenario).first, options.stop);
         let began = clock::now();
@@ -90,7 +88,7 @@ impl<'a> Hosts<'a> {
         }
         let took = clock::now().since(began).as_secs_f64();
         let gateways = self.gateways.reports()?;
-        let gateway_cores = (!gateways.is_empty()).then(|| (cpu_s(&gateways) - busy_before) / took.max(1e-9));
+        let gateway_cores = gateways.all().next().is_some().then(|| (cpu_s(&gateways) - busy_before) / took.max(1e-9));
         Ok(HostResults { run, gateways, gateway_cores })
     }
 }

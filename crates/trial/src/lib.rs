@@ -31,6 +31,7 @@
 //! Start with [`run`]. Every host, device and filter belongs to the process, and vanishes when the
 //! process ends for any reason.
 
+mod adapters;
 mod bridged;
 mod call;
 mod congestion;

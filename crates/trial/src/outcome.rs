@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use lasthop_agent::Counter;
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
 use lasthop_scenario::Scenario;
 use serde::Serialize;
 
 use super::flows::RunResults;
+use super::gateways::Reports;
 use super::hosts::HostResults;
 use super::model::ModelResults;
 use super::plan::{Case, CaseFlow};
@@ -87,10 +89,10 @@ pub struct Outcome {
     pub lost: bool,
     /// One entry for each station of each 802.11 cell.
     pub stations: Vec<StationUse>,
-    /// ACKs that agents in the model generated on behalf of receivers; those of the gateway are in
+    /// ACKs that agents of clients generated on behalf of receivers; those of the gateway are in
     /// `gateway`.
     pub acks_generated: u64,
-    /// ACKs that agents in the model kept off the air; those of the gateway are in `gateway`.
+    /// ACKs that agents of clients kept off the air; those of the gateway are in `gateway`.
     pub acks_suppressed: u64,
     /// Summary of the emulator.
     pub emulator: lasthop_emulator::Summary,
@@ -110,19 +112,24 @@ pub struct Outcome {
 struct Circumstances {
     kernel: Option<String>,
     gateway_cores: Option<f64>,
-    /// The reports of all gateways.
-    gateways: Vec<LoopReport>,
+    gateways: Reports,
     model: ModelResults,
     because: Vec<String>,
 }
 
 impl Circumstances {
-    /// The report of the only gateway.
+    /// The report of the only gateway at an edge.
     fn gateway(&self) -> Option<LoopReport> {
-        match &self.gateways[..] {
+        match &self.gateways.at_edges[..] {
             [only] => Some(only.clone()),
             _ => None,
         }
+    }
+
+    /// The sum of a counter of clients' agents.
+    fn of_clients(&self, counter: &'static Counter) -> u64 {
+        let of_gateway = |report: &LoopReport| report.engine.agents.of(counter);
+        self.model.reported.get(counter) + self.gateways.of_clients.iter().map(of_gateway).sum::<u64>()
     }
 }
 
@@ -135,7 +142,7 @@ impl RunOutcome {
         predicted: Option<&Prediction>,
     ) -> Self {
         let HostResults { run: results, gateways, gateway_cores } = hosts;
-        let because = verdict::reasons(&model.summary, &gateways, &results.round_trips, results.kept_waiting);
+        let because = verdict::reasons(&model.summary, gateways.all(), &results.round_trips, results.kept_waiting);
         // In simulated time programs take no time.
         let gateway_cores = gateway_cores.filter(|_| kernel.is_none());
         let kernel = kernel.map(str::to_owned);
@@ -177,7 +184,7 @@ impl RunOutcome {
             predicted_hand_offs: predicted.map(|predicted| predicted.hand_offs.clone()),
             connections_lost: flows.iter().filter(|flow| flow.lost).count() as u64,
             corrupted,
-            gateways: circumstances.gateways.clone(),
+            gateways: circumstances.gateways.at_edges.clone(),
         });
         Self { flows, sessions, roaming }
     }
@@ -219,8 +226,8 @@ fn flows(
             intact: transferred.intact,
             lost: transferred.lost,
             stations: circumstances.model.stations.clone(),
-            acks_generated: circumstances.model.reported.get(&ACKS_GENERATED),
-            acks_suppressed: circumstances.model.reported.get(&ACKS_SUPPRESSED),
+            acks_generated: circumstances.of_clients(&ACKS_GENERATED),
+            acks_suppressed: circumstances.of_clients(&ACKS_SUPPRESSED),
             emulator: circumstances.model.summary.clone(),
             trusted: circumstances.because.is_empty(),
             because: circumstances.because.clone(),

@@ -25,6 +25,8 @@ pub(super) struct Radio {
     pub(super) station: usize,
     /// The index of its node.
     pub(super) node: usize,
+    /// Whether it is on a host of its own, where agents of its node run.
+    pub(super) on_adapter: bool,
 }
 
 impl Radio {
@@ -40,11 +42,18 @@ impl Radios {
         Self(Vec::new())
     }
 
-    /// A radio for each station of each cell whose node is a real host.
+    /// A radio for each station of each cell whose node is a real host. That of a client is on an adapter if one of the
+    /// schemes has an agent there.
     pub(super) fn of_kernel(scenario: &Scenario) -> Self {
+        let has_agent = |node| scenario.schemes.iter().any(|scheme| agent_at_a_client(scenario, scheme, node));
         let stations = scenario.wlans.iter().enumerate().flat_map(|(cell, model)| {
             let stations = model.stations.iter().enumerate();
-            stations.map(move |(station, of)| Radio { cell, station, node: of.node })
+            stations.map(move |(station, of)| Radio {
+                cell,
+                station,
+                node: of.node,
+                on_adapter: station > 0 && has_agent(of.node),
+            })
         });
         Self(stations.filter(|radio| !scenario.trial.simulated.contains(&radio.node)).collect())
     }
@@ -61,14 +70,7 @@ impl Radios {
 }
 
 /// Checks that the kernel's Wi-Fi stack can be that of a scenario's hosts.
-pub(super) fn check(scenario: &Scenario, radios: &Radios) -> Result<(), TrialError> {
-    if let Some((scheme, node)) = agent_at_a_client(scenario, radios) {
-        let problem = format!(
-            "{:?} has an agent in the Wi-Fi driver of {:?}, which is the kernel's; leave the scheme out (--schemes), or use --wifi model",
-            scheme.label, scenario.nodes[node].name
-        );
-        return Err(TrialError::unsuitable("schemes", problem));
-    }
+pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
     for cell in &scenario.wlans {
         let problem = if !matches!(cell.config.phy.standard, Standard::HrDsss | Standard::Erp) {
             "the kernel's radios here are of 802.11b and 802.11g"
@@ -101,14 +103,8 @@ fn has_retry_limits(cell: &WlanModel) -> bool {
         || cell.stations.iter().any(|station| station.config.short_retry_limit.is_some())
 }
 
-/// The first scheme that has an agent at a client, and that client's node: the model has no driver there that could host it.
-fn agent_at_a_client<'a>(scenario: &'a Scenario, radios: &Radios) -> Option<(&'a SchemeChoice, usize)> {
-    let clients = radios.all().iter().filter(|radio| radio.station > 0).map(|radio| radio.node);
-    let has_agent = |scheme: &SchemeChoice, node: usize| {
-        let seat = Seat { role: scenario.role(node), address: Ipv4Addr::LOCALHOST.into() };
-        scheme.stack().is_some_and(|stack| stack.agent(seat).is_some())
-    };
-    let mut pairs =
-        scenario.schemes.iter().flat_map(|scheme| clients.clone().map(move |node| (scheme, node)));
-    pairs.find(|(scheme, node)| has_agent(scheme, *node))
+/// Whether a scheme has an agent at a client.
+fn agent_at_a_client(scenario: &Scenario, scheme: &SchemeChoice, node: usize) -> bool {
+    let seat = Seat { role: scenario.role(node), address: Ipv4Addr::LOCALHOST.into() };
+    scheme.stack().is_some_and(|stack| stack.agent(seat).is_some())
 }

@@ -77,16 +77,10 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
         let problem = "clients roam, which is not possible in simulated time; expected --time real";
         return Err(TrialError::unsuitable("wlans", problem));
     }
-    let edge = plan::edges(scenario)?[0];
-    if let Some(label) = gateway::label_that_needs_fates(scenario, edge) {
-        let problem = format!(
-            "{label:?} needs the fates of frames, which a gateway in simulated time does not learn; leave it out (--schemes), or use --time real"
-        );
-        return Err(TrialError::unsuitable("schemes", problem));
-    }
     let radios = radios(scenario, wifi);
+    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios)?;
     if !radios.all().is_empty() {
-        radios::check(scenario, &radios)?;
+        radios::check(scenario)?;
         stack::check()?;
     }
     let ends = site::ends_of_devices(scenario, &radios).count();

@@ -9,6 +9,7 @@ use lasthop_scenario::{BuiltLinks, LinkModel, Scenario};
 use lasthop_schemes::Role;
 use lasthop_sim::{NodeId, NodeKind};
 
+use super::adapters::{Adapter, Adapters};
 use super::error::TrialError;
 use super::radios::{Radio, Radios};
 use lasthop_linux::namespace::Namespace;
@@ -28,6 +29,7 @@ pub struct Site {
     pub addresses: Vec<IpAddr>,
     /// The radios of the hosts' kernel.
     radios: Radios,
+    adapters: Adapters,
 }
 
 /// One end of a link.
@@ -134,7 +136,8 @@ impl Site {
         check(scenario)?;
         let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
         let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
-        Ok(Self { hosts, addresses, radios })
+        let adapters = Adapters::new(&radios, |node| scenario.nodes[node].name.as_str())?;
+        Ok(Self { hosts, addresses, radios, adapters })
     }
 
     /// The address of a node for others.
@@ -145,6 +148,16 @@ impl Site {
     /// The radios of the hosts' kernel.
     pub(super) const fn radios(&self) -> &Radios {
         &self.radios
+    }
+
+    /// The adapters of clients.
+    pub(super) fn adapters(&self) -> &[Adapter] {
+        self.adapters.all()
+    }
+
+    /// The host that has a radio.
+    pub(super) fn host_of(&self, radio: Radio) -> &Namespace {
+        self.adapters.host_of(radio).unwrap_or(&self.hosts[radio.node])
     }
 
     /// The name of the device through which a link leads at its end.
@@ -203,8 +216,9 @@ impl Site {
             for end in ends(scenario).filter(|end| end.node == node) {
                 let device = self.device(scenario, end);
                 commands.push(format!("address add {}/24 dev {device}", address(end)));
-                if self.radios.of(&scenario.links[end.link], node).is_none() {
-                    // The emulator delivers every frame to the other end, so that ARP is not needed.
+                let radio = self.radios.of(&scenario.links[end.link], node);
+                if radio.is_none_or(|radio| radio.on_adapter) {
+                    // The emulator, or a cable, delivers every frame to the other end, so that ARP is not needed.
                     commands.push(format!("link set {device} arp off up"));
                 }
             }
@@ -222,6 +236,15 @@ impl Site {
             let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
             host.ip(&commands)?;
             host.sysctl("ipv4/ip_forward", "1").map_err(TrialError::Namespace)?;
+        }
+        for adapter in self.adapters() {
+            let of_client = |end: &End| {
+                end.node == adapter.radio.node && scenario.links[end.link].link.is_of_cell(adapter.radio.cell)
+            };
+            for end in ends(scenario).filter(of_client) {
+                let access_point = End { place: 1 - end.place, ..end };
+                adapter.carry(&address(end).to_string(), &address(access_point).to_string())?;
+            }
         }
         self.set_sysctls(scenario)
     }

@@ -34,15 +34,15 @@ const MIN_LATENESS: Duration = Duration::from_millis(1);
 
 /// The reasons for which a run is not trusted, each a sentence; empty if it is trusted. `hosts` has
 /// the waits for a processor of the host thread that waited longest.
-pub(super) fn reasons(
+pub(super) fn reasons<'a>(
     emulator: &Summary,
-    gateways: &[LoopReport],
+    gateways: impl IntoIterator<Item = &'a LoopReport>,
     round_trips: &RoundTrips,
     hosts: Option<KeptWaiting>,
 ) -> Vec<String> {
     let mut reasons = emulator.because.clone();
     reasons.extend(of_hosts(round_trips, hosts));
-    reasons.extend(gateways.iter().flat_map(of_gateway));
+    reasons.extend(gateways.into_iter().flat_map(of_gateway));
     reasons
 }
 
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn a_run_is_trusted_if_emulator_and_gateway_were_on_time() {
-        assert!(reasons(&Summary::default(), &[], &RoundTrips::default(), None).is_empty());
+        assert!(reasons(&Summary::default(), [], &RoundTrips::default(), None).is_empty());
         let late = Summary { because: vec!["the emulator was late".to_owned()], ..Summary::default() };
-        assert_eq!(reasons(&late, &[], &RoundTrips::default(), None), ["the emulator was late"]);
+        assert_eq!(reasons(&late, [], &RoundTrips::default(), None), ["the emulator was late"]);
         let punctual = PunctualityReport {
             stalls: 2,
             stalled_s: 0.05,
@@ -152,7 +152,7 @@ mod tests {
         let of = |took: u64, late: u64, waited_s: f64| {
             let trip = (Duration::from_micros(took), Duration::from_micros(late));
             let hosts = KeptWaiting { total_s: waited_s, times: 1000 };
-            reasons(&Summary::default(), &[], &RoundTrips::from_times(vec![trip; 20]), Some(hosts))
+            reasons(&Summary::default(), [], &RoundTrips::from_times(vec![trip; 20]), Some(hosts))
         };
         assert!(of(56_000, 900, 0.5).is_empty(), "less than a millisecond");
         assert!(of(100_000, 4_000, 0.9).is_empty(), "4% of it");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lasthop_config::{Document, FileError};
 
 use super::entries;
-use super::tables::{PortsTable, SelectorTable};
+use super::tables::{Backend, GatewayFile, PortsTable, SelectorTable, Standing, TxStatus};
 use crate::plan::Surroundings;
 use crate::selector::Selector;
 
@@ -45,6 +45,24 @@ impl Reader<'_> {
                 }
                 seen.push(name);
             }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_role(&self, file: &GatewayFile) -> Result<(), FileError> {
+        let GatewayFile { role, backend, ports: PortsTable { tx_status, .. }, .. } = file;
+        if *tx_status != TxStatus::Off && *backend == Backend::Tun {
+            let problem = "with the backend tun, no driver learns which process sent a frame; expected \"off\", or the backend tc-bpf";
+            return Err(self.fail(&["ports", "tx-status"], problem));
+        }
+        if *role == Standing::MobileHost && *tx_status == TxStatus::Probed {
+            let problem = "the driver of a client sends all frames to its access point, so that there is no absent station to try it with; \
+                           expected \"off\" or \"trusted\"";
+            return Err(self.fail(&["ports", "tx-status"], problem));
+        }
+        if *role == Standing::MobileHost && file.roaming.is_some() {
+            let problem = "clients roam between access points; expected role = \"edge\", or no [roaming]";
+            return Err(self.fail(&["role"], problem));
         }
         Ok(())
     }

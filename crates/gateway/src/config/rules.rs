@@ -38,6 +38,8 @@ fn refusal(error: &RuleError) -> String {
     let RuleProblem::Blind { missing, .. } = &error.problem else { return error.to_string() };
     let why = if missing.contains(LinkSenses::LINK_OPTIONS) {
         "which have no encoding on a real wire"
+    } else if *missing == LinkSenses::FRAME_FATE {
+        "which Wi-Fi drivers report if [ports] tx-status is not \"off\""
     } else {
         "which no driver of a real link reports to a gateway"
     };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lasthop_agent::Budget;
 use lasthop_config::quantity::{Count, Octets, SECOND, TIB, Time, WEEK};
+use lasthop_schemes::Role;
 use lasthop_schemes::layer_entry::{LayerEntry, scheme_name_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 pub struct GatewayFile {
     /// How frames are taken out of the kernel's path; default "auto".
     pub backend: Backend,
+    /// Where the gateway stands; default "edge".
+    pub role: Standing,
     /// Measure the hop and change nothing: all packets pass in the kernel, no rule applies, and the
     /// gateway sees their headers. Needs the tc-bpf backend. Default false.
     pub passive: bool,
@@ -85,6 +88,41 @@ impl Backend {
     }
 }
 
+/// Where a gateway stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Between the wired network and the wireless hop: at an access point, or before it.
+    #[default]
+    Edge,
+    /// Behind the wireless hop, between it and containers or other hosts, for schemes with an agent at both ends of the
+    /// hop. Connections of the gateway's own host are not taken.
+    MobileHost,
+}
+
+impl From<Standing> for Role {
+    fn from(standing: Standing) -> Self {
+        match standing {
+            Standing::Edge => Self::Edge,
+            Standing::MobileHost => Self::MobileHost,
+        }
+    }
+}
+
+/// Whether agents learn the TX status of frames: whether the Wi-Fi driver of a radio interface has delivered each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TxStatus {
+    /// No.
+    #[default]
+    Off,
+    /// Yes, if the driver passes a test at the start: frames to a station that does not exist must not be reported as
+    /// delivered. The access point knows that station for less than a second. Only at an access point.
+    Probed,
+    /// Yes, without a test.
+    Trusted,
+}
+
 /// The interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -94,6 +132,9 @@ pub struct PortsTable {
     pub core: Option<Vec<String>>,
     /// Interfaces to the wireless hop. Default: every wireless interface.
     pub radio: Option<Vec<String>>,
+    /// Whether the Wi-Fi drivers of the radio interfaces tell agents what became of each frame; default "off". Needs the
+    /// tc-bpf backend.
+    pub tx_status: TxStatus,
 }
 
 /// A selection of connections. A key that is not given places no restriction.
@@ -334,6 +375,7 @@ impl RuleTable {
 impl Default for GatewayFile {
     fn default() -> Self {
         Self {
+            role: Standing::default(),
             backend: Backend::Auto,
             passive: false,
             ports: PortsTable::default(),

@@ -103,6 +103,26 @@ fn a_super_packet_stays_one_unless_it_is_shortened_to_one_segment() {
 }
 
 #[test]
+fn the_segments_of_a_super_packet_are_complete_frames_and_only_the_first_has_cwr() {
+    for v6 in [false, true] {
+        let mut whole = segment(v6, 2500);
+        whole.tcp_mut().expect("a segment").flags = TcpFlags::ACK.with(TcpFlags::CWR);
+        let (octets, segment_size) = (framed(&TAGS[1], v6, &whole), NonZeroU16::new(1000));
+        let frame = Frame { octets, checksum: Checksum::Right, segment_size, first_segment_cwr: true };
+        let (link, _) = frame.parse(true).expect("a segment");
+        let segments: Vec<Frame> = frame.segments(true).expect("a super-packet").collect();
+        assert_eq!(segments.len(), 3);
+        for (index, segment) in segments.iter().enumerate() {
+            assert!(checksums_are_right(&completed(segment, &link)) && segment.segment_size.is_none());
+            let (_, packet) = segment.parse(true).expect("a segment");
+            assert_eq!(packet.payload().octets(), whole.payload().slice(index * 1000, 2500.min(index * 1000 + 1000)).octets());
+            assert_eq!(packet.tcp().expect("a segment").flags.has(TcpFlags::CWR), index == 0);
+        }
+        assert!(segments[0].segments(true).is_none());
+    }
+}
+
+#[test]
 fn a_packet_that_an_agent_kept_is_sent_without_its_original_frame() {
     // Its checksum was partial, and the original frame with that information no longer exists.
     let whole = segment(false, 100);

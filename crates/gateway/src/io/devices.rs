@@ -5,7 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_packet::Instant;
+use lasthop_agent::Fate;
+use lasthop_packet::{Instant, Packet};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, read, write};
 
@@ -13,6 +14,7 @@ use super::proof::{Broken, Proof, is_removal};
 use super::{LONGEST_WAIT, Port, PortId, Sent, Wake};
 use crate::buffer::{Buffers, KEPT_BUFFERS};
 use crate::device::FrameDevice;
+use crate::device::tx_status::TxStatus;
 use crate::frame::Frame;
 use lasthop_linux::clock;
 
@@ -53,11 +55,21 @@ struct Tap {
     /// Whether the device exists; a removed device must not be polled.
     is_there: bool,
     proof: Proof,
+    /// The way of frames that are sent, if a driver reports their TX status.
+    tx_status: Option<Reporting>,
+}
+
+/// A way to a driver that reports the TX status of frames.
+#[derive(Debug)]
+struct Reporting {
+    way: TxStatus,
+    /// Whether it may have reports.
+    readable: bool,
 }
 
 impl From<FrameDevice> for Tap {
     fn from(device: FrameDevice) -> Self {
-        Self { device, readable: true, is_there: true, proof: Proof::default() }
+        Self { device, readable: true, is_there: true, proof: Proof::default(), tx_status: None }
     }
 }
 
@@ -77,7 +89,29 @@ impl Devices {
 
     /// Replaces a port's device.
     pub(super) fn replace(&mut self, port: usize, device: FrameDevice) {
-        self.taps[port] = device.into();
+        let tx_status = self.taps[port].tx_status.take();
+        self.taps[port] = Tap { tx_status, ..device.into() };
+    }
+
+    /// From now on the driver of the radio interface with this index reports the fates of frames that are sent
+    /// through a port.
+    pub(super) fn report_fates(&mut self, port: usize, interface: u32) -> io::Result<()> {
+        let way = TxStatus::open(interface)?;
+        self.taps[port].tx_status = Some(Reporting { way, readable: true });
+        Ok(())
+    }
+
+    /// Calls `take` with the packet and the fate of each frame that was reported since the last call.
+    pub(super) fn fates(&mut self, take: &mut dyn FnMut(&Packet, Fate)) {
+        for reporting in self.taps.iter_mut().filter_map(|tap| tap.tx_status.as_mut()) {
+            if !reporting.readable {
+                continue;
+            }
+            match reporting.way.take_reports(take) {
+                Ok(has_more) => reporting.readable = has_more,
+                Err(error) => tracing::debug!(%error, "cannot read the fates of frames"),
+            }
+        }
     }
 
     /// A port's device.
@@ -161,7 +195,12 @@ impl Devices {
                 Ok(Some(frame)) if tap.proof.is_answer(&frame.octets) => {}
                 Ok(Some(frame)) => {
                     octets += frame.octets.len();
-                    frames.push((PortId(index as u16), frame));
+                    let port = PortId(index as u16);
+                    // Agents are to see what the driver will report.
+                    match tap.tx_status.as_ref().and_then(|_| frame.segments(true)) {
+                        Some(segments) => frames.extend(segments.map(|segment| (port, segment))),
+                        None => frames.push((port, frame)),
+                    }
                 }
                 Ok(None) => {
                     tap.readable = false;
@@ -178,9 +217,10 @@ impl Devices {
     }
 
     pub(super) fn send(&self, port: PortId, frame: &Frame) -> io::Result<Sent> {
-        match self.taps.get(usize::from(port.0)) {
-            Some(tap) => tap.device.write(frame),
-            None => Ok(Sent::Lost),
+        let Some(tap) = self.taps.get(usize::from(port.0)) else { return Ok(Sent::Lost) };
+        match &tap.tx_status {
+            Some(reporting) => reporting.way.send(frame),
+            None => tap.device.write(frame),
         }
     }
 
@@ -226,7 +266,9 @@ impl Devices {
         // A removed device reports an error permanently, and would end each wait at once.
         let there = self.taps.iter().filter(|tap| tap.is_there).map(|tap| tap.device.as_fd());
         let ports = there.clone().count();
-        let files = there.chain([self.wake.as_fd()]).chain(other);
+        let other_count = usize::from(other.is_some());
+        let reporting = self.taps.iter().filter_map(|tap| tap.tx_status.as_ref());
+        let files = there.chain([self.wake.as_fd()]).chain(other).chain(reporting.map(|it| it.way.as_fd()));
         let mut polled: Vec<PollFd<'_>> =
             files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {
@@ -239,7 +281,12 @@ impl Devices {
             tap.readable |= !revents.is_empty();
         }
         let is_ready = |at: usize| revents.get(at).is_some_and(|revents| !revents.is_empty());
-        let (is_woken, is_other_ready) = (is_ready(ports), is_ready(ports + 1));
+        let (is_woken, is_other_ready) = (is_ready(ports), other_count > 0 && is_ready(ports + 1));
+        let reporting = self.taps.iter_mut().filter_map(|tap| tap.tx_status.as_mut());
+        for (reporting, at) in reporting.zip(ports + 1 + other_count..) {
+            // An error queue is always polled for.
+            reporting.readable |= is_ready(at);
+        }
         if is_woken {
             clear(self.wake.as_fd());
         }

@@ -32,6 +32,10 @@
 //! redirected to a proxy on the host is the host's own; a connection of a container at an interface
 //! of the host (veth) is not.
 //!
+//! Where agents are to learn the fates of frames from a Wi-Fi driver, frames that return toward a client go to that
+//! driver at once ([`tx_status`](crate::device::tx_status)), past the queueing discipline of the interface, and each
+//! segment of a super-packet is a frame of its own.
+//!
 //! A connection between two clients of one gateway is seen twice, once next to each client: as two
 //! connections, each with the other client on its core side.
 
@@ -48,8 +52,8 @@ mod tryout;
 
 use std::io;
 
-use lasthop_agent::{Bypass, Side};
-use lasthop_packet::{FlowKey, Instant};
+use lasthop_agent::{Bypass, Fate, Side};
+use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::claim::Claims;
 use super::devices::Devices;
@@ -94,6 +98,8 @@ pub struct Divert {
     /// The index of each of these interfaces, with the side on which no program is attached.
     detached: Vec<(usize, Side)>,
     how: Attachment,
+    /// Whether the drivers of the radio interfaces report the fates of frames.
+    reports_fates: bool,
     /// The claims on the radio interfaces. The last field, so that it is dropped last.
     claims: Claims,
 }
@@ -172,7 +178,12 @@ impl Divert {
         }
         let heartbeat = programs.maps.share_heartbeat()?;
         let bypasses = Bypasses::new(&programs.maps)?;
-        let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
+        let mut devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
+        if selection.tx_status {
+            for (radio, (interface, _)) in radios.iter().enumerate() {
+                devices.report_fates(radio * PORTS, *interface).map_err(DivertError::TxStatus)?;
+            }
+        }
         let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;
         let health = Health::new(clock::now());
         Ok(Self {
@@ -187,6 +198,7 @@ impl Divert {
             poller: None,
             detached: Vec::new(),
             how,
+            reports_fates: selection.tx_status,
             claims,
         })
     }
@@ -261,6 +273,10 @@ impl PacketIo for Divert {
                 self.heartbeat.store(0, clock::now().as_nanos());
             }
         });
+    }
+
+    fn fates(&mut self, take: &mut dyn FnMut(&Packet, Fate)) {
+        self.devices.fates(take);
     }
 
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {

@@ -22,6 +22,8 @@ pub struct Selection {
     pub datagrams: bool,
     /// Whether all packets pass at once, and only the headers of TCP are delivered.
     pub passive: bool,
+    /// Whether agents are to learn the TX status of frames from the Wi-Fi drivers of the radio interfaces.
+    pub tx_status: bool,
     /// The number of connections for which the kernel side stores a bypass; `None` for the default.
     pub connections: Option<u32>,
 }

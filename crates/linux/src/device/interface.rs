@@ -6,6 +6,7 @@ use std::{fs, io};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
+use super::driver;
 use super::features;
 use super::request::Request;
 use crate::namespace::Namespace;
@@ -73,6 +74,16 @@ impl Interface {
     /// this kernel does not have it.
     pub fn has_on(&self, feature: &str) -> io::Result<Option<bool>> {
         features::is_on(&self.name, self.socket.as_fd(), feature)
+    }
+
+    /// The name of its driver, as the driver states it.
+    pub fn driver(&self) -> io::Result<String> {
+        driver::name(&self.name, self.socket.as_fd())
+    }
+
+    /// Its Ethernet address.
+    pub fn hardware_address(&self) -> io::Result<[u8; 6]> {
+        self.request()?.hardware_address(self.socket.as_fd())
     }
 
     /// Maximum octets of an IP packet in one frame.

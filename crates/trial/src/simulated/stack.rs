@@ -42,7 +42,7 @@ pub(super) fn check() -> Result<(), TrialError> {
 pub(super) fn adopt(site: &Site) -> Result<(), TrialError> {
     let here = Namespace::current("the guest").map_err(TrialError::Namespace)?;
     for (number, radio) in site.radios().all().iter().enumerate() {
-        let host = &site.hosts[radio.node];
+        let host = site.host_of(*radio);
         iw(&here, &["phy", &format!("phy{number}"), "set", "netns", "name", &host.path()])?;
         let device = radio.device();
         // Without addrgenmode, the kernel would look for routers.
@@ -50,6 +50,9 @@ pub(super) fn adopt(site: &Site) -> Result<(), TrialError> {
             &format!("link set wlan{number} addrgenmode none"),
             &format!("link set wlan{number} name {device}"),
         ])?;
+    }
+    for adapter in site.adapters() {
+        adapter.join(&site.hosts[adapter.radio.node])?;
     }
     Ok(())
 }
@@ -65,7 +68,7 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<(), TrialErr
         start(site, *radio, "wpa_supplicant", &supplicant_configuration(*radio), "CTRL-EVENT-CONNECTED")?;
     }
     for radio in radios {
-        let (host, device) = (&site.hosts[radio.node], radio.device());
+        let (host, device) = (site.host_of(*radio), radio.device());
         let config = &scenario.wlans[radio.cell].config;
         iw(host, &["dev", &device, "set", "bitrates", "legacy-2.4", &mbits(config.phy.rate)])?;
         if radio.station > 0 {
@@ -120,7 +123,7 @@ fn start(
 ) -> Result<(), TrialError> {
     let device = radio.device();
     let file = format!("{FOLDER}/{program}-{}-{}.conf", radio.cell, radio.station);
-    let host = &site.hosts[radio.node];
+    let host = site.host_of(radio);
     let failed = |problem: String| TrialError::Wifi(format!("{program} on {}: {problem}", host.name()));
     fs::write(&file, configuration).map_err(|error| failed(format!("{file}: {error}")))?;
     let of_device = ["-D", "nl80211", "-i", &device, "-c"];

@@ -40,6 +40,9 @@ pub enum DivertError {
     /// A test frame was lost on its path ([`super::Divert::try_out`]).
     #[error("the kernel accepts and attaches the BPF programs, but {0}")]
     Lost(&'static str),
+    /// The way to a Wi-Fi driver cannot be opened.
+    #[error("cannot learn the TX status of frames from a Wi-Fi driver: {0}")]
+    TxStatus(#[source] io::Error),
     /// The thread that checks the programs cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),

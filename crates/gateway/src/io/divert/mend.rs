@@ -117,6 +117,11 @@ impl Divert {
             self.programs.maps.forget(old_index);
             self.programs.forget(name);
             self.ring.renumber(radio, interface.index());
+            if self.reports_fates {
+                self.devices
+                    .report_fates(radio * PORTS, interface.index())
+                    .map_err(DivertError::TxStatus)?;
+            }
             tracing::info!(interface = name, "the interface is back");
             if self.poller.is_some() {
                 self.detached.extend([Side::Core, Side::Radio].map(|side| (radio, side)));

@@ -1,0 +1,156 @@
+//! Whether a Wi-Fi driver tells the truth about what it has delivered. Schemes such as LLE-TCP acknowledge data because
+//! the driver says so: a driver that says so of each frame would have them acknowledge what was lost.
+
+use std::io;
+use std::time::Duration;
+
+use lasthop_linux::clock;
+use lasthop_linux::device::Interface;
+use lasthop_linux::nl80211::MadeUpStation;
+use lasthop_linux::wifi_status::{OFFLOAD_HEADER, Report, WifiStatusSocket};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::config::TxStatus;
+
+/// Drivers that report a frame as delivered whatever became of it, and where that is in the source of Linux 6.12, below
+/// `drivers/net/wireless`. Those of mt76 report so only if they have lost the status.
+const UNTRUTHFUL: [(&str, &str); 17] = [
+    ("rtl8xxxu", "realtek/rtl8xxxu/core.c: once the USB transfer has ended"),
+    ("rtl8188ee", RTLWIFI_PCI),
+    ("rtl8192ce", RTLWIFI_PCI),
+    ("rtl8192de", RTLWIFI_PCI),
+    ("rtl8192ee", RTLWIFI_PCI),
+    ("rtl8192se", RTLWIFI_PCI),
+    ("rtl8723ae", RTLWIFI_PCI),
+    ("rtl8723be", RTLWIFI_PCI),
+    ("rtl8821ae", RTLWIFI_PCI),
+    ("rtl8192cu", RTLWIFI_USB),
+    ("rtl8192du", RTLWIFI_USB),
+    ("at76c50x-usb", "atmel/at76c50x-usb.c: once the USB transfer has ended"),
+    ("mt7601u", "mediatek/mt7601u/tx.c: once the USB transfer has ended"),
+    ("mt76x0e", MT76),
+    ("mt76x0u", MT76),
+    ("mt76x2e", MT76),
+    ("mt76x2u", MT76),
+];
+const RTLWIFI_PCI: &str = "realtek/rtlwifi/pci.c: once it has left the memory of the host";
+const RTLWIFI_USB: &str = "realtek/rtlwifi/usb.c: once the USB transfer has ended";
+const MT76: &str = "mediatek/mt76/tx.c: where it has lost the status";
+
+/// The address of the absent station, locally administered.
+const ABSENT: [u8; 6] = [0x02, 0x6c, 0x68, 0x70, 0x72, 0x62];
+/// Frames to it. Each takes up to eight transmissions, of less than a millisecond.
+const FRAMES: usize = 10;
+/// How long the reports may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// `ETH_P_802_EX1`: the EtherType for local experiments (IEEE 802).
+const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
+/// The shortest Ethernet frame without its check sequence.
+const SHORTEST: usize = 60;
+
+/// What a driver has reported of frames to a station that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Frames that were sent.
+    pub sent: usize,
+    /// Frames that it says were not delivered.
+    pub lost: usize,
+    /// Frames that it says were delivered.
+    pub delivered: usize,
+}
+
+impl Probe {
+    /// Why the driver cannot be relied on; `None` if it can.
+    pub fn fault(self) -> Option<String> {
+        let Self { sent, lost, delivered } = self;
+        match (delivered, lost) {
+            (0, lost) if lost == sent => None,
+            (0, lost) => Some(format!(
+                "the driver has reported {lost} of {sent} frames; expected a driver that reports each"
+            )),
+            (delivered, _) => Some(format!(
+                "the driver says that {delivered} of {sent} frames were delivered to a station that does not exist; its TX status \
+                 cannot be relied on"
+            )),
+        }
+    }
+}
+
+/// Where a driver is known to say that frames were delivered whatever became of them.
+pub fn is_known_untruthful(driver: &str) -> Option<&'static str> {
+    UNTRUTHFUL.iter().find(|(name, _)| *name == driver).map(|(_, place)| *place)
+}
+
+/// Sends frames to a station that does not exist from the access point at an interface, in the network namespace of the
+/// calling thread. The access point knows the station meanwhile.
+pub fn probe(interface: &str) -> io::Result<Probe> {
+    let interface = Interface::named(interface)?;
+    let socket = WifiStatusSocket::open(interface.index())?;
+    let _station = MadeUpStation::add(interface.index(), ABSENT)?;
+    let mut frame = [&ABSENT[..], &interface.hardware_address()?, &EXPERIMENTAL].concat();
+    frame.resize(SHORTEST, 0);
+    for _ in 0..FRAMES {
+        socket.send(&[0; OFFLOAD_HEADER], &frame)?;
+    }
+    let mut probe = Probe { sent: FRAMES, lost: 0, delivered: 0 };
+    let mut octets = [0; SHORTEST];
+    let end = clock::now() + PATIENCE;
+    while probe.lost + probe.delivered < probe.sent {
+        let left = end.since(clock::now());
+        if left.is_zero() {
+            break;
+        }
+        let left = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().max(1).into() };
+        // An error queue is always polled for.
+        poll(&mut [PollFd::new(&socket, PollFlags::empty())], Some(&left))?;
+        while let Some(Report { acknowledged, .. }) = socket.report(&mut octets)? {
+            *(if acknowledged { &mut probe.delivered } else { &mut probe.lost }) += 1;
+        }
+    }
+    Ok(probe)
+}
+
+/// Checks that the drivers of these interfaces can be relied on as far as the configuration wants to know. The error says
+/// why one cannot.
+pub(super) fn establish(wanted: TxStatus, radio: &[String]) -> Result<(), String> {
+    for name in radio {
+        // An interface without one says nothing of frames either, as the probe will find.
+        let driver = Interface::named(name).and_then(|interface| interface.driver()).unwrap_or_default();
+        if let Some(place) = is_known_untruthful(&driver) {
+            return Err(format!(
+                "{name}: the driver {driver} reports frames as delivered that were not ({place}); expected ports.tx-status = \"off\""
+            ));
+        }
+        if wanted != TxStatus::Probed {
+            continue;
+        }
+        let fault = match probe(name) {
+            Ok(probe) => probe.fault(),
+            Err(error) => Some(format!("its driver cannot be tried with frames to an absent station: {error}")),
+        };
+        if let Some(fault) = fault {
+            return Err(format!("{name}: {fault}; expected ports.tx-status = \"off\""));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_is_relied_on_only_if_it_reports_each_frame_as_lost() {
+        let fault = |lost, delivered| Probe { sent: 10, lost, delivered }.fault();
+        assert_eq!(fault(10, 0), None);
+        assert!(fault(9, 0).expect("one is missing").contains("9 of 10"));
+        assert!(fault(0, 0).expect("all are missing").contains("0 of 10"));
+        assert!(fault(9, 1).expect("one is wrong").contains("1 of 10 frames were delivered"));
+    }
+
+    #[test]
+    fn drivers_known_to_be_untruthful_are_named_with_the_place() {
+        assert!(is_known_untruthful("rtl8192ce").expect("it is known").contains("pci.c"));
+        assert_eq!(is_known_untruthful("ath9k"), None);
+    }
+}
