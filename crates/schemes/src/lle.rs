@@ -85,7 +85,10 @@
 //!   data and does not say how. Three duplicate ACKs, then one segment for each partial ACK as in
 //!   RFC 6582, and a timer as in RFC 6298. The local TCP does not slow down for them: its window is
 //!   that of the buffer.
-//!   is that of the buffer.
+//! - *A window of one segment* of a host that scales its windows is a number of units, seldom a whole number of
+//!   segments, and rounded up. Linux fills the rest with a short segment each time, which costs the hop nearly as much as
+//!   a full one. Under `LLE-TCP_CC` the maximum segment size in the other end's SYN-ACK is lowered to a whole number of
+//!   units where that costs at most a twentieth of a segment.
 
 mod agent;
 mod confirming;

@@ -76,6 +76,27 @@ pub(super) enum Fate {
     Known,
 }
 
+/// The part of a segment that may be given up for segments of whole units: a twentieth.
+const ALIGNMENT_COSTS: u16 = 20;
+/// Octets of the timestamps option, with its padding (RFC 7323, appendix A).
+const TIMESTAMPS: u16 = 12;
+
+/// Lowers the maximum segment size in the SYN-ACK of a host that scales its window by `shift`, so that a window of one
+/// segment is a whole number of units. What a window has beyond a segment, Linux fills at once with a short one.
+pub(super) fn align_segments(syn_ack: &mut Packet, shift: u8) {
+    let Some(options) = syn_ack.tcp().map(|tcp| &tcp.options) else { return };
+    let of_options = options.timestamps.map_or(0, |_| TIMESTAMPS);
+    let Some(segment) = options.maximum_segment_size.and_then(|size| size.checked_sub(of_options)) else {
+        return;
+    };
+    let surplus = segment % (1 << shift);
+    if surplus > 0 && surplus <= segment / ALIGNMENT_COSTS
+        && let Some(tcp) = syn_ack.tcp_mut()
+    {
+        tcp.options.maximum_segment_size = Some(segment - surplus + of_options);
+    }
+}
+
 impl Control {
     pub(super) const fn new(room: usize) -> Self {
         Self {

@@ -56,6 +56,9 @@ impl Lle {
                 flow.receiving.on_segment(packet, mark);
             }
             if let Some(control) = &mut flow.control {
+                if is_syn && let Some(shift) = flow.radio_scale.with(flow.core_scale) {
+                    control::align_segments(packet, shift);
+                }
                 // An ACK with ECE does not count as bare: the local TCP must receive it.
                 let is_bare = packet.segment_len() == 0
                     && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));

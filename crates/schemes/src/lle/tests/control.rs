@@ -56,6 +56,27 @@ fn a_window_of_one_segment_is_rounded_up_by_the_scale() {
 }
 
 #[test]
+fn segments_are_shortened_to_whole_units_of_the_window_where_that_costs_little() {
+    let of = |buffer: usize, shift: u8, timestamps: Option<Timestamps>| {
+        let mut bench = Bench::new(Settings { sender_buffer: buffer, ..Settings::default() }, Role::MobileHost);
+        bench.core(&syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0))));
+        let passed = bench.radio(&syn().but(|tcp| {
+            (tcp.flags, tcp.ack) = (TcpFlags::SYN.with(TcpFlags::ACK), Seq(UP));
+            tcp.options.window_scale = Some(shift);
+            tcp.options.maximum_segment_size = Some(1460);
+            tcp.options.timestamps = timestamps;
+        }));
+        passed.passed.and_then(|packet| packet.tcp()?.options.maximum_segment_size)
+    };
+    let timestamps = Some(Timestamps { value: 1, echo_reply: 1 });
+    assert_eq!(of(10_000, 7, timestamps), Some(11 * 128 + 12));
+    assert_eq!(of(10_000, 7, None), Some(11 * 128));
+    assert_eq!(of(10_000, 2, None), Some(1460), "it is a whole number");
+    assert_eq!(of(10_000, 10, None), Some(1460), "436 octets are too many");
+    assert_eq!(of(0, 7, None), Some(1460), "without a buffer it is plain TCP");
+}
+
+#[test]
 fn without_a_buffer_it_is_plain_tcp() {
     let mut bench = sender(0);
     assert!(bench.through(&segment(0)).core.is_empty());
