@@ -12,6 +12,7 @@ mod port;
 mod rights;
 #[cfg(feature = "roaming")]
 mod site;
+mod tx_status;
 
 use serde::Serialize;
 
@@ -60,6 +61,7 @@ pub fn machine(config: &Config) -> MachineCheck {
     if backend == Some(Backend::Tun) {
         backends::check_rules(config, &all, &mut found);
     }
+    tx_status::check(config, &radio, &mut found);
     bypasses::check(rights, backend, &radio, &mut found);
     let running = gateways::check(config, &all, &mut found);
     listeners::check(rights, config, running, &mut found);

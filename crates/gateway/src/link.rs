@@ -41,7 +41,7 @@ pub(super) struct LinkInbox {
     queue: Receiver<Queued>,
     shared: Arc<Shared>,
     room: usize,
-    received: u64,
+    counted: LinkReport,
     delays: Lateness,
 }
 
@@ -53,14 +53,23 @@ pub struct LinkReport {
     pub heard: u64,
     /// Events lost because the queue was full.
     pub lost: u64,
+    /// Frames that were delivered, of those heard of.
+    pub delivered: u64,
+    /// Frames that were given up, of those heard of.
+    pub given_up: u64,
     /// The delay from the report of an event to the packet loop's turn; its `count` is `heard`.
     pub delay: LatenessSummary,
 }
 
 impl LinkReport {
-    /// The counters of events that a driver has reported to the packet loop itself.
-    pub(super) fn of_driver(heard: u64) -> Self {
-        Self { heard, ..Self::default() }
+    /// Counts an event.
+    pub(super) const fn count(&mut self, fate: Fate) {
+        self.heard += 1;
+        match fate {
+            Fate::Delivered => self.delivered += 1,
+            Fate::GivenUp => self.given_up += 1,
+            Fate::FirstTransmissionFailed => {}
+        }
     }
 }
 
@@ -91,7 +100,7 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkQueue) 
     let (sender, queue) = sync_channel(room);
     let shared = Arc::new(Shared::default());
     let of_sender = Arc::clone(&shared);
-    let inbox = LinkInbox { queue, shared, room, received: 0, delays: Lateness::new() };
+    let inbox = LinkInbox { queue, shared, room, counted: LinkReport::default(), delays: Lateness::new() };
     (inbox, move |wake| LinkQueue { to: sender, shared: of_sender, wake })
 }
 
@@ -131,7 +140,7 @@ impl LinkInbox {
         // Before the queue is read, so that each later event wakes the loop again.
         self.shared.is_woken.swap(false, Ordering::AcqRel);
         for queued in self.queue.try_iter().take(self.room) {
-            self.received += 1;
+            self.counted.count(queued.fate);
             self.delays.record(now.since(queued.at));
             on_event(&LinkEvent::Frame {
                 packet: &queued.packet,
@@ -146,6 +155,6 @@ impl LinkInbox {
 
     pub(super) fn report(&self) -> LinkReport {
         let lost = self.shared.lost.load(Ordering::Relaxed);
-        LinkReport { heard: self.received, lost, delay: self.delays.summary() }
+        LinkReport { lost, delay: self.delays.summary(), ..self.counted }
     }
 }

@@ -65,6 +65,8 @@ impl LinkReport {
         Self {
             heard: self.heard + other.heard,
             lost: self.lost + other.lost,
+            delivered: self.delivered + other.delivered,
+            given_up: self.given_up + other.given_up,
             delay: LatenessSummary {
                 count: self.delay.count + other.delay.count,
                 median_us: self.delay.median_us.max(other.delay.median_us),

@@ -123,7 +123,7 @@ pub(super) struct PacketLoop<'a> {
     longest_turn: Duration,
     punctuality: Punctuality,
     /// Fates that drivers have reported.
-    fates: u64,
+    fates: LinkReport,
     /// The log messages about stepping out, and about faults that are no reason for it.
     outs: Trouble,
     faults: Trouble,
@@ -174,7 +174,7 @@ impl<'a> PacketLoop<'a> {
             started: now,
             longest_turn: Duration::ZERO,
             punctuality,
-            fates: 0,
+            fates: LinkReport::default(),
             outs: Trouble::default(),
             faults: Trouble::default(),
             latest: now,
@@ -272,7 +272,7 @@ impl<'a> PacketLoop<'a> {
         }
         let Self { io, engine, out, fates, .. } = self;
         io.fates(&mut |packet, fate| {
-            *fates += 1;
+            fates.count(fate);
             engine.on_link(&of_frame(packet, fate), now, out);
         });
         self.engine.prefetch(&self.frames);
@@ -466,7 +466,7 @@ impl<'a> PacketLoop<'a> {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
         let engine = self.engine.report();
-        let of_driver = || (self.fates > 0).then(|| LinkReport::of_driver(self.fates));
+        let of_driver = || (self.fates.heard > 0).then_some(self.fates);
         LoopReport {
             uptime_s: now.since(self.started).as_secs_f64(),
             cpu_s,

@@ -194,7 +194,8 @@ impl RulePlan {
             }
         }
         if !places_any && !stack.is_nothing() {
-            let (scheme, problem) = (stack.layers()[0].scheme().name, RuleProblem::NothingHere { role: seat.role });
+            let (scheme, problem) =
+                (stack.layers()[0].scheme().name, RuleProblem::NothingHere { role: seat.role });
             return Err(RuleError { layer: 0, scheme, problem });
         }
         let (schemes, spec, stack) = (stack.names(), stack.to_string(), stack.clone());

@@ -76,8 +76,8 @@ impl Probe {
     }
 }
 
-/// Where a driver is known to say that frames were delivered whatever became of them.
-pub fn is_known_untruthful(driver: &str) -> Option<&'static str> {
+/// Where a driver says that frames were delivered whatever became of them, if it is known to.
+fn untruthful(driver: &str) -> Option<&'static str> {
     UNTRUTHFUL.iter().find(|(name, _)| *name == driver).map(|(_, place)| *place)
 }
 
@@ -110,23 +110,32 @@ pub fn probe(interface: &str) -> io::Result<Probe> {
     Ok(probe)
 }
 
-/// Checks that the drivers of these interfaces can be relied on as far as the configuration wants to know. The error says
-/// why one cannot.
+/// The name of an interface's driver, if it is not known to say that frames were delivered whatever became of them. The
+/// error says what is wrong.
+pub fn driver(interface: &str) -> Result<String, String> {
+    let driver = Interface::named(interface).and_then(|interface| interface.driver());
+    let driver = driver.map_err(|error| format!("{interface}: it has no Wi-Fi driver: {error}"))?;
+    match untruthful(&driver) {
+        None => Ok(driver),
+        Some(place) => Err(format!(
+            "{interface}: the driver {driver} reports frames as delivered that were not ({place}); expected ports.tx-status = \"off\""
+        )),
+    }
+}
+
+/// Checks that the drivers of these interfaces can be relied on, as far as the configuration wants to know. The error
+/// says why one cannot.
 pub(super) fn establish(wanted: TxStatus, radio: &[String]) -> Result<(), String> {
     for name in radio {
-        // An interface without one says nothing of frames either, as the probe will find.
-        let driver = Interface::named(name).and_then(|interface| interface.driver()).unwrap_or_default();
-        if let Some(place) = is_known_untruthful(&driver) {
-            return Err(format!(
-                "{name}: the driver {driver} reports frames as delivered that were not ({place}); expected ports.tx-status = \"off\""
-            ));
-        }
+        driver(name)?;
         if wanted != TxStatus::Probed {
             continue;
         }
         let fault = match probe(name) {
             Ok(probe) => probe.fault(),
-            Err(error) => Some(format!("its driver cannot be tried with frames to an absent station: {error}")),
+            Err(error) => {
+                Some(format!("its driver cannot be tried with frames to an absent station: {error}"))
+            }
         };
         if let Some(fault) = fault {
             return Err(format!("{name}: {fault}; expected ports.tx-status = \"off\""));
@@ -150,7 +159,7 @@ mod tests {
 
     #[test]
     fn drivers_known_to_be_untruthful_are_named_with_the_place() {
-        assert!(is_known_untruthful("rtl8192ce").expect("it is known").contains("pci.c"));
-        assert_eq!(is_known_untruthful("ath9k"), None);
+        assert!(untruthful("rtl8192ce").expect("it is known").contains("pci.c"));
+        assert_eq!(untruthful("ath9k"), None);
     }
 }

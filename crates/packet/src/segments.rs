@@ -9,7 +9,8 @@ impl Packet {
     /// only segment.
     pub fn into_segments(self) -> impl Iterator<Item = Self> {
         let (number, size) = (self.segments() as usize, self.segment_payload() as usize);
-        (0..number).map(move |index| if number == 1 { self.clone() } else { self.segment(index, number, size) })
+        (0..number)
+            .map(move |index| if number == 1 { self.clone() } else { self.segment(index, number, size) })
     }
 
     fn segment(&self, index: usize, number: usize, size: usize) -> Self {

@@ -48,7 +48,9 @@ impl Adapter {
         let (device, client) = (self.radio.device(), client.path());
         self.host.ip(&[
             // The radio has the same name here.
-            &format!("link add {CABLE} address {OF_CABLE} type veth peer name {CABLE}.far address {OF_CABLE}"),
+            &format!(
+                "link add {CABLE} address {OF_CABLE} type veth peer name {CABLE}.far address {OF_CABLE}"
+            ),
             // Without addrgenmode, the kernel would look for routers.
             &format!("link set {CABLE}.far addrgenmode none"),
             &format!("link set {CABLE}.far netns {client} name {device}"),

@@ -78,9 +78,8 @@ impl Gateways {
             needs |= config.plan.needs();
             started.push(gateway::start(config, &site.hosts[edge])?);
         }
-        let with_agent = |adapter: &&Adapter| {
-            stack.agent(Seat::any(scenario.role(adapter.radio.node))).is_some()
-        };
+        let with_agent =
+            |adapter: &&Adapter| stack.agent(Seat::any(scenario.role(adapter.radio.node))).is_some();
         let on_adapters = site.adapters().iter().filter(with_agent).map(|adapter| {
             let config = Place::on_adapter(site, adapter.radio).config(stack, None, clock)?;
             gateway::start(config, &adapter.host)

@@ -88,7 +88,8 @@ impl<'a> Hosts<'a> {
         }
         let took = clock::now().since(began).as_secs_f64();
         let gateways = self.gateways.reports()?;
-        let gateway_cores = gateways.all().next().is_some().then(|| (cpu_s(&gateways) - busy_before) / took.max(1e-9));
+        let gateway_cores =
+            gateways.all().next().is_some().then(|| (cpu_s(&gateways) - busy_before) / took.max(1e-9));
         Ok(HostResults { run, gateways, gateway_cores })
     }
 }

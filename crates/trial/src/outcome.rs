@@ -142,7 +142,8 @@ impl RunOutcome {
         predicted: Option<&Prediction>,
     ) -> Self {
         let HostResults { run: results, gateways, gateway_cores } = hosts;
-        let because = verdict::reasons(&model.summary, gateways.all(), &results.round_trips, results.kept_waiting);
+        let because =
+            verdict::reasons(&model.summary, gateways.all(), &results.round_trips, results.kept_waiting);
         // In simulated time programs take no time.
         let gateway_cores = gateway_cores.filter(|_| kernel.is_none());
         let kernel = kernel.map(str::to_owned);

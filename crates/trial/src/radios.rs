@@ -45,7 +45,8 @@ impl Radios {
     /// A radio for each station of each cell whose node is a real host. That of a client is on an adapter if one of the
     /// schemes has an agent there.
     pub(super) fn of_kernel(scenario: &Scenario) -> Self {
-        let has_agent = |node| scenario.schemes.iter().any(|scheme| agent_at_a_client(scenario, scheme, node));
+        let has_agent =
+            |node| scenario.schemes.iter().any(|scheme| agent_at_a_client(scenario, scheme, node));
         let stations = scenario.wlans.iter().enumerate().flat_map(|(cell, model)| {
             let stations = model.stations.iter().enumerate();
             stations.map(move |(station, of)| Radio {

@@ -4,6 +4,7 @@ mod check;
 pub mod lines;
 mod listing;
 mod lists;
+mod probe;
 mod report;
 mod rows;
 mod screen;
@@ -93,6 +94,9 @@ enum Question {
     /// Show who uses the hop now and loses packets: a live view of clients or connections. On a terminal
     /// it is redrawn every second, and q or Ctrl-C ends it; elsewhere tables follow each other
     Top(top::Arguments),
+    /// Try whether the Wi-Fi driver of an access point tells the truth about the frames that it delivers: it is given frames
+    /// for a station that does not exist, which the access point knows for less than a second. Needs root
+    ProbeRadio(probe::Arguments),
     /// Predict the gain of each scheme over none on the hop that the gateway measured, with the simulator
     Gain(super::gain::Arguments),
     /// Reload the gateway's file; connections stay, and so do agents whose settings have not changed
@@ -265,6 +269,7 @@ fn put(question: &Question) -> Result<(), Failure> {
         Question::Identity(identity) => site::identity(identity),
         #[cfg(feature = "roaming")]
         Question::SiteKey(key) => site::site_key(key),
+        Question::ProbeRadio(arguments) => probe::execute(arguments),
         Question::Top(arguments) => top::execute(arguments),
         Question::Gain(arguments) => super::gain::execute(arguments),
         Question::Reload(at) => at.answer(&Command::Reload, |Reloaded { notes }| {

@@ -60,10 +60,7 @@ fn settings_that_are_probably_not_intended_result_in_notes() {
 fn the_refusal_of_a_scheme_that_needs_link_events_lists_usable_schemes() {
     let refusal = |scheme| refused(&format!("[[rule]]\nscheme = \"{scheme}\""));
     let fates = refusal("as-tcp");
-    assert!(
-        fates.contains("needs the fate of each frame, which no driver of a real link reports"),
-        "{fates}"
-    );
+    assert!(fates.contains("needs the fate of each frame, which Wi-Fi drivers report"), "{fates}");
     let others = fates.rsplit_once(": ").map(|(_, others)| others).expect("they are told");
     assert!(others.contains("i-tcp") && !others.contains("lle-tcp"), "{others}");
     for scheme in others.split(", ") {
@@ -212,4 +209,39 @@ fn a_change_of_the_scheme_is_not_reported_as_a_change_of_traffic() {
     let of = |scheme: &str| read(&format!("[[rule]]\nscheme = \"{scheme}\"")).expect("it is right");
     // Neither file has [traffic].
     assert!(!of("cicada").takes_restart(&of("snoop")).contains(&"traffic"));
+}
+
+#[test]
+fn schemes_that_need_the_fates_of_frames_are_for_drivers_that_report_them() {
+    let with = |tx_status: &str| format!("{tx_status}\n[[rule]]\nscheme = \"lle-tcp\"");
+    let off = refused(&with(""));
+    assert!(
+        off.contains("needs the fate of each frame, which Wi-Fi drivers report if [ports] tx-status"),
+        "{off}"
+    );
+    for tx_status in ["probed", "trusted"] {
+        let config = read(&with(&format!("[ports]\ntx-status = \"{tx_status}\""))).expect("it is right");
+        assert!(config.plan.needs().contains(LinkSenses::FRAME_FATE) && config.tx_status != TxStatus::Off);
+    }
+    let tun = refused(&with("backend = \"tun\"\n[ports]\ntx-status = \"probed\""));
+    assert!(tun.contains("ports.tx-status: with the backend tun"), "{tun}");
+}
+
+#[test]
+fn a_mobile_host_has_the_agents_of_mobile_hosts() {
+    let at = |rest: &str| format!("role = \"mobile-host\"\n{rest}");
+    let probed = refused(&at("[ports]\ntx-status = \"probed\""));
+    assert!(probed.contains("ports.tx-status: the driver of a client"), "{probed}");
+    let snoop = refused(&at("[[rule]]\nscheme = \"snoop\""));
+    assert!(snoop.contains("places nothing at a mobile host"), "{snoop}");
+    let trusted = at("[ports]\ntx-status = \"trusted\"\n[[rule]]\nscheme = \"lle-tcp\"");
+    assert_eq!(read(&trusted).expect("it is right").role, Role::MobileHost);
+    // The other end of the hop has the other agent of such a stack.
+    let stack = at("[ports]\ntx-status = \"trusted\"\n[[rule]]\nstack = [\"snoop\", \"lle-tcp\"]");
+    assert!(read(&stack).is_ok());
+    #[cfg(feature = "roaming")]
+    assert!(
+        refused(&at("[ports]\ntx-status = \"trusted\"\n[[rule]]\nscheme = \"lle-tcp\"\n[roaming]\n"))
+            .contains("role")
+    );
 }

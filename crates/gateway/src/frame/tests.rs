@@ -115,7 +115,10 @@ fn the_segments_of_a_super_packet_are_complete_frames_and_only_the_first_has_cwr
         for (index, segment) in segments.iter().enumerate() {
             assert!(checksums_are_right(&completed(segment, &link)) && segment.segment_size.is_none());
             let (_, packet) = segment.parse(true).expect("a segment");
-            assert_eq!(packet.payload().octets(), whole.payload().slice(index * 1000, 2500.min(index * 1000 + 1000)).octets());
+            assert_eq!(
+                packet.payload().octets(),
+                whole.payload().slice(index * 1000, 2500.min(index * 1000 + 1000)).octets()
+            );
             assert_eq!(packet.tcp().expect("a segment").flags.has(TcpFlags::CWR), index == 0);
         }
         assert!(segments[0].segments(true).is_none());

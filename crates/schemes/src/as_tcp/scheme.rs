@@ -18,7 +18,8 @@ pub static SCHEME: Scheme = Scheme {
              access point's queue drops ACKs, or if power save delays them. With many uploading \
              stations collisions use up the gain. It acknowledges data before delivery: the data \
              at risk is bounded and counted, and is lost if the access point fails. On a real link \
-             a gateway does not learn the fate of frames: use i-tcp or cicada there.",
+             it needs a Wi-Fi driver that tells the fate of each frame (tx-status in the gateway's file); \
+             otherwise use i-tcp or cicada there.",
     counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -90,7 +90,8 @@ pub(super) fn align_segments(syn_ack: &mut Packet, shift: u8) {
         return;
     };
     let surplus = segment % (1 << shift);
-    if surplus > 0 && surplus <= segment / ALIGNMENT_COSTS
+    if surplus > 0
+        && surplus <= segment / ALIGNMENT_COSTS
         && let Some(tcp) = syn_ack.tcp_mut()
     {
         tcp.options.maximum_segment_size = Some(segment - surplus + of_options);

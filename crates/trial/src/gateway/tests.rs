@@ -3,7 +3,8 @@ use std::path::Path;
 use lasthop_agent::LinkSenses;
 use lasthop_scenario::{Overrides, Scenario, file};
 
-use super::{check, senses};
+use super::{check, check_in_simulated_time, senses};
+use crate::radios::Radios;
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -26,7 +27,7 @@ fn scenario(text: &str) -> (Scenario, usize) {
 #[test]
 fn an_edge_offers_only_the_link_events_that_a_gateway_can_receive() {
     let (scenario, edge) = scenario(SCENARIO);
-    assert_eq!(senses(&scenario, edge), LinkSenses::FRAME_FATE);
+    assert_eq!(senses(&scenario, edge), LinkSenses::FRAME_FATE | LinkSenses::EFFORT);
 }
 
 #[test]
@@ -46,4 +47,20 @@ fn the_error_names_the_setting_if_only_a_setting_is_impossible() {
         scheme.contains("needs options in frames") && scheme.contains("leave the scheme out"),
         "{scheme}"
     );
+}
+
+#[test]
+fn in_simulated_time_only_the_kernels_wifi_reports_the_fates_of_frames() {
+    let refusal = |scheme: &str, has_radios: bool| {
+        let (scenario, edge) = scenario(&SCENARIO.replace("\"none\"", scheme));
+        let radios = if has_radios { Radios::of_kernel(&scenario) } else { Radios::none() };
+        check_in_simulated_time(&scenario, edge, &radios).map_err(|error| error.to_string())
+    };
+    assert_eq!(refusal("\"lle-tcp\"", true), Ok(()));
+    assert_eq!(refusal("\"as-tcp\"", true), Ok(()));
+    assert_eq!(refusal("\"snoop\"", false), Ok(()));
+    let blind = refusal("\"lle-tcp\"", false).expect_err("the model's stations report nothing");
+    assert!(blind.contains("needs the fate of each frame") && blind.contains("--schemes"), "{blind}");
+    let effort = refusal("\"simple-icmp\"", true).expect_err("a driver reports a frame at its end");
+    assert!(effort.contains("needs what each frame takes"), "{effort}");
 }

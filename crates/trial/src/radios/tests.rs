@@ -26,8 +26,7 @@ fn scenario(change: (&str, &str)) -> Scenario {
 }
 
 fn refusal(change: (&str, &str)) -> Option<String> {
-    let scenario = scenario(change);
-    check(&scenario, &Radios::of_kernel(&scenario)).err().map(|error| error.to_string())
+    check(&scenario(change)).err().map(|error| error.to_string())
 }
 
 #[test]
@@ -55,6 +54,14 @@ fn cells_that_the_kernels_radios_cannot_be_in_are_refused_with_their_key() {
         assert!(message.starts_with("wlans.cell: ") && message.contains(expected), "{change:?}: {message}");
         assert!(message.ends_with("expected --wifi model"), "{message}");
     }
-    let message = refusal(("\"snoop\"", "\"lle-tcp\"")).unwrap_or_default();
-    assert!(message.contains("lle-tcp") && message.contains("agent"), "{message}");
+}
+
+#[test]
+fn a_client_with_an_agent_has_its_radio_on_an_adapter() {
+    let on_adapters = |change| {
+        let radios = Radios::of_kernel(&scenario(change));
+        radios.all().iter().map(|radio| radio.on_adapter).collect::<Vec<_>>()
+    };
+    assert_eq!(on_adapters(("", "")), [false; 3], "Snoop is at the edge only");
+    assert_eq!(on_adapters(("\"snoop\"", "\"lle-tcp\"")), [false, true, true]);
 }

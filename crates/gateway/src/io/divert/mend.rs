@@ -118,9 +118,7 @@ impl Divert {
             self.programs.forget(name);
             self.ring.renumber(radio, interface.index());
             if self.reports_fates {
-                self.devices
-                    .report_fates(radio * PORTS, interface.index())
-                    .map_err(DivertError::TxStatus)?;
+                self.devices.report_fates(radio * PORTS, interface.index()).map_err(DivertError::TxStatus)?;
             }
             tracing::info!(interface = name, "the interface is back");
             if self.poller.is_some() {

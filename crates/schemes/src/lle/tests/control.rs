@@ -58,7 +58,8 @@ fn a_window_of_one_segment_is_rounded_up_by_the_scale() {
 #[test]
 fn segments_are_shortened_to_whole_units_of_the_window_where_that_costs_little() {
     let of = |buffer: usize, shift: u8, timestamps: Option<Timestamps>| {
-        let mut bench = Bench::new(Settings { sender_buffer: buffer, ..Settings::default() }, Role::MobileHost);
+        let mut bench =
+            Bench::new(Settings { sender_buffer: buffer, ..Settings::default() }, Role::MobileHost);
         bench.core(&syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0))));
         let passed = bench.radio(&syn().but(|tcp| {
             (tcp.flags, tcp.ack) = (TcpFlags::SYN.with(TcpFlags::ACK), Seq(UP));
