@@ -154,7 +154,7 @@ impl Calendar {
     }
 
     /// Runs guests and wire until one of the [ends](End), at the latest when all that remains is after `until`. If a wire
-    /// is over while a guest computes, the guest is stopped there, and cannot be run again.
+    /// is over during a guest's turn, the guest is stopped there, and cannot be run again.
     pub fn run(&mut self, wire: &mut impl Wire, until: Instant) -> Result<End, Error> {
         match self.run_until(wire, until) {
             Err(Error::Guest(error)) if matches!(error.fault, Fault::Stopped) => Ok(End::Wire),

@@ -191,17 +191,17 @@ impl Calendar {
         }
     }
 
-    /// The next message of a guest, which may be silent for some real time: then a wire that is over ends the run.
+    /// The next message of a guest, which may be silent for some real time. If the wire is over, so is the guest's turn.
     fn next_input(&mut self, number: usize, wire: &impl Wire) -> Result<Input, Fault> {
         let patience = self.settings.patience;
         let mut silent = Duration::ZERO;
         while silent < patience {
+            if wire.is_over() {
+                return Err(Fault::Stopped);
+            }
             let pause = SILENCE.min(patience - silent);
             if let Some(input) = self.guests[number].next(pause)? {
                 return Ok(input);
-            }
-            if wire.is_over() {
-                return Err(Fault::Stopped);
             }
             silent += pause;
         }
