@@ -213,7 +213,7 @@ fn refuse_in_simulated_time(arguments: &Arguments) -> Result<(), Failure> {
         (
             arguments.name.is_some(),
             "--name",
-            "no other process changes the link; leave it out, and expect changes of --at",
+            "no other process changes the link; leave it out, and give changes before the start: --at",
         ),
         (arguments.no_fifo, "--no-fifo", never_late),
         (arguments.spin, "--spin", never_late),
