@@ -72,6 +72,9 @@ const LINK: &str = "LASTHOP_LINK";
                   lasthop emulate --rate 1mbit --only tcp:9999 -- ./client\n  \
                   lasthop emulate --delay 20ms --localhost -- curl http://host.lasthop:3000/\n  \
                   lasthop emulate scenarios/links/bursty-hop.toml -- iperf3 -c host.lasthop\n\n\
+                  In simulated time, without root and the same in each run; the far end has what --far starts there:\n  \
+                  lasthop emulate --time simulated --rate 10mbit --far 'python3 -m http.server 8000' -- curl -s http://host.lasthop:8000/\n  \
+                  lasthop emulate --time simulated scenarios/links/lossy-hop.toml --writable out -- ./client --results out\n\n\
                   From another terminal, or from behind the link:\n  \
                   lasthop emulate status\n  \
                   lasthop emulate set hop.rate=5mbit hop.loss=2%"

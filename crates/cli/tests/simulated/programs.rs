@@ -46,7 +46,8 @@ pub fn the_exit_code_is_that_of_the_command() {
 pub fn the_output_of_a_command_is_neither_mixed_nor_lost() {
     let line = "i=0; while [ $i -lt 3000 ]; do echo out $i; echo err $i >&2; i=$((i + 1)); done";
     let (printed, complaint) = texts(&output(&mut shell(line)));
-    let lines = |word: &str| (0..3000).map(|number| format!("{word} {number}\n")).collect::<String>();
+    let lines =
+        |word: &str| (0..3000).map(|number| format!("{word} {number}\n")).collect::<Vec<_>>().concat();
     assert!(printed == lines("out"), "{}", printed.len());
     assert!(complaint == lines("err"), "{}", complaint.len());
     // More than the buffers on the way hold, all at one time.
@@ -138,10 +139,11 @@ fn download(arguments: &[&str]) -> String {
 
 /// The seconds of a download, and the octets per second of its second half.
 fn figures(printed: &str) -> (f64, f64) {
-    let figures: Vec<f64> =
-        printed.split_whitespace().map(|figure| figure.parse().expect("a number")).collect();
-    assert!(figures.len() == 3 && figures[0] == 2e6, "{figures:?}");
-    (figures[1], figures[2])
+    let (octets, figures) = printed.trim().split_once(' ').expect("three numbers");
+    assert_eq!(octets, "2000000");
+    let (seconds, rate) = figures.split_once(' ').expect("three numbers");
+    let number = |figure: &str| figure.parse().expect("a number");
+    (number(seconds), number(rate))
 }
 
 pub fn a_run_repeats_to_the_last_octet_of_its_packets() {

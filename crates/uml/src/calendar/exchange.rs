@@ -199,7 +199,7 @@ impl Calendar {
             if wire.is_over() {
                 return Err(Fault::Stopped);
             }
-            let pause = SILENCE.min(patience - silent);
+            let pause = SILENCE.min(patience.saturating_sub(silent));
             if let Some(input) = self.guests[number].next(pause)? {
                 return Ok(input);
             }

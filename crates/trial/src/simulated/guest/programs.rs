@@ -168,10 +168,16 @@ fn wait_for(command: &Child, limit: Duration) -> Option<ExitStatus> {
 /// Copies standard input to the command, until one of the two ends.
 fn feed(outside: &Outside, mut input: ChildStdin) {
     while let Ok(octets) = outside.input() {
+        move_clock();
         if octets.is_empty() || input.write_all(&octets).is_err() {
             return;
         }
     }
+}
+
+/// Looks at the clock, which moves it on. Otherwise a program that prints or reads without an end would stop the time.
+fn move_clock() {
+    let _ = clock::now();
 }
 
 /// What programs print, on its way outside.
@@ -192,8 +198,7 @@ impl Printers {
         self.threads.push(thread::spawn(move || {
             let mut octets = [0; PIECE];
             while let Ok(len @ 1..) = pipe.read(&mut octets) {
-                // A look at the clock moves it on. Otherwise a program that prints without an end would stop the time.
-                let _ = clock::now();
+                move_clock();
                 if outside.print(output, &octets[..len]).is_err() {
                     return;
                 }
