@@ -107,7 +107,7 @@ pub enum Fault {
     #[error("it closed its time socket")]
     Closed,
     /// It sent nothing for so long, in real time.
-    #[error("it has sent nothing for {0:?}, as if a program computed or waited without looking at the clock")]
+    #[error("it has sent nothing for {0:?}")]
     Hung(Duration),
     /// The run is over, and it was its turn.
     #[error("the run is over")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_emulator::stepped::Stepped;
 use lasthop_packet::Instant;
-use lasthop_uml::{Calendar, End, Kernel, Settings};
+use lasthop_uml::{Calendar, End, Error, Fault, Kernel, Settings};
 
 use super::air::Air;
 use super::kernel::processor;
@@ -26,13 +26,19 @@ pub(super) struct Over<R> {
     pub(super) air: Option<Air>,
 }
 
+/// The error of a guest whose kernel has failed. The usual reason for a silent one is a program.
+fn failed(error: Error) -> TrialError {
+    let is_silent = matches!(&error, Error::Guest(guest) if matches!(guest.fault, Fault::Hung(_)));
+    let reason = if is_silent { "a program computed, or waited without looking at the clock: " } else { "" };
+    TrialError::Guest(format!("{reason}{error}"))
+}
+
 /// Runs a guest with this kernel and its wire, until it has reported, at the latest until `end` on its clock.
 pub(super) fn run<T: Task>(
     kernel: Kernel,
     mut wire: ModelWire<'_, T>,
     end: Instant,
 ) -> Result<Over<T::Report>, TrialError> {
-    let failed = |error: lasthop_uml::Error| TrialError::Guest(error.to_string());
     let settings = Settings { processor: processor(), patience: PATIENCE, ..Settings::default() };
     let mut calendar = Calendar::start(vec![kernel], settings).map_err(failed)?;
     let over = calendar.run(&mut wire, end).map_err(failed)?;
