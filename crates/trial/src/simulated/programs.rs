@@ -175,3 +175,54 @@ fn is_ready(file: &OwnedFd, what: PollFlags) -> io::Result<bool> {
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{PipeReader, PipeWriter, Read as _, Write as _, pipe};
+    use std::thread;
+
+    use super::*;
+
+    /// The streams of a command, and their other ends: of input, output and error.
+    fn streams(stop: &AtomicBool) -> (Standard<'_>, PipeWriter, PipeReader, PipeReader) {
+        let [(input, to), (from, output), (from_error, error)] = [(); 3].map(|()| pipe().expect("a pipe"));
+        let [output, error] = [output, error].map(OwnedFd::from);
+        let streams = Streams { input: input.into(), output, error, on_wait: || () };
+        (Standard { streams, stop, has_waited: false }, to, from, from_error)
+    }
+
+    #[test]
+    fn how_input_arrives_does_not_show_in_what_the_guest_gets() {
+        let stop = AtomicBool::new(false);
+        let (mut standard, mut to, ..) = streams(&stop);
+        let writer = thread::spawn(move || {
+            for _ in 0..PIECE + 1 {
+                to.write_all(b"x").expect("a reader");
+            }
+        });
+        let lengths = [(); 3].map(|()| standard.input().expect("it can be read").len());
+        assert_eq!(lengths, [PIECE, 1, 0]);
+        writer.join().expect("it ends");
+    }
+
+    #[test]
+    fn output_goes_where_it_belongs_and_the_end_of_its_reader_ends_the_run() {
+        let stop = AtomicBool::new(false);
+        let (mut standard, _to, mut from, from_error) = streams(&stop);
+        assert_eq!(standard.print(Output::Standard, b"result"), None);
+        let mut result = [0; 6];
+        from.read_exact(&mut result).expect("six octets");
+        assert_eq!(&result, b"result");
+        drop((from, from_error));
+        assert_eq!(standard.print(Output::Error, b"lost"), None);
+        assert_eq!(standard.print(Output::Standard, b"more"), Some(Ok(READER_GONE)));
+    }
+
+    #[test]
+    fn an_interrupted_run_waits_neither_for_a_reader_nor_for_a_writer() {
+        let stop = AtomicBool::new(true);
+        let (mut standard, _to, _from, _from_error) = streams(&stop);
+        assert_eq!(standard.input(), Ok(Vec::new()));
+        assert_eq!(standard.print(Output::Standard, &vec![0; 1 << 20]), None);
+    }
+}

@@ -27,7 +27,7 @@ use super::{Guest, device_with, files, limits};
 use crate::wait::pause;
 
 /// How long the programs at the far end have, before the command starts and the link is there.
-pub const HEAD_START: Duration = Duration::from_secs(1);
+const HEAD_START: Duration = Duration::from_secs(1);
 
 /// Runs the programs until the command ends, and reports how.
 pub fn run(guest: &Guest, programs: &Programs) -> io::Result<()> {
