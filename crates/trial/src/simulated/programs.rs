@@ -196,7 +196,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let (mut standard, mut to, ..) = streams(&stop);
         let writer = thread::spawn(move || {
-            for _ in 0..PIECE + 1 {
+            for _ in 0..=PIECE {
                 to.write_all(b"x").expect("a reader");
             }
         });
@@ -223,6 +223,6 @@ mod tests {
         let stop = AtomicBool::new(true);
         let (mut standard, _to, _from, _from_error) = streams(&stop);
         assert_eq!(standard.input(), Ok(Vec::new()));
-        assert_eq!(standard.print(Output::Standard, &vec![0; 1 << 20]), None);
+        assert_eq!(standard.print(Output::Standard, &[0; 1 << 10]), None);
     }
 }
