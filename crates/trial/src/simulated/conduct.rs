@@ -27,8 +27,8 @@ pub(super) struct Over<R> {
 }
 
 /// The error of a guest whose kernel has failed. The usual reason for a silent one is a program.
-fn failed(error: Error) -> TrialError {
-    let is_silent = matches!(&error, Error::Guest(guest) if matches!(guest.fault, Fault::Hung(_)));
+fn failed(error: &Error) -> TrialError {
+    let is_silent = matches!(error, Error::Guest(guest) if matches!(guest.fault, Fault::Hung(_)));
     let reason = if is_silent { "a program computed, or waited without looking at the clock: " } else { "" };
     TrialError::Guest(format!("{reason}{error}"))
 }
@@ -40,8 +40,8 @@ pub(super) fn run<T: Task>(
     end: Instant,
 ) -> Result<Over<T::Report>, TrialError> {
     let settings = Settings { processor: processor(), patience: PATIENCE, ..Settings::default() };
-    let mut calendar = Calendar::start(vec![kernel], settings).map_err(failed)?;
-    let over = calendar.run(&mut wire, end).map_err(failed)?;
+    let mut calendar = Calendar::start(vec![kernel], settings).map_err(|error| failed(&error))?;
+    let over = calendar.run(&mut wire, end).map_err(|error| failed(&error))?;
     let Finished { report, model, air } = wire.finish();
     match (report, model, over) {
         (Some(Ok(report)), Some(model), _) => Ok(Over { report, model, air }),
