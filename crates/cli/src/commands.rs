@@ -13,6 +13,7 @@ pub mod reproduce;
 pub mod run;
 pub mod schema;
 pub mod schemes;
+pub mod simulated;
 pub mod sweep;
 pub mod trial;
 pub mod version;

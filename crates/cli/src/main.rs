@@ -38,7 +38,7 @@ enum Command {
     Sweep(commands::sweep::Arguments),
     /// Compare a paper's numbers with the simulator's, with a verdict per row
     Reproduce(commands::reproduce::Arguments),
-    /// Run a command or a shell behind an emulated link in real time
+    /// Run a command or a shell behind an emulated link, in real or simulated time
     Emulate(Box<commands::emulate::Arguments>),
     /// Run a scenario between real hosts on this machine, with the kernel's own TCP and an emulated hop
     Try(commands::trial::Arguments),

@@ -1,5 +1,8 @@
-//! `lasthop try --time simulated`, with the kernel that `LASTHOP_KERNEL` names.
+//! `lasthop try --time simulated` and `lasthop emulate --time simulated`, with the kernel that `LASTHOP_KERNEL` names.
 #![allow(clippy::print_stdout, reason = "the figures are a result")]
+
+#[path = "simulated/programs.rs"]
+mod programs;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +19,19 @@ fn main() -> ExitCode {
             an_ordinary_user_gets_the_same_as_root,
             a_gateway_in_the_guest_gains_what_the_simulator_predicts,
             an_error_of_the_guest_is_the_commands,
-            kernels_are_compared_row_by_row;
+            kernels_are_compared_row_by_row,
+            programs::the_exit_code_is_that_of_the_command,
+            programs::the_output_of_a_command_is_neither_mixed_nor_lost,
+            programs::standard_input_reaches_the_command_octet_by_octet,
+            programs::a_command_whose_reader_has_gone_ends,
+            programs::files_are_read_only_but_where_the_user_lets_programs_write,
+            programs::programs_at_the_far_end_begin_before_the_command_and_end_after_it,
+            programs::a_program_at_the_far_end_that_fails_is_an_error,
+            programs::a_command_that_takes_too_long_is_ended;
+        [user_mode_kernel, ip, python3]:
+            programs::a_run_repeats_to_the_last_octet_of_its_packets,
+            programs::a_transfer_has_the_rate_of_the_link,
+            programs::a_link_changes_at_times_from_the_start_of_the_command;
         [user_mode_kernel, ip, hostapd, wpa_supplicant, iw]:
             the_kernels_wifi_over_the_models_medium_has_the_models_throughput,
             stations_of_one_cell_share_the_air_and_the_run_repeats;
@@ -25,6 +40,10 @@ fn main() -> ExitCode {
 
 fn ip() -> Result<(), String> {
     program("ip")
+}
+
+fn python3() -> Result<(), String> {
+    program("python3")
 }
 
 fn hostapd() -> Result<(), String> {

@@ -49,6 +49,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("lasthop try scenarios/try-sessions.toml --predict", "takes a minute"),
     ("lasthop try scenarios/try-wifi-busy.toml", "takes minutes"),
     ("lasthop kernel build", "takes minutes"),
+    ("lasthop emulate --time simulated", "needs a kernel built for user mode"),
     ("lasthop try scenarios/try.toml --time simulated", "needs a kernel built for user mode"),
     ("lasthop try scenarios/try-wifi.toml --time simulated", "needs a kernel built for user mode"),
     ("sudo lasthop try scenarios/try-sessions.toml", "takes a minute and a half"),

@@ -138,9 +138,9 @@ impl ClientSide {
 /// appendix C.2.2).
 const SPACES: [([u8; 2], u8); 2] = [([100, 64], 10), ([198, 18], 15)];
 
-/// The addresses of a hop.
+/// The addresses of a hop: host 1 is the far end, host 2 the near one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Subnet {
+pub struct Subnet {
     /// The first two octets.
     space: [u8; 2],
     /// The third octet.
@@ -148,6 +148,9 @@ struct Subnet {
 }
 
 impl Subnet {
+    /// The one of an emulation whose hosts have a kernel for themselves.
+    pub const FIRST: Self = Self { space: SPACES[0].0, number: 0 };
+
     /// An unused subnet, preferably in a space that only emulations use: other users of a space may
     /// have rules for all of it.
     fn free(in_use: &InUse) -> Option<Self> {
@@ -166,12 +169,14 @@ impl Subnet {
         ours.into_iter().chain(others).flat_map(|(space, _)| all(space)).find(is_free)
     }
 
-    fn v4(self, host: u8) -> Ipv4Addr {
+    /// The IPv4 address of a host.
+    pub fn v4(self, host: u8) -> Ipv4Addr {
         let [first, second] = self.space;
         Ipv4Addr::new(first, second, self.number, host)
     }
 
-    fn v6(self, host: u16) -> Ipv6Addr {
+    /// The IPv6 address of a host.
+    pub fn v6(self, host: u16) -> Ipv6Addr {
         Ipv6Addr::new(0xfd6c, 0x6f70, u16::from(self.number), 0, 0, 0, 0, host)
     }
 

@@ -18,6 +18,7 @@ use super::client_side::ClientSide;
 use super::names::Names;
 use super::open_files::OpenFiles;
 use super::user::User;
+use lasthop_linux::namespace::Namespace;
 use lasthop_linux::unprivileged::Caller;
 
 /// Signals that this process waits for, instead of being terminated by them. They are blocked
@@ -96,14 +97,14 @@ impl Drop for Signals {
 /// The time for which a hop outlives its command.
 const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
-/// Terminates the processes that a command has left running on the client side, and waits until
+/// Terminates the processes that a command has left running on its side of a hop, and waits until
 /// their last packets have crossed most hops: their peers would otherwise wait for these in vain.
-pub fn end_the_rest(hop: &ClientSide) {
+pub fn end_the_rest(inside: &Namespace) {
     // The supervisor kills the processes that are not found here.
-    let _ = hop.inside.signal_processes(Signal::TERM);
+    let _ = inside.signal_processes(Signal::TERM);
     // A signal that interrupts the sleep is a request to end.
     let _ = rustix::thread::nanosleep(&LINGER);
-    let _ = hop.inside.kill_processes();
+    let _ = inside.kill_processes();
 }
 
 /// The exit code that a shell would report for this status.

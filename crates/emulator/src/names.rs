@@ -43,9 +43,7 @@ impl Names {
         let [hosts_file, resolvers_file] = files_of(std::process::id(), &hop.directory);
         let addresses = [v4.to_string()].into_iter().chain(hop.gateway_v6.map(|v6| v6.to_string()));
         let own: Vec<String> = addresses.map(|address| format!("{address} host.lasthop server\n")).collect();
-        // Neither file needs to be UTF-8.
-        let hosts = without_ours(&fs::read("/etc/hosts").unwrap_or_default());
-        names.add(HOSTS, hosts_file, &[own.concat().as_bytes(), hosts.as_slice()].concat())?;
+        names.add(HOSTS, hosts_file, &hosts_with(&own.concat()))?;
         let settings = fs::read("/etc/resolv.conf").unwrap_or_default();
         let settings = String::from_utf8_lossy(&settings);
         if !machine.is_here() || all_are_on_this_machine(&settings) {
@@ -111,6 +109,12 @@ impl Mounts {
         }
         Ok(())
     }
+}
+
+/// This machine's hosts file behind lines for the hosts of an emulation. It need not be UTF-8.
+pub fn hosts_with(own: &str) -> Vec<u8> {
+    let hosts = without_ours(&fs::read("/etc/hosts").unwrap_or_default());
+    [own.as_bytes(), hosts.as_slice()].concat()
 }
 
 /// A hosts file without the lines of an enclosing emulation.

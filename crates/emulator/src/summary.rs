@@ -64,7 +64,8 @@ pub struct Summary {
     pub longest_stall_ms: f64,
     /// Time by which the model was set back because the loop could not catch up, in milliseconds.
     pub cut_ms: f64,
-    /// What the kernel did not grant and what relays could not do, each a sentence.
+    /// What the kernel did not grant, what relays could not do, and how long a command took in simulated time, each a
+    /// sentence.
     pub notes: Vec<String>,
     /// Whether the emulator was on time.
     pub trusted: bool,

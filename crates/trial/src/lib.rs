@@ -70,7 +70,7 @@ use lasthop_scenario::Scenario;
 use plan::Case;
 
 pub use error::TrialError;
-pub use options::{GuestProgram, Options, Simulation, Wifi};
+pub use options::{GuestProgram, Options, Reading, Simulation, Wifi};
 pub use outcome::{Outcome, RunOutcome};
 pub use program::Program;
 

@@ -38,22 +38,29 @@ pub struct Simulation {
     pub name: String,
     /// Its first program.
     pub guest: GuestProgram,
+    /// How that reads the scenario.
+    pub reading: Reading,
     /// Whose Wi-Fi stack the stations of cells have.
     pub wifi: Wifi,
 }
 
-/// The first program of a guest, and how it finds the run of which it is a part.
+/// The first program of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestProgram {
     /// This program: an absolute path.
     pub path: PathBuf,
     /// Its argument that stands for [`Guest::open`](super::simulated::guest::Guest::open).
     pub argument: &'static str,
-    /// The directory in which the guest reads the scenario again.
+}
+
+/// How the first program of a guest finds the run of which it is a part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The directory in which it reads the scenario again.
     pub directory: PathBuf,
-    /// What its files have: see [`fingerprint`](super::simulated::fingerprint).
+    /// What the scenario's files have: see [`fingerprint`](super::simulated::fingerprint).
     pub fingerprint: u64,
-    /// What it is read by: see [`Guest::arguments`](super::simulated::guest::Guest::arguments).
+    /// The command line by which this process has read the scenario, without the program and the subcommand.
     pub arguments: Vec<String>,
 }
 

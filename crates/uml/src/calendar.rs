@@ -153,8 +153,16 @@ impl Calendar {
         Some(self.guests.get_mut(guest)?.machine_mut().console_tail())
     }
 
-    /// Runs guests and wire until one of the [ends](End), at the latest when all that remains is after `until`.
+    /// Runs guests and wire until one of the [ends](End), at the latest when all that remains is after `until`. If a wire
+    /// is over during a guest's turn, the guest is stopped there, and cannot be run again.
     pub fn run(&mut self, wire: &mut impl Wire, until: Instant) -> Result<End, Error> {
+        match self.run_until(wire, until) {
+            Err(Error::Guest(error)) if matches!(error.fault, Fault::Stopped) => Ok(End::Wire),
+            over => over,
+        }
+    }
+
+    fn run_until(&mut self, wire: &mut impl Wire, until: Instant) -> Result<End, Error> {
         self.until = until;
         let _stays = self.settings.processor.map(Stay::on).transpose()?;
         for guest in 0..self.guests.len() {

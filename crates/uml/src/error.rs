@@ -109,6 +109,9 @@ pub enum Fault {
     /// It sent nothing for so long, in real time.
     #[error("it has sent nothing for {0:?}")]
     Hung(Duration),
+    /// The run is over, and it was its turn.
+    #[error("the run is over")]
+    Stopped,
     /// Its time stands still.
     #[error("{0} messages, and its time stands still")]
     Loop(u32),

@@ -141,14 +141,17 @@ impl Guest {
         &mut self.devices[device].device
     }
 
-    /// The next message, or the guest's end. It may take `patience` of real time.
-    pub fn next(&mut self, patience: Duration) -> Result<Input, Fault> {
+    /// The next message, or the guest's end; `None` if nothing comes in for `patience` of real time.
+    pub fn next(&mut self, patience: Duration) -> Result<Option<Input>, Fault> {
         loop {
             if let Some(input) = self.take()? {
-                return Ok(input);
+                return Ok(Some(input));
             }
-            if let Some(status) = self.wait(patience)? {
-                return if status.success() { Ok(Input::Ended) } else { Err(Fault::Died(status)) };
+            match self.wait(patience)? {
+                Waited::Something => {}
+                Waited::InVain => return Ok(None),
+                Waited::Ended(status) if status.success() => return Ok(Some(Input::Ended)),
+                Waited::Ended(status) => return Err(Fault::Died(status)),
             }
         }
     }
@@ -186,15 +189,14 @@ impl Guest {
         Ok(None)
     }
 
-    /// Waits until something has come in, and reads it; returns the status of a process that has ended.
-    fn wait(&mut self, patience: Duration) -> Result<Option<ExitStatus>, Fault> {
-        let ready = self.poll(patience)?;
-        let Some(first) = ready else { return Err(Fault::Hung(patience)) };
+    /// Waits until something has come in, and reads it.
+    fn wait(&mut self, patience: Duration) -> Result<Waited, Fault> {
+        let Some(first) = self.poll(patience)? else { return Ok(Waited::InVain) };
         match first {
             Ready::Time => {
                 if self.time.proceed(time::LENGTH)? {
                     // A kernel that ends closes its sockets first.
-                    return self.machine.status(TO_END)?.map(Some).ok_or(Fault::Closed);
+                    return self.machine.status(TO_END)?.map(Waited::Ended).ok_or(Fault::Closed);
                 }
             }
             Ready::Device(device) => {
@@ -211,9 +213,12 @@ impl Guest {
                     self.devices[device].interrupts = None;
                 }
             }
-            Ready::End => return Ok(self.machine.status(Duration::ZERO)?),
+            Ready::End => {
+                let status = self.machine.status(Duration::ZERO)?;
+                return Ok(status.map_or(Waited::Something, Waited::Ended));
+            }
         }
-        Ok(None)
+        Ok(Waited::Something)
     }
 
     fn poll(&self, patience: Duration) -> io::Result<Option<Ready>> {
@@ -287,6 +292,17 @@ impl Guest {
         self.interrupted = Some(device);
         Ok(true)
     }
+}
+
+/// What waiting has led to.
+#[derive(Clone, Copy, Debug)]
+enum Waited {
+    /// Something has come in.
+    Something,
+    /// Nothing has.
+    InVain,
+    /// The process has ended.
+    Ended(ExitStatus),
 }
 
 /// What has something.

@@ -22,7 +22,8 @@ pub trait Wire {
     /// A device sends a frame. Frames that arrive at devices at this moment go to `out`.
     fn on_frame(&mut self, now: Instant, device: DeviceId, frame: &[u8], out: &mut Frames);
 
-    /// Whether the run is over: looked at before each step.
+    /// Whether the run is over: looked at before each step and each message of a guest, and ten times a second (of real time) while a guest is
+    /// silent.
     fn is_over(&self) -> bool {
         false
     }

@@ -7,13 +7,14 @@ mod meter;
 mod place;
 mod prompt;
 mod reach;
+mod report;
 mod set;
+mod simulated;
 mod status;
 mod value;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -30,7 +31,6 @@ use lasthop_emulator::open_files::OpenFiles;
 use lasthop_emulator::services::Wanted;
 use lasthop_emulator::supervisor::{Supervisor, keep};
 use lasthop_emulator::{Emulator, End, Options, Peer, Summary};
-use lasthop_linux::results::{ResultFile, is_standard_output};
 use lasthop_scenario::Built;
 use lasthop_sim::NodeId;
 
@@ -38,14 +38,16 @@ use crate::failure::Failure;
 use crate::load::Choices;
 use crate::number::whole;
 use crate::output;
-use crate::results::{Overwrite, cannot_begin};
-use capture::Recording;
+use crate::signals::{self, Termination};
+use capture::WhenFull;
 use flags::LinkFlags;
 pub use flags::{hint, hint_of_a_scenario};
 use link::Link;
 use meter::Meter;
 use place::{Place, this_program};
 use reach::Reach;
+use report::ReportFlags;
+use simulated::TimeFlags;
 
 /// The environment variable with the description of the link, for the command.
 const LINK: &str = "LASTHOP_LINK";
@@ -70,6 +72,9 @@ const LINK: &str = "LASTHOP_LINK";
                   lasthop emulate --rate 1mbit --only tcp:9999 -- ./client\n  \
                   lasthop emulate --delay 20ms --localhost -- curl http://host.lasthop:3000/\n  \
                   lasthop emulate scenarios/links/bursty-hop.toml -- iperf3 -c host.lasthop\n\n\
+                  In simulated time, without root and the same in each run; the far end has what --far starts there:\n  \
+                  lasthop emulate --time simulated --rate 10mbit --far 'python3 -m http.server 8000' -- curl -s http://host.lasthop:8000/\n  \
+                  lasthop emulate --time simulated scenarios/links/lossy-hop.toml --writable out -- ./client --results out\n\n\
                   From another terminal, or from behind the link:\n  \
                   lasthop emulate status\n  \
                   lasthop emulate set hop.rate=5mbit hop.loss=2%"
@@ -103,28 +108,11 @@ pub struct Arguments {
     /// A name, by which `emulate set --name` finds this emulation, and which `emulate status` shows
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
-    /// Print the summary as JSON instead of text, on standard error
-    #[arg(long)]
-    json: bool,
-    /// Print neither notes nor the summary; errors are printed
-    #[arg(long, conflicts_with = "json")]
-    quiet: bool,
-    /// Exit with code 3 if the command succeeds and the run is not to be trusted
-    #[arg(long)]
-    require_trust: bool,
-    /// Write the summary as JSON to this file
-    #[arg(long, value_name = "FILE")]
-    summary: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportFlags,
     /// Show the rate in each direction on standard error twice a second, if that is a terminal
     #[arg(long)]
     meter: bool,
-    /// Write every packet at both ends of each link as pcapng (in Wireshark, filter by
-    /// `frame.interface_name`: the ends of the flags' link are near:hop and far:hop; those that are lost
-    /// or dropped appear once more at `dropped`, with a comment)
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
-    #[command(flatten)]
-    overwrite: Overwrite,
     /// Do not use real-time scheduling and locked memory
     #[arg(long)]
     no_fifo: bool,
@@ -132,6 +120,8 @@ pub struct Arguments {
     /// up to one processor
     #[arg(long)]
     spin: bool,
+    #[command(flatten)]
+    time: TimeFlags,
     #[command(flatten)]
     flags: LinkFlags,
 }
@@ -181,55 +171,86 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.print_link {
         return print_link(arguments).map(|()| ExitCode::SUCCESS);
     }
+    arguments.report.check()?;
+    if arguments.time.is_simulated()? { run_simulated(arguments, &link) } else { run_real(arguments, link) }
+}
+
+/// Runs the command in simulated time.
+fn run_simulated(arguments: &Arguments, link: &Link) -> Result<ExitCode, Failure> {
+    refuse_in_simulated_time(arguments)?;
+    let (mut built, ends) = link.build(arguments.seed)?;
+    let variables = [(LINK, link.label.as_str())];
+    let run = simulated::Run::new(&arguments.time, &arguments.command, &variables, &[set::SOCKET])?;
+    let files = arguments.report.create(&link.settings.scenario().files)?;
+    let termination = Termination::listen()?;
+    let report = files.record(&mut built, WhenFull::Wait)?;
+    match run.run(built, ends, arguments.seed, arguments.report.prints_notes(), &termination) {
+        Ok((summary, code)) => report.finish(&summary, code),
+        Err(error) => {
+            report.discard();
+            if let Some(signal) = termination.signal() {
+                signals::end_by(signal);
+            }
+            Err(Failure::Run(error))
+        }
+    }
+}
+
+/// Refuses what there is in real time only.
+fn refuse_in_simulated_time(arguments: &Arguments) -> Result<(), Failure> {
+    let own_kernel = "the command is root of a kernel of its own, with your access to files; leave it out";
+    let never_late = "no run is late; leave it out";
+    let given = [
+        (
+            arguments.meter,
+            "--meter",
+            "the rate in real time says nothing; leave it out, or record the packets: --pcap",
+        ),
+        (arguments.user.is_some(), "--user", own_kernel),
+        (arguments.as_root, "--as-root", own_kernel),
+        (
+            arguments.localhost,
+            "--localhost",
+            "this machine is not at the far end; expected a service that is started there: --far",
+        ),
+        (
+            arguments.name.is_some(),
+            "--name",
+            "no other process changes the link; leave it out, and give changes before the start: --at",
+        ),
+        (arguments.no_fifo, "--no-fifo", never_late),
+        (arguments.spin, "--spin", never_late),
+    ];
+    match given.into_iter().find(|(is_given, ..)| *is_given) {
+        None => Ok(()),
+        Some((_, flag, why)) => Err(Failure::usage(anyhow!("{flag}: in simulated time, {why}"))),
+    }
+}
+
+/// Runs the command in real time.
+fn run_real(arguments: &Arguments, link: Link) -> Result<ExitCode, Failure> {
     if arguments.meter && arguments.command.is_empty() {
         return Err(Failure::usage(anyhow!(
             "--meter requires a command: its line would overwrite what a shell prints"
         )));
     }
-    for (flag, path) in [("--summary", &arguments.summary), ("--pcap", &arguments.pcap)] {
-        if let Some(path) = path.as_deref().filter(|path| is_standard_output(path)) {
-            return Err(Failure::usage(anyhow!(
-                "{flag} {}: standard output belongs to the command; expected a file, or --json for the summary on standard error",
-                path.display()
-            )));
-        }
-    }
     let (mut built, ends) = link.build(arguments.seed)?;
     // Before any thread starts, and before files are created.
     let place = Place::new(arguments.user.as_deref(), arguments.as_root)?;
-    let create = |path: &PathBuf| {
-        ResultFile::create(path, &link.settings.scenario().files, arguments.overwrite.earlier())
-    };
-    let file = arguments.summary.as_ref().map(create).transpose().map_err(cannot_begin)?;
-    let packets = arguments.pcap.as_ref().map(create).transpose().map_err(cannot_begin)?;
+    let files = arguments.report.create(&link.settings.scenario().files)?;
     // From before any thread starts until all files are written: also a second Ctrl-C is for the
     // command.
     let signals = Signals::hold();
-    let recording = packets.map(|packets| Recording::start(packets, &mut built)).transpose()?;
-    let outcome = run(arguments, link, place, built, ends, &signals);
-    let (summary, code) = match outcome {
-        Ok(outcome) => outcome,
+    let report = files.record(&mut built, WhenFull::Drop)?;
+    let outcome = match run(arguments, link, place, built, ends, &signals) {
+        Ok((summary, code)) => report.finish(&summary, code),
         Err(error) => {
-            if let Some(recording) = recording {
-                recording.discard();
-            }
-            return Err(Failure::Run(error));
+            report.discard();
+            Err(Failure::Run(error))
         }
     };
-    let recorded = recording.map_or(Ok(()), Recording::finish);
-    let reported = report(arguments, &summary, file);
     drop(signals);
-    match recorded.map_err(Failure::from).and(reported) {
-        // The exit code of the command takes precedence.
-        Err(failure) if code != 0 => {
-            if let Some(message) = failure.message() {
-                output::complain(&format!("lasthop: {message}"));
-            }
-            Ok(ExitCode::from(code))
-        }
-        Ok(()) if arguments.require_trust && code == 0 && !summary.trusted => Err(Failure::Untrusted(None)),
-        outcome => outcome.map(|()| ExitCode::from(code)),
-    }
+    outcome
 }
 
 /// Prints the link of the flags as a scenario file.
@@ -268,7 +289,7 @@ fn run(
     let resolvers = names.resolvers().to_vec();
     let listeners = Wanted { resolvers, localhost: arguments.localhost, elsewhere: None };
     let mut reach = Reach::open(&hop, machine, listeners, &mut supervisor)?;
-    if !arguments.json && !arguments.quiet {
+    if arguments.report.prints_notes() {
         reach.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
     }
     let ends = vec![
@@ -302,13 +323,13 @@ fn run(
     let meter = arguments.meter.then(|| Meter::start(running.handle()));
     let status = signals.wait_for(&mut child).context("cannot wait for the command")?;
     drop(meter);
-    command::end_the_rest(&hop);
+    command::end_the_rest(&hop.inside);
     drop((socket, names));
     let notes = std::mem::take(&mut reach.notes);
     // Before the device is removed: then the next emulation may take its name and its addresses.
     let notes_of_close = reach.close();
     let mut summary = running.stop()?;
-    if arguments.json || arguments.quiet {
+    if !arguments.report.prints_notes() {
         summary.notes.extend(notes);
     }
     summary.notes.extend(notes_of_close);
@@ -344,21 +365,4 @@ fn command(arguments: &Arguments, run_as: &RunAs) -> Command {
             std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())
         }
     })
-}
-
-fn report(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
-    if arguments.json {
-        output::complain(&json);
-    } else if !arguments.quiet {
-        for note in &summary.notes {
-            output::complain(&format!("lasthop: {note}"));
-        }
-        output::complain(&format!("lasthop: {summary}"));
-    }
-    if let Some(mut file) = file {
-        writeln!(file, "{json}")?;
-        file.finish()?;
-    }
-    Ok(())
 }

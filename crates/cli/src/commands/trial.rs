@@ -24,6 +24,7 @@ use lasthop_linux::unprivileged;
 use lasthop_scenario::{Scenario, SchemeChoice, file};
 use lasthop_trial::{Program, RunOutcome, Simulation, TrialError, plan};
 
+use crate::commands::simulated::Time;
 use crate::failure::Failure;
 use crate::load::{self, Choices};
 use crate::memory::MemoryLimit;
@@ -103,15 +104,6 @@ pub struct Arguments {
     /// Exit with code 3 if some run is not to be trusted
     #[arg(long, conflicts_with = "predict")]
     require_trust: bool,
-}
-
-/// The time that hosts have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Time {
-    /// That of this machine.
-    Real,
-    /// That of the model.
-    Simulated,
 }
 
 /// Whose Wi-Fi stack the stations of cells have.

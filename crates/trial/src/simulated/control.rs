@@ -1,10 +1,10 @@
-//! What a guest and the process outside say to each other: a job, the start of the run, and its results. Messages are JSON
-//! in datagrams of UDP over a device that is not part of the network under test. It loses and reorders
-//! nothing.
+//! What a guest and the process outside say to each other, in datagrams of UDP over a device that is not part of the network
+//! under test. It loses and reorders nothing.
+//!
+//! The guest asks for its job one datagram at a time, so that none waits in a buffer that may be full. It reports the
+//! start of the run and its end; what its programs print goes out as it is, and what they read comes in as it is asked for.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_packet::header::{Ip, Udp};
@@ -12,37 +12,28 @@ use lasthop_packet::{Packet, Payload, Transport, wire};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::hosts::HostResults;
-use crate::options::Wifi;
-
-/// How the guest finds the run that it is part of: as this process has found it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Job {
-    /// The directory in which relative paths begin.
-    pub(super) directory: PathBuf,
-    /// The command line, without the program and the subcommand.
-    pub(super) arguments: Vec<String>,
-    /// What the files of the scenario have: see [`super::fingerprint`].
-    pub(super) fingerprint: u64,
-    /// The number of the case in the plan.
-    pub(super) case: usize,
-    /// The interval of samples of each sender.
-    pub(super) sample_every: Option<Duration>,
-    /// Whose the Wi-Fi stack is.
-    pub(super) wifi: Wifi,
-}
-
-/// What the guest says.
+/// What the guest says. At the end of a run it reports an `R`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum FromGuest {
-    /// It has started, and wants its job.
-    Hello,
+pub(super) enum FromGuest<R> {
+    /// It wants the next datagram of its job.
+    Job,
     /// Its hosts are ready. The model starts now.
     Ready,
+    /// It wants the next octets of standard input.
+    Input,
     /// The run is over.
-    Results(Box<HostResults>),
+    Done(Box<R>),
     /// The run failed.
     Failed(String),
+}
+
+/// What a program prints to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    /// Standard output.
+    Standard,
+    /// Standard error.
+    Error,
 }
 
 /// The address of the guest's control device.
@@ -54,12 +45,15 @@ pub(super) const OUTSIDE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 pub(super) const PORT: u16 = 9479;
 
 /// Octets of a message in one datagram, which has one more.
-const PIECE: usize = 1400;
+pub(super) const PIECE: usize = 1400;
 /// The longest message.
 const MAX_MESSAGE: usize = 64 << 20;
-/// The first octet of a datagram: whether others follow.
-const MORE: u8 = 1;
+/// The first octet of a datagram: the last of a message, or one that others follow; or octets of a program.
 const LAST: u8 = 0;
+const MORE: u8 = 1;
+const OUTPUT: u8 = 2;
+const ERROR: u8 = 3;
+const INPUT: u8 = 4;
 
 /// The datagrams of a message.
 pub(super) fn datagrams(message: &impl Serialize) -> serde_json::Result<Vec<Vec<u8>>> {
@@ -72,26 +66,64 @@ pub(super) fn datagrams(message: &impl Serialize) -> serde_json::Result<Vec<Vec<
     Ok(datagrams)
 }
 
+/// The first octet of datagrams with what programs print.
+pub(super) const fn kind_of(output: Output) -> u8 {
+    match output {
+        Output::Standard => OUTPUT,
+        Output::Error => ERROR,
+    }
+}
+
+/// The datagram with the next octets of standard input, of which there are none at its end.
+pub(super) fn input(octets: &[u8]) -> Vec<u8> {
+    [&[INPUT][..], octets].concat()
+}
+
+/// The octets of standard input in a datagram.
+pub(super) fn input_in(datagram: &[u8]) -> Option<&[u8]> {
+    datagram.split_first().filter(|(kind, _)| **kind == INPUT).map(|(_, octets)| octets)
+}
+
+/// What a datagram has brought.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Arrived<'a, M> {
+    /// A part of a message, or nothing.
+    Nothing,
+    /// The end of this message.
+    Message(M),
+    /// What a program has printed.
+    Printed(Output, &'a [u8]),
+}
+
 /// A message whose datagrams come in.
 #[derive(Debug, Default)]
 pub(super) struct Inbox(Vec<u8>);
 
 impl Inbox {
-    /// Adds a datagram; returns the message that is complete with it. One that cannot be read is an error, as is one
-    /// that is too long; the next datagram then begins another.
-    pub(super) fn add<M: DeserializeOwned>(&mut self, datagram: &[u8]) -> Result<Option<M>, String> {
-        let Some((kind, piece)) = datagram.split_first() else { return Ok(None) };
+    /// Adds a datagram. A message that cannot be read is an error, as is one that is too long; the next datagram then begins
+    /// another.
+    pub(super) fn add<'a, M: DeserializeOwned>(
+        &mut self,
+        datagram: &'a [u8],
+    ) -> Result<Arrived<'a, M>, String> {
+        let Some((kind, piece)) = datagram.split_first() else { return Ok(Arrived::Nothing) };
+        match *kind {
+            LAST | MORE => {}
+            OUTPUT => return Ok(Arrived::Printed(Output::Standard, piece)),
+            ERROR => return Ok(Arrived::Printed(Output::Error, piece)),
+            other => return Err(format!("a datagram of the unknown kind {other}")),
+        }
         if self.0.len() + piece.len() > MAX_MESSAGE {
             self.0.clear();
             return Err(format!("a message of more than {MAX_MESSAGE} octets"));
         }
         self.0.extend_from_slice(piece);
         if *kind == MORE {
-            return Ok(None);
+            return Ok(Arrived::Nothing);
         }
         let octets = std::mem::take(&mut self.0);
         serde_json::from_slice(&octets)
-            .map(Some)
+            .map(Arrived::Message)
             .map_err(|error| format!("a message that cannot be read: {error}"))
     }
 }
@@ -114,38 +146,64 @@ pub(super) fn packet_with(datagram: Vec<u8>) -> Bytes {
 mod tests {
     use super::*;
 
-    fn job(arguments: usize) -> Job {
-        let arguments = (0..arguments).map(|number| format!("--set=links.air.loss={number}%")).collect();
-        Job {
-            directory: "/tmp".into(),
-            arguments,
-            fingerprint: u64::MAX,
-            case: 7,
-            sample_every: Some(Duration::from_millis(10)),
-            wifi: Wifi::Kernel,
+    type Message = FromGuest<Vec<u32>>;
+
+    fn done(numbers: u32) -> Message {
+        FromGuest::Done(Box::new((0..numbers).collect()))
+    }
+
+    fn numbers(arrived: &Arrived<'_, Message>) -> Option<usize> {
+        match arrived {
+            Arrived::Message(FromGuest::Done(numbers)) => Some(numbers.len()),
+            _ => None,
         }
     }
 
     #[test]
     fn a_message_of_several_datagrams_arrives_whole() {
         let mut inbox = Inbox::default();
-        for sent in [job(0), job(1000)] {
+        for count in [0, 1000] {
             let mut received = None;
-            for datagram in datagrams(&sent).expect("it has a form") {
+            for datagram in datagrams(&done(count)).expect("it has a form") {
                 assert_eq!(received, None, "the last datagram completes it");
-                received = inbox.add(&datagram).expect("it is right");
+                received = numbers(&inbox.add(&datagram).expect("it is right"));
             }
-            assert_eq!(received, Some(sent));
+            assert_eq!(received, Some(count as usize));
         }
+    }
+
+    #[test]
+    fn what_a_program_prints_does_not_break_a_message_in_which_it_falls() {
+        let mut inbox = Inbox::default();
+        let pieces = datagrams(&done(1000)).expect("it has a form");
+        let (last, first) = pieces.split_last().expect("several");
+        for piece in first {
+            assert!(matches!(inbox.add::<Message>(piece), Ok(Arrived::Nothing)));
+        }
+        for output in [Output::Standard, Output::Error] {
+            let printed = [&[kind_of(output)][..], b"\xff\n"].concat();
+            let arrived = inbox.add::<Message>(&printed).expect("it is right");
+            assert!(matches!(arrived, Arrived::Printed(to, b"\xff\n") if to == output));
+        }
+        assert_eq!(numbers(&inbox.add(last).expect("it is right")), Some(1000));
     }
 
     #[test]
     fn what_cannot_be_read_is_an_error_and_the_next_message_arrives() {
         let mut inbox = Inbox::default();
-        assert_eq!(inbox.add::<Job>(&[]), Ok(None));
-        assert!(inbox.add::<Job>(&[LAST, b'?']).is_err());
-        let whole = datagrams(&job(0)).expect("it has a form");
-        assert_eq!(inbox.add(&whole[0]), Ok(Some(job(0))));
+        assert!(matches!(inbox.add::<Message>(&[]), Ok(Arrived::Nothing)));
+        assert!(inbox.add::<Message>(&[LAST, b'?']).is_err());
+        assert!(inbox.add::<Message>(&[9]).is_err());
+        let whole = datagrams(&done(0)).expect("it has a form");
+        assert_eq!(numbers(&inbox.add(&whole[0]).expect("it is right")), Some(0));
+    }
+
+    #[test]
+    fn input_has_an_end_without_octets() {
+        assert_eq!(input_in(&input(b"a line\n")), Some(&b"a line\n"[..]));
+        assert_eq!(input_in(&input(b"")), Some(&b""[..]));
+        assert_eq!(input_in(&[LAST, 1]), None);
+        assert_eq!(input_in(&[]), None);
     }
 
     #[test]

@@ -1,27 +1,34 @@
 //! The first program of a guest. It has the guest for itself: it mounts the file systems that programs expect, gets its job
-//! over the control device, runs the part of the hosts, reports it, and shuts the guest down.
+//! over the control device, does it, and shuts the guest down.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`trial`] | the part of the hosts in a run of a trial |
+//! | [`programs`] | programs at both ends of a link |
+//! | `files` | the files that these programs see |
+//! | `limits` | the limits of the hosts' kernel |
+//! | `outside` | the control device |
+
+mod files;
+mod limits;
+mod outside;
+pub mod programs;
+pub mod trial;
 
 use std::convert::Infallible;
 use std::env;
 use std::fs;
 use std::io;
-use std::net::UdpSocket;
+use std::sync::Arc;
 
-use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
-use lasthop_scenario::Scenario;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
 
-use super::control::{self, FromGuest, GUEST, GUEST_DEVICE, Inbox, Job, OUTSIDE, PORT};
-use super::{address_of, fingerprint, stack};
-use crate::error::TrialError;
-use crate::gateway::Clock;
-use crate::hosts::{HostResults, Hosts};
-use crate::options::Options;
-use crate::plan::{self, Case};
-use crate::site::{self, Site};
+use super::control::{FromGuest, GUEST, GUEST_DEVICE};
+use super::job::Job;
+use outside::Outside;
 
 /// Where a guest has file systems of its own. Not at /tmp, where scenarios may be.
 pub const OWN_FOLDERS: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
@@ -29,7 +36,7 @@ pub const OWN_FOLDERS: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
 /// A guest, from inside.
 #[derive(Debug)]
 pub struct Guest {
-    control: UdpSocket,
+    outside: Arc<Outside>,
     job: Job,
 }
 
@@ -53,87 +60,22 @@ impl Guest {
             format!("address add {GUEST}/30 dev {device}"),
         ];
         here.ip(&set_up.each_ref().map(String::as_str)).map_err(io::Error::other)?;
-        let control = UdpSocket::bind((GUEST, PORT))?;
-        control.connect((OUTSIDE, PORT))?;
-        say(&control, &FromGuest::Hello)?;
-        let mut inbox = Inbox::default();
-        let mut datagram = vec![0; 1 << 16];
-        let job: Job = loop {
-            let len = control.recv(&mut datagram)?;
-            if let Some(job) = inbox.add(&datagram[..len]).map_err(io::Error::other)? {
-                break job;
-            }
-        };
-        env::set_current_dir(&job.directory)?;
-        Ok(Self { control, job })
+        let outside = Arc::new(Outside::open()?);
+        let job: Job = outside.job()?;
+        env::set_current_dir(job.directory())
+            .map_err(|error| io::Error::other(format!("{}: {error}", job.directory().display())))?;
+        Ok(Self { outside, job })
     }
 
-    /// The command line by which the process outside has read the scenario, without the program and the
-    /// subcommand.
-    pub fn arguments(&self) -> &[String] {
-        &self.job.arguments
-    }
-
-    /// The case of the run; `None` if the scenario's files have changed since the process outside has read them.
-    pub fn case(&self, scenario: &Scenario) -> Option<Case> {
-        let is_same = fingerprint(scenario).ok()? == self.job.fingerprint;
-        plan::cases(scenario).into_iter().nth(self.job.case).filter(|_| is_same)
-    }
-
-    /// Runs the part of the hosts in a case, and reports it.
-    pub fn run(&self, scenario: &Scenario, case: &Case, options: Options<'_>) -> io::Result<()> {
-        let options = Options { sample_every: self.job.sample_every, ..options };
-        let report = match self.run_hosts(scenario, case, options) {
-            Ok(results) => FromGuest::Results(Box::new(results)),
-            Err(error) => FromGuest::Failed(error.to_string()),
-        };
-        say(&self.control, &report)
+    /// The job.
+    pub const fn job(&self) -> &Job {
+        &self.job
     }
 
     /// Reports that the job cannot be done.
     pub fn fail(&self, reason: &str) -> io::Result<()> {
-        say(&self.control, &FromGuest::Failed(reason.to_owned()))
+        self.outside.say::<()>(&FromGuest::Failed(reason.to_owned()))
     }
-
-    fn run_hosts(
-        &self,
-        scenario: &Scenario,
-        case: &Case,
-        options: Options<'_>,
-    ) -> Result<HostResults, TrialError> {
-        plan::check_kernel(scenario)?;
-        let radios = super::radios(scenario, self.job.wifi);
-        let site = Site::with_radios(scenario, site::addresses(scenario), radios)?;
-        let ends = site::ends_of_devices(scenario, site.radios()).count();
-        let devices = (0..ends).map(|end| device_with(address_of(end)));
-        let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
-        site.adopt(scenario, &devices)?;
-        stack::adopt(&site)?;
-        stack::associate(scenario, &site)?;
-        set_limits(&site).map_err(TrialError::Namespace)?;
-        site.configure(scenario)?;
-        let hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;
-        say(&self.control, &FromGuest::Ready)
-            .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
-        hosts.run(clock::now(), options)
-    }
-}
-
-/// The limits that a kernel derives from its memory: here those of a machine with some GiB, as Linux has them there
-/// (tcp(7)). A guest's few MiB would bound the windows of its hosts.
-const OF_HOSTS: [(&str, &str); 2] =
-    [("ipv4/tcp_rmem", "4096 131072 6291456"), ("ipv4/tcp_wmem", "4096 16384 4194304")];
-/// That of all hosts together, in pages.
-const OF_GUEST: &str = "92160 122880 184320";
-
-fn set_limits(site: &Site) -> io::Result<()> {
-    let of = |path: &str, error| io::Error::other(format!("/proc/sys/net/{path}: {error}"));
-    for host in &site.hosts {
-        for (path, value) in OF_HOSTS {
-            host.sysctl(path, value).map_err(|error| of(path, error))?;
-        }
-    }
-    fs::write("/proc/sys/net/ipv4/tcp_mem", OF_GUEST).map_err(|error| of("ipv4/tcp_mem", error))
 }
 
 /// Shuts the guest down.
@@ -152,11 +94,4 @@ fn device_with(address: [u8; 6]) -> io::Result<String> {
         }
     }
     Err(io::Error::other(format!("the guest has no device with the address {wanted}")))
-}
-
-fn say(control: &UdpSocket, message: &FromGuest) -> io::Result<()> {
-    for datagram in control::datagrams(message)? {
-        control.send(&datagram)?;
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The wire of a guest's devices: the control device, the model between the hosts' network devices, and the air of its
 //! cells between the kernel's radios.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lasthop_emulator::framing::{Framing, Received};
@@ -9,8 +10,9 @@ use lasthop_packet::Instant;
 use lasthop_uml::{DeviceId, Frames, Wire};
 
 use super::air::Air;
-use super::control::{self, FromGuest, GUEST_DEVICE, Inbox, Job};
-use crate::hosts::HostResults;
+use super::control::{self, Arrived, FromGuest, GUEST_DEVICE, Inbox};
+use super::job::Job;
+use super::task::Task;
 
 /// The number of the control device.
 const CONTROL: usize = 0;
@@ -18,16 +20,17 @@ const CONTROL: usize = 0;
 const FRAMING: Framing = Framing::ToHost(GUEST_DEVICE);
 
 /// The model, and the other end of the control device.
-pub(super) struct ModelWire<'a> {
+pub(super) struct ModelWire<'a, T: Task> {
+    task: T,
     /// The model whose time goes on.
     running: Option<Timed>,
     /// That of the run, until the guest is ready.
     of_run: Option<Stepped>,
     radios: Option<Radios>,
-    /// The datagrams of the job.
-    job: Vec<Vec<u8>>,
+    /// The datagrams of the job that the guest has not asked for yet.
+    job: VecDeque<Vec<u8>>,
     inbox: Inbox,
-    results: Option<Result<HostResults, String>>,
+    report: Option<Result<T::Report, String>>,
     stop: &'a AtomicBool,
 }
 
@@ -54,17 +57,22 @@ pub(super) struct Between {
 }
 
 /// What a run has led to.
-pub(super) struct Finished {
-    /// The guest's results or its error, if it has reported one.
-    pub(super) results: Option<Result<HostResults, String>>,
+pub(super) struct Finished<R> {
+    /// The guest's report or its error, if it has said one.
+    pub(super) report: Option<Result<R, String>>,
     /// The model; `None` if the guest was never ready.
     pub(super) model: Option<Stepped>,
     /// The kernel's radios.
     pub(super) air: Option<Air>,
 }
 
-impl<'a> ModelWire<'a> {
-    pub(super) fn new(between: Between, job: &Job, stop: &'a AtomicBool) -> serde_json::Result<Self> {
+impl<'a, T: Task> ModelWire<'a, T> {
+    pub(super) fn new(
+        between: Between,
+        job: &Job,
+        task: T,
+        stop: &'a AtomicBool,
+    ) -> serde_json::Result<Self> {
         let Between { model, radios, ends } = between;
         let (before, radios) = match radios {
             Some((before, air)) => (Some(before), Some(Radios { air, device: device_of(ends) })),
@@ -74,17 +82,18 @@ impl<'a> ModelWire<'a> {
             running: before.map(|model| Timed { model, zero: Instant::ZERO }),
             of_run: Some(model),
             radios,
-            job: control::datagrams(job)?,
+            job: control::datagrams(job)?.into(),
             inbox: Inbox::default(),
-            results: None,
+            report: None,
+            task,
             stop,
         })
     }
 
-    pub(super) fn finish(self) -> Finished {
+    pub(super) fn finish(self) -> Finished<T::Report> {
         let is_begun = self.of_run.is_none();
         let model = self.running.filter(|_| is_begun).map(|running| running.model);
-        Finished { results: self.results, model, air: self.radios.map(|radios| radios.air) }
+        Finished { report: self.report, model, air: self.radios.map(|radios| radios.air) }
     }
 
     fn on_control(&mut self, now: Instant, frame: &[u8], out: &mut Frames) {
@@ -92,21 +101,27 @@ impl<'a> ModelWire<'a> {
         let Received::Packet(packet) = FRAMING.open(frame) else { return };
         let Some(datagram) = control::datagram_in(packet) else { return };
         match self.inbox.add(&datagram) {
-            Ok(None) => {}
-            Ok(Some(FromGuest::Hello)) => self.send_job(out),
-            Ok(Some(FromGuest::Ready)) => self.begin(now, out),
-            Ok(Some(FromGuest::Results(results))) => self.results = Some(Ok(*results)),
-            Ok(Some(FromGuest::Failed(message))) => self.results = Some(Err(message)),
-            Err(problem) => self.results = Some(Err(format!("its first program has sent {problem}"))),
-        }
-    }
-
-    fn send_job(&self, out: &mut Frames) {
-        for datagram in &self.job {
-            let packet = control::packet_with(datagram.clone());
-            if let Some(header) = FRAMING.header(&packet) {
-                out.push(DeviceId { guest: 0, device: CONTROL }, &[header.octets(), &packet].concat());
+            Ok(Arrived::Nothing) => {}
+            Ok(Arrived::Message(FromGuest::Job)) => {
+                if let Some(datagram) = self.job.pop_front() {
+                    send(datagram, out);
+                }
             }
+            Ok(Arrived::Message(FromGuest::Ready)) => self.begin(now, out),
+            Ok(Arrived::Message(FromGuest::Input)) => match self.task.input() {
+                Ok(octets) => send(control::input(&octets), out),
+                Err(problem) => self.report = Some(Err(problem)),
+            },
+            Ok(Arrived::Message(FromGuest::Done(report))) => {
+                // What has happened until now is in the model.
+                self.advance(now, out);
+                self.report = Some(Ok(*report));
+            }
+            Ok(Arrived::Message(FromGuest::Failed(message))) => self.report = Some(Err(message)),
+            Ok(Arrived::Printed(output, octets)) => {
+                self.report = self.task.print(output, octets).or_else(|| self.report.take());
+            }
+            Err(problem) => self.report = Some(Err(format!("its first program has sent {problem}"))),
         }
     }
 
@@ -132,12 +147,12 @@ impl<'a> ModelWire<'a> {
             Ok(())
         });
         if let Err(problem) = taken {
-            self.results = Some(Err(format!("a message of its radios' driver: {problem}")));
+            self.report = Some(Err(format!("a message of its radios' driver: {problem}")));
         }
     }
 }
 
-impl Wire for ModelWire<'_> {
+impl<T: Task> Wire for ModelWire<'_, T> {
     fn next_event(&self) -> Option<Instant> {
         let Timed { model, zero } = self.running.as_ref()?;
         Some(*zero + model.next_event()?.since(Instant::ZERO))
@@ -165,7 +180,7 @@ impl Wire for ModelWire<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.results.is_some() || self.stop.load(Ordering::Relaxed)
+        self.report.is_some() || self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -173,6 +188,14 @@ impl Timed {
     /// The model's time.
     fn now(&self, now: Instant) -> Instant {
         Instant::ZERO + now.since(self.zero)
+    }
+}
+
+/// Sends a datagram over the control device.
+fn send(datagram: Vec<u8>, out: &mut Frames) {
+    let packet = control::packet_with(datagram);
+    if let Some(header) = FRAMING.header(&packet) {
+        out.push(DeviceId { guest: 0, device: CONTROL }, &[header.octets(), &packet].concat());
     }
 }
 

@@ -1,5 +1,7 @@
 //! The exchange of messages with one guest at a time.
 
+use std::time::Duration;
+
 use lasthop_packet::Instant;
 
 use crate::error::{Error, Fault, LastMessage};
@@ -24,6 +26,9 @@ enum Served {
 
 /// How many messages pass before the length of a console is looked at.
 const CONSOLE_CHECK: u64 = 1024;
+
+/// Real time without a message after which it is looked at whether the run is over.
+const SILENCE: Duration = Duration::from_millis(100);
 
 impl Calendar {
     /// The guest may run, from now until it waits.
@@ -160,8 +165,7 @@ impl Calendar {
         if self.steps > self.settings.steps_at_one_time {
             return Err(Fault::Loop(self.steps));
         }
-        let patience = self.settings.patience;
-        match self.guests[number].next(patience)? {
+        match self.next_input(number, wire)? {
             Input::Time(message) => {
                 self.last[number] = Some(LastMessage::Time(message));
                 self.messages.time += 1;
@@ -185,6 +189,23 @@ impl Calendar {
                 Ok(Served::Ended)
             }
         }
+    }
+
+    /// The next message of a guest, which may be silent for some real time. If the wire is over, so is the guest's turn.
+    fn next_input(&mut self, number: usize, wire: &impl Wire) -> Result<Input, Fault> {
+        let patience = self.settings.patience;
+        let mut silent = Duration::ZERO;
+        while silent < patience {
+            if wire.is_over() {
+                return Err(Fault::Stopped);
+            }
+            let pause = SILENCE.min(patience.saturating_sub(silent));
+            if let Some(input) = self.guests[number].next(pause)? {
+                return Ok(input);
+            }
+            silent += pause;
+        }
+        Err(Fault::Hung(patience))
     }
 
     fn on_time(&mut self, number: usize, message: Message) -> Result<Served, Fault> {
@@ -272,8 +293,7 @@ impl Calendar {
         let expected = self.sequence;
         let message = Message { operation: Operation::FreeUntil, sequence: expected, time: limit.as_nanos() };
         self.guests[number].send(message)?;
-        let patience = self.settings.patience;
-        match self.guests[number].next(patience)? {
+        match self.next_input(number, wire)? {
             Input::Time(answer) if answer.operation == Operation::Ack && answer.sequence == expected => {
                 self.messages.time += 1;
                 Ok(())

@@ -20,6 +20,15 @@ use crate::output;
 /// ends.
 const MAX_QUEUED: usize = 1 << 15;
 
+/// What happens to a packet while the maximum number waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It is not recorded: real time goes on.
+    Drop,
+    /// It waits, and simulated time with it.
+    Wait,
+}
+
 /// A capture in progress.
 pub struct Recording {
     thread: JoinHandle<Capture>,
@@ -28,11 +37,11 @@ pub struct Recording {
 
 impl Recording {
     /// Starts to record the packets of the world of `built`.
-    pub fn start(file: ResultFile, built: &mut Built) -> io::Result<Self> {
+    pub fn start(file: ResultFile, built: &mut Built, when_full: WhenFull) -> io::Result<Self> {
         let capture = Capture::new(file, built)?;
         let (packets, recorded) = sync_channel(MAX_QUEUED);
         let missed = Arc::new(AtomicU64::new(0));
-        built.world.observe(Box::new(Recorder { packets, missed: Arc::clone(&missed) }));
+        built.world.observe(Box::new(Recorder { packets, missed: Arc::clone(&missed), when_full }));
         let thread =
             thread::Builder::new().name("capture".to_owned()).spawn(move || write(capture, &recorded))?;
         Ok(Self { thread, missed })
@@ -80,6 +89,7 @@ enum EventKind {
 struct Recorder {
     packets: SyncSender<Event>,
     missed: Arc<AtomicU64>,
+    when_full: WhenFull,
 }
 
 impl Observer for Recorder {
@@ -97,7 +107,12 @@ impl Observer for Recorder {
             }
             _ => return,
         };
-        if self.packets.try_send(Event { at, node, kind, packet: packet.clone() }).is_err() {
+        let event = Event { at, node, kind, packet: packet.clone() };
+        let is_sent = match self.when_full {
+            WhenFull::Drop => self.packets.try_send(event).is_ok(),
+            WhenFull::Wait => self.packets.send(event).is_ok(),
+        };
+        if !is_sent {
             self.missed.fetch_add(1, Ordering::Relaxed);
         }
     }

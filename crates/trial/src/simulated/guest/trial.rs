@@ -1,0 +1,71 @@
+//! The part of the hosts in a run of a trial, inside the guest.
+
+use std::io;
+
+use lasthop_linux::clock;
+use lasthop_scenario::Scenario;
+
+use super::super::control::FromGuest;
+use super::super::job::Case as Wanted;
+use super::super::kernel::address_of;
+use super::super::{fingerprint, radios, stack};
+use super::{Guest, device_with, limits};
+use crate::error::TrialError;
+use crate::gateway::Clock;
+use crate::hosts::{HostResults, Hosts};
+use crate::options::Options;
+use crate::plan::{self, Case};
+use crate::site::{self, Site};
+
+/// The command line by which the process outside has read the scenario, without the program and the subcommand.
+pub fn arguments(wanted: &Wanted) -> &[String] {
+    &wanted.reading.arguments
+}
+
+/// The case of the run; `None` if the scenario's files have changed since the process outside has read them.
+pub fn case(wanted: &Wanted, scenario: &Scenario) -> Option<Case> {
+    let is_same = fingerprint(scenario).ok()? == wanted.reading.fingerprint;
+    plan::cases(scenario).into_iter().nth(wanted.number).filter(|_| is_same)
+}
+
+/// Runs the part of the hosts in a case, and reports it.
+pub fn run(
+    guest: &Guest,
+    wanted: &Wanted,
+    scenario: &Scenario,
+    case: &Case,
+    options: Options<'_>,
+) -> io::Result<()> {
+    let options = Options { sample_every: wanted.sample_every, ..options };
+    let report = match run_hosts(guest, wanted, scenario, case, options) {
+        Ok(results) => FromGuest::Done(Box::new(results)),
+        Err(error) => FromGuest::Failed(error.to_string()),
+    };
+    guest.outside.say(&report)
+}
+
+fn run_hosts(
+    guest: &Guest,
+    wanted: &Wanted,
+    scenario: &Scenario,
+    case: &Case,
+    options: Options<'_>,
+) -> Result<HostResults, TrialError> {
+    plan::check_kernel(scenario)?;
+    let radios = radios(scenario, wanted.wifi);
+    let site = Site::with_radios(scenario, site::addresses(scenario), radios)?;
+    let ends = site::ends_of_devices(scenario, site.radios()).count();
+    let devices = (0..ends).map(|end| device_with(address_of(end)));
+    let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
+    site.adopt(scenario, &devices)?;
+    stack::adopt(&site)?;
+    stack::associate(scenario, &site)?;
+    limits::set(&site.hosts).map_err(TrialError::Namespace)?;
+    site.configure(scenario)?;
+    let hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;
+    guest
+        .outside
+        .say::<HostResults>(&FromGuest::Ready)
+        .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
+    hosts.run(clock::now(), options)
+}
