@@ -34,7 +34,9 @@ fn main() -> ExitCode {
             programs::a_link_changes_at_times_from_the_start_of_the_command;
         [user_mode_kernel, ip, hostapd, wpa_supplicant, iw]:
             the_kernels_wifi_over_the_models_medium_has_the_models_throughput,
-            stations_of_one_cell_share_the_air_and_the_run_repeats;
+            stations_of_one_cell_share_the_air_and_the_run_repeats,
+            acks_made_from_the_drivers_reports_gain_what_the_simulator_predicts,
+            the_driver_reports_each_frame_as_it_was;
     })
 }
 
@@ -193,6 +195,52 @@ fn the_kernels_wifi_over_the_models_medium_has_the_models_throughput() {
         assert!(of(0, "frames") > of(1, "frames") && of(1, "frames") > 100, "{linux}");
         assert!(of(0, "transmissions") > of(0, "frames"), "{linux}");
     }
+}
+
+/// Downloads over the kernel's Wi-Fi with these schemes.
+fn wifi_downloads(schemes: &str, options: &[&str]) -> Vec<Value> {
+    let schemes = format!("schemes={schemes}");
+    let always = [
+        "--flows",
+        "download",
+        "--congestion",
+        "cubic",
+        "--set",
+        "try.duration=6 s",
+        "--set",
+        &schemes,
+        "--json",
+    ];
+    rows(&output(&mut try_scenario("try-wifi.toml", &kernel(), &[&always[..], options].concat())))
+}
+
+fn acks_made_from_the_drivers_reports_gain_what_the_simulator_predicts() {
+    let runs = wifi_downloads("['none', 'lle-tcp']", &[]);
+    let [none, lle] = &runs[..] else { panic!("two rows: {runs:?}") };
+    let predicted = |run: &Value| run["predicted_goodput_bps"].as_f64().expect("a number");
+    let (real, model) = (goodput(lle) / goodput(none), predicted(lle) / predicted(none));
+    println!("LLE-TCP gains {real:.3}, predicted {model:.3}");
+    assert!(real > 1.1 && (real / model - 1.0).abs() < 0.05);
+    let count = |run: &Value, key: &str| run[key].as_u64().expect("a count");
+    assert!(count(lle, "acks_suppressed") > 500, "the client's agent keeps ACKs off the air: {lle}");
+    assert_eq!((count(none, "acks_suppressed"), &none["gateway"]), (0, &Value::Null));
+    assert_eq!((&lle["intact"], &lle["trusted"]), (&true.into(), &true.into()), "{}", lle["because"]);
+}
+
+fn the_driver_reports_each_frame_as_it_was() {
+    let errors = ["--set", "wlans.cell.errors={packet-error-rate='60%'}"];
+    let run = wifi_downloads("['lle-tcp']", &errors).remove(0);
+    let of_driver = |key: &str| run["gateway"]["link"][key].as_u64().expect("a count");
+    let on_air = |key: &str| run["stations"][0][key].as_u64().expect("a count");
+    let (delivered, given_up) = (of_driver("delivered"), of_driver("given_up"));
+    println!("{delivered} frames delivered, {given_up} given up; on the air {} in all", on_air("frames"));
+    assert!(delivered > 500 && given_up > 2, "{run}");
+    assert_eq!(delivered + given_up, of_driver("heard"));
+    // The latency probe does not pass the agent: some 5 frames in a second.
+    let others = on_air("frames") - (delivered + given_up);
+    assert!(others < 100, "{others} frames without a report");
+    assert!((given_up..=given_up + others).contains(&on_air("given_up")), "{run}");
+    assert_eq!(run["intact"], true);
 }
 
 fn stations_of_one_cell_share_the_air_and_the_run_repeats() {

@@ -240,6 +240,12 @@ impl Config {
                  that for a connection's state, and when the memory is used up, new connections pass untouched"
             ));
         }
+        if self.tx_status != TxStatus::Off && !self.plan.needs().contains(LinkSenses::FRAME_FATE) {
+            notes.push(
+                "ports.tx-status is set, and no rule has a scheme that needs it: all frames to clients take the slower way for nothing"
+                    .to_owned(),
+            );
+        }
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         if self.realtime && self.threads >= processors {
             notes.push(format!(

@@ -71,6 +71,11 @@ pub trait PacketIo {
         let _ = take;
     }
 
+    /// Frames whose fates a driver was asked for; `None` if none is.
+    fn asked_for_fates(&self) -> Option<u64> {
+        None
+    }
+
     /// Sends a frame as if it had arrived on `port`. A frame for which the kernel has no room is
     /// lost, as on any link; the return value indicates this.
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent>;

@@ -49,6 +49,9 @@ pub(super) struct LinkInbox {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LinkReport {
+    /// Frames whose fate a Wi-Fi driver was asked for; 0 for another link layer. A frame of which nothing was heard is in a
+    /// queue, or was dropped there.
+    pub asked: u64,
     /// Events received by the packet loop.
     pub heard: u64,
     /// Events lost because the queue was full.

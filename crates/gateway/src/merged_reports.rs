@@ -63,6 +63,7 @@ impl LinkReport {
     /// Each percentile is the larger one.
     fn and(self, other: Self) -> Self {
         Self {
+            asked: self.asked + other.asked,
             heard: self.heard + other.heard,
             lost: self.lost + other.lost,
             delivered: self.delivered + other.delivered,

@@ -466,7 +466,7 @@ impl<'a> PacketLoop<'a> {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
         let engine = self.engine.report();
-        let of_driver = || (self.fates.heard > 0).then_some(self.fates);
+        let of_driver = || self.io.asked_for_fates().map(|asked| LinkReport { asked, ..self.fates });
         LoopReport {
             uptime_s: now.since(self.started).as_secs_f64(),
             cpu_s,

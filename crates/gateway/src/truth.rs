@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use lasthop_linux::clock;
 use lasthop_linux::device::Interface;
-use lasthop_linux::nl80211::MadeUpStation;
+use lasthop_linux::nl80211::{MadeUpStation, is_wifi};
 use lasthop_linux::wifi_status::{OFFLOAD_HEADER, Report, WifiStatusSocket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::config::TxStatus;
 
 /// Drivers that report a frame as delivered whatever became of it, and where that is in the source of Linux 6.12, below
-/// `drivers/net/wireless`. Those of mt76 report so only if they have lost the status.
-const UNTRUTHFUL: [(&str, &str); 17] = [
+/// `drivers/net/wireless`. Some report so only if they have lost the status.
+const UNTRUTHFUL: [(&str, &str); 24] = [
     ("rtl8xxxu", "realtek/rtl8xxxu/core.c: once the USB transfer has ended"),
     ("rtl8188ee", RTLWIFI_PCI),
     ("rtl8192ce", RTLWIFI_PCI),
@@ -28,6 +29,13 @@ const UNTRUTHFUL: [(&str, &str); 17] = [
     ("rtl8192du", RTLWIFI_USB),
     ("at76c50x-usb", "atmel/at76c50x-usb.c: once the USB transfer has ended"),
     ("mt7601u", "mediatek/mt7601u/tx.c: once the USB transfer has ended"),
+    ("rt2500usb", RT2X00_USB),
+    ("rt73usb", RT2X00_USB),
+    ("rt61pci", "ralink/rt2x00/rt61pci.c: where it has lost the status"),
+    ("rtl8187", "realtek/rtl818x/rtl8187/dev.c: once the USB transfer has ended"),
+    ("plfxlc", "purelifi/plfxlc/mac.c: once the USB transfer has ended"),
+    ("RSI-USB WLAN", RSI),
+    ("RSI-SDIO WLAN", RSI),
     ("mt76x0e", MT76),
     ("mt76x0u", MT76),
     ("mt76x2e", MT76),
@@ -35,10 +43,10 @@ const UNTRUTHFUL: [(&str, &str); 17] = [
 ];
 const RTLWIFI_PCI: &str = "realtek/rtlwifi/pci.c: once it has left the memory of the host";
 const RTLWIFI_USB: &str = "realtek/rtlwifi/usb.c: once the USB transfer has ended";
+const RT2X00_USB: &str = "ralink/rt2x00/rt2x00usb.c: once the USB transfer has ended";
+const RSI: &str = "rsi/rsi_91x_mac80211.c: once it has left the memory of the host";
 const MT76: &str = "mediatek/mt76/tx.c: where it has lost the status";
 
-/// The address of the absent station, locally administered.
-const ABSENT: [u8; 6] = [0x02, 0x6c, 0x68, 0x70, 0x72, 0x62];
 /// Frames to it. Each takes up to eight transmissions, of less than a millisecond.
 const FRAMES: usize = 10;
 /// How long the reports may take.
@@ -86,8 +94,9 @@ fn untruthful(driver: &str) -> Option<&'static str> {
 pub fn probe(interface: &str) -> io::Result<Probe> {
     let interface = Interface::named(interface)?;
     let socket = WifiStatusSocket::open(interface.index())?;
-    let _station = MadeUpStation::add(interface.index(), ABSENT)?;
-    let mut frame = [&ABSENT[..], &interface.hardware_address()?, &EXPERIMENTAL].concat();
+    let absent = made_up_address()?;
+    let _station = MadeUpStation::add(interface.index(), absent)?;
+    let mut frame = [&absent[..], &interface.hardware_address()?, &EXPERIMENTAL].concat();
     frame.resize(SHORTEST, 0);
     for _ in 0..FRAMES {
         socket.send(&[0; OFFLOAD_HEADER], &frame)?;
@@ -110,11 +119,26 @@ pub fn probe(interface: &str) -> io::Result<Probe> {
     Ok(probe)
 }
 
+/// A locally administered address, which is not known beforehand: the access point lets the station in without keys.
+fn made_up_address() -> io::Result<[u8; 6]> {
+    let mut address = [0; 6];
+    getrandom(&mut address, GetRandomFlags::empty())?;
+    address[0] = address[0] & !1 | 2;
+    Ok(address)
+}
+
 /// The name of an interface's driver, if it is not known to say that frames were delivered whatever became of them. The
 /// error says what is wrong.
 pub fn driver(interface: &str) -> Result<String, String> {
-    let driver = Interface::named(interface).and_then(|interface| interface.driver());
-    let driver = driver.map_err(|error| format!("{interface}: it has no Wi-Fi driver: {error}"))?;
+    let found = Interface::named(interface)
+        .and_then(|of_name| Ok(if is_wifi(of_name.index())? { Some(of_name.driver()?) } else { None }));
+    let found = found.map_err(|error| format!("{interface}: its driver is not known: {error}"))?;
+    let Some(driver) = found else {
+        return Err(format!(
+            "{interface}: it is no Wi-Fi interface, so that nothing reports TX status; expected the Wi-Fi interface itself, also \
+             where a VLAN or a bridge is over it"
+        ));
+    };
     match untruthful(&driver) {
         None => Ok(driver),
         Some(place) => Err(format!(
@@ -130,6 +154,15 @@ pub(super) fn establish(wanted: TxStatus, radio: &[String]) -> Result<(), String
         driver(name)?;
         if wanted != TxStatus::Probed {
             continue;
+        }
+        let discipline = Interface::named(name).and_then(|interface| interface.queueing_discipline());
+        if let Ok(Some(discipline)) = discipline
+            && discipline != "noqueue"
+        {
+            return Err(format!(
+                "{name}: its queueing discipline is {discipline}, which frames with TX status bypass; expected noqueue, as with drivers \
+                 that use the queues of mac80211, or ports.tx-status = \"off\""
+            ));
         }
         let fault = match probe(name) {
             Ok(probe) => probe.fault(),

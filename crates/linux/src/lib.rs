@@ -13,7 +13,7 @@
 //! | [`peer`] | the process at the other end of a Unix socket |
 //! | [`listening`] | listening TCP sockets |
 //! | [`neighbours`] | the IP addresses of hosts on the same link |
-//! | [`nl80211`] | a made-up station at an access point of this machine |
+//! | [`nl80211`] | Wi-Fi devices, and a made-up station at an access point |
 //! | [`netlink`] | requests to the kernel over netlink(7) |
 //! | [`realtime`] | real-time scheduling, locked memory |
 //! | [`processor`] | a thread's time on a processor, and its wait for one |

@@ -1,10 +1,11 @@
-//! Requests about Wi-Fi devices (`linux/nl80211.h`), in the network namespace of the calling thread.
+//! Wi-Fi devices, as the kernel knows them (`linux/nl80211.h`), in the network namespace of the calling thread.
 
 use std::io;
 
-use rustix::net::netlink;
+use rustix::io::Errno;
+use rustix::net::netlink::GENERIC;
 
-use crate::netlink::{AnswerKind, Request, Socket, attributes, written};
+use crate::netlink::{self, AnswerKind, Request, Socket, attributes, written};
 
 /// `GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, `CTRL_ATTR_FAMILY_ID` and `CTRL_ATTR_FAMILY_NAME` (`linux/genetlink.h`).
 const CONTROLLER: u16 = 0x10;
@@ -32,12 +33,24 @@ const LAST_ID: u16 = 2007;
 const LOWEST_RATES: [u8; 2] = [2, 12];
 const END_OF_BAND_MHZ: u32 = 3000;
 
+/// Whether the interface with this index is a Wi-Fi device, rather than a VLAN or a bridge over one.
+pub fn is_wifi(interface: u32) -> io::Result<bool> {
+    match Requests::open(interface).and_then(|mut requests| requests.frequency()) {
+        Ok(_) => Ok(true),
+        // Without nl80211 there is no Wi-Fi.
+        Err(error) if netlink::is_absent(&error) || is_unsupported(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported || Errno::from_io_error(error) == Some(Errno::OPNOTSUPP)
+}
+
 /// A station that an access point takes for one of its own, until this value is dropped.
 #[derive(Debug)]
 pub struct MadeUpStation {
-    socket: Socket,
-    family: u16,
-    interface: u32,
+    requests: Requests,
     address: [u8; 6],
 }
 
@@ -45,35 +58,52 @@ impl MadeUpStation {
     /// Adds a station to the access point at the interface with this index, authorized and without keys. Needs
     /// `CAP_NET_ADMIN`, and a driver that lets the kernel have a table of stations.
     pub fn add(interface: u32, address: [u8; 6]) -> io::Result<Self> {
-        let mut socket = Socket::open(Some(netlink::GENERIC))?;
-        let family = family(&mut socket)?;
-        let mut station = Self { socket, family, interface, address };
-        let is_above = station.frequency()?.is_some_and(|mhz| mhz > END_OF_BAND_MHZ);
+        let mut requests = Requests::open(interface)?;
+        let is_above = requests.frequency()?.is_some_and(|mhz| mhz > END_OF_BAND_MHZ);
         let attributes = [
+            written(ADDRESS, &address),
             written(ASSOCIATION_ID, &LAST_ID.to_ne_bytes()),
             written(LISTEN_INTERVAL, &1_u16.to_ne_bytes()),
             written(SUPPORTED_RATES, &LOWEST_RATES[usize::from(is_above)..][..1]),
             // `struct nl80211_sta_flag_update`: which flags are given, and their values.
             written(STATION_FLAGS, &[AUTHORIZED.to_ne_bytes(), AUTHORIZED.to_ne_bytes()].concat()),
         ];
-        station.command(NEW_STATION, &attributes.concat())?;
-        Ok(station)
+        requests.send(NEW_STATION, &attributes.concat(), |_| None::<()>)?;
+        Ok(Self { requests, address })
+    }
+}
+
+impl Drop for MadeUpStation {
+    fn drop(&mut self) {
+        // It may have gone with its interface.
+        let _ = self.requests.send(DELETE_STATION, &written(ADDRESS, &self.address), |_| None::<()>);
+    }
+}
+
+/// Requests about an interface.
+#[derive(Debug)]
+struct Requests {
+    socket: Socket,
+    family: u16,
+    interface: u32,
+}
+
+impl Requests {
+    fn open(interface: u32) -> io::Result<Self> {
+        let mut socket = Socket::open(Some(GENERIC))?;
+        let family = family(&mut socket)?;
+        Ok(Self { socket, family, interface })
     }
 
     /// The frequency of the interface, in MHz; `None` for one that is on no channel.
     fn frequency(&mut self) -> io::Result<Option<u32>> {
-        self.request(GET_INTERFACE, &[], |described| {
+        self.send(GET_INTERFACE, &[], |described| {
             let frequency = attributes(described).find(|attribute| attribute.number == FREQUENCY)?;
             Some(u32::from_ne_bytes(*frequency.value.first_chunk()?))
         })
     }
 
-    fn command(&mut self, command: u8, more: &[u8]) -> io::Result<()> {
-        let about = [&written(ADDRESS, &self.address), more].concat();
-        self.request(command, &about, |_| None::<()>).map(drop)
-    }
-
-    fn request<T>(
+    fn send<T>(
         &mut self,
         command: u8,
         about: &[u8],
@@ -84,13 +114,6 @@ impl MadeUpStation {
         let request = Request { protocol: None, kind: self.family, asks: AnswerKind::One, body: &body };
         // `struct genlmsghdr`.
         self.socket.request(request, |_, answer| pick(answer.get(4..)?))
-    }
-}
-
-impl Drop for MadeUpStation {
-    fn drop(&mut self) {
-        // It may have gone with its interface.
-        let _ = self.command(DELETE_STATION, &[]);
     }
 }
 

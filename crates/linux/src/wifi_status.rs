@@ -12,9 +12,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
-/// Octets of frames that may wait in the device's queues, and of reports that may wait here. More than half a
-/// second of 100 Mbit/s.
-const ROOM: libc::c_int = 8 << 20;
+/// Half of the octets of frames that may wait in the device's queues, and of reports that may wait here (socket(7)). The
+/// queues of mac80211 have at most 16 MiB, and drop first from the station that has most; this bound is for all stations.
+const FRAMES: libc::c_int = 32 << 20;
+const REPORTS: libc::c_int = 8 << 20;
 /// The length of the header before each frame, which says what the kernel is to complete (`struct virtio_net_hdr`).
 pub const OFFLOAD_HEADER: usize = 10;
 
@@ -48,8 +49,8 @@ impl WifiStatusSocket {
             (libc::SOL_SOCKET, libc::SO_WIFI_STATUS, 1),
             (libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1),
             (libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1),
-            (libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, ROOM),
-            (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, ROOM),
+            (libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, FRAMES),
+            (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, REPORTS),
         ] {
             socket.set(level, option, value)?;
         }
@@ -87,11 +88,6 @@ impl WifiStatusSocket {
         // SAFETY: the parts live until the call returns, and are only read.
         let sent = unsafe { libc::sendmsg(self.socket.as_raw_fd(), &raw const message, 0) };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    }
-
-    /// Clears the error that the device has caused, if there is one.
-    pub fn clear_error(&self) -> io::Result<()> {
-        rustix::net::sockopt::socket_error(&self.socket)?.or(Ok(()))
     }
 
     /// The next report, with the frame in `buffer`; `None` if there is none. Messages that are no reports are skipped.

@@ -1,5 +1,6 @@
 //! The way of frames to clients over which the Wi-Fi driver reports their TX status.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -22,12 +23,14 @@ const MAX_REPORTS: usize = 1024;
 pub(crate) struct TxStatus {
     socket: WifiStatusSocket,
     buffer: [u8; HEADERS],
+    /// Frames that the driver was given.
+    sent: Cell<u64>,
 }
 
 impl TxStatus {
     /// A way to the driver of the interface with this index.
     pub(crate) fn open(interface: u32) -> io::Result<Self> {
-        Ok(Self { socket: WifiStatusSocket::open(interface)?, buffer: [0; HEADERS] })
+        Ok(Self { socket: WifiStatusSocket::open(interface)?, buffer: [0; HEADERS], sent: Cell::new(0) })
     }
 
     /// Sends a frame: a super-packet as its segments, because the driver would report only the first of them.
@@ -46,7 +49,10 @@ impl TxStatus {
         let Some(header) = Offload::header(frame, true) else { return Ok(Sent::Lost) };
         loop {
             return match self.socket.send(&header, &frame.octets) {
-                Ok(()) => Ok(Sent::Whole),
+                Ok(()) => {
+                    self.sent.set(self.sent.get() + 1);
+                    Ok(Sent::Whole)
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // As with the devices: no room, an invalid frame, or an interface that is down or was removed.
                 Err(error) if is_loss(&error) => Ok(Sent::Lost),
@@ -55,13 +61,16 @@ impl TxStatus {
         }
     }
 
+    /// Frames that the driver was given.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent.get()
+    }
+
     /// Calls `take` with the packet and the fate of each frame that was reported since the last call, up to a bound.
     /// Of a packet, only the headers are known. Returns whether there may be more.
     pub(crate) fn take_reports(&mut self, take: &mut dyn FnMut(&Packet, Fate)) -> io::Result<bool> {
         for _ in 0..MAX_REPORTS {
             let Some(Report { len, acknowledged }) = self.socket.report(&mut self.buffer)? else {
-                // An interface that has gone down is an error of the socket, and would end each wait at once.
-                self.socket.clear_error()?;
                 return Ok(false);
             };
             // A report that is cut does not say how long the frame was; its IP header does.

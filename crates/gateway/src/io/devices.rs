@@ -93,12 +93,14 @@ impl Devices {
         self.taps[port] = Tap { tx_status, ..device.into() };
     }
 
-    /// From now on the driver of the radio interface with this index reports the fates of frames that are sent
-    /// through a port.
-    pub(super) fn report_fates(&mut self, port: usize, interface: u32) -> io::Result<()> {
-        let way = TxStatus::open(interface)?;
+    /// From now on frames that are sent through a port go this way, whose driver reports their fates.
+    pub(super) fn report_fates(&mut self, port: usize, way: TxStatus) {
         self.taps[port].tx_status = Some(Reporting { way, readable: true });
-        Ok(())
+    }
+
+    /// Frames whose fates drivers were asked for.
+    pub(super) fn asked_for(&self) -> u64 {
+        self.taps.iter().filter_map(|tap| tap.tx_status.as_ref()).map(|reporting| reporting.way.sent()).sum()
     }
 
     /// Calls `take` with the packet and the fate of each frame that was reported since the last call.
@@ -107,10 +109,10 @@ impl Devices {
             if !reporting.readable {
                 continue;
             }
-            match reporting.way.take_reports(take) {
-                Ok(has_more) => reporting.readable = has_more,
-                Err(error) => tracing::debug!(%error, "cannot read the fates of frames"),
-            }
+            reporting.readable = reporting.way.take_reports(take).unwrap_or_else(|error| {
+                tracing::debug!(%error, "cannot read the TX status of frames");
+                false
+            });
         }
     }
 

@@ -62,7 +62,9 @@ use super::poller::Poller;
 use super::steering::MAX_WORKERS;
 use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::FrameDevice;
+use crate::device::tx_status::TxStatus;
 use crate::frame::{Frame, Headers};
+use crate::truth;
 use bypasses::Bypasses;
 use lasthop_linux::clock;
 use lasthop_linux::device::{Interface, Kind, LARGEST_MTU};
@@ -98,8 +100,8 @@ pub struct Divert {
     /// The index of each of these interfaces, with the side on which no program is attached.
     detached: Vec<(usize, Side)>,
     how: Attachment,
-    /// Whether the drivers of the radio interfaces report the fates of frames.
-    reports_fates: bool,
+    /// The drivers of the radio interfaces, if they report TX status; otherwise none.
+    drivers: Vec<String>,
     /// The claims on the radio interfaces. The last field, so that it is dropped last.
     claims: Claims,
 }
@@ -179,9 +181,12 @@ impl Divert {
         let heartbeat = programs.maps.share_heartbeat()?;
         let bypasses = Bypasses::new(&programs.maps)?;
         let mut devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
+        let mut drivers = Vec::new();
         if selection.tx_status {
-            for (radio, (interface, _)) in radios.iter().enumerate() {
-                devices.report_fates(radio * PORTS, *interface).map_err(DivertError::TxStatus)?;
+            for (index, (name, (interface, _))) in radio.iter().zip(&radios).enumerate() {
+                drivers.push(truth::driver(name).map_err(DivertError::Driver)?);
+                let way = TxStatus::open(*interface).map_err(DivertError::TxStatus)?;
+                devices.report_fates(index * PORTS, way);
             }
         }
         let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;
@@ -198,7 +203,7 @@ impl Divert {
             poller: None,
             detached: Vec::new(),
             how,
-            reports_fates: selection.tx_status,
+            drivers,
             claims,
         })
     }
@@ -277,6 +282,10 @@ impl PacketIo for Divert {
 
     fn fates(&mut self, take: &mut dyn FnMut(&Packet, Fate)) {
         self.devices.fates(take);
+    }
+
+    fn asked_for_fates(&self) -> Option<u64> {
+        (!self.drivers.is_empty()).then(|| self.devices.asked_for())
     }
 
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {

@@ -12,12 +12,13 @@ use super::request::Request;
 use crate::namespace::Namespace;
 use crate::netlink::{self, AnswerKind, attributes, text, written};
 
-/// Link messages (`linux/rtnetlink.h`), the length of their header, and an attribute
+/// Link messages (`linux/rtnetlink.h`), the length of their header, and attributes
 /// (`linux/if_link.h`).
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
 const RTM_SETLINK: u16 = 19;
 const LINK_MESSAGE: usize = 16;
+const IFLA_QDISC: u16 = 6;
 const IFLA_IFALIAS: u16 = 20;
 
 /// The link type of Ethernet (`ARPHRD_*`).
@@ -122,10 +123,19 @@ impl Interface {
 
     /// The alias; `None` if it has none.
     pub fn alias(&self) -> io::Result<Option<String>> {
+        self.text_of_link(IFLA_IFALIAS)
+    }
+
+    /// The name of its queueing discipline, such as `noqueue`.
+    pub fn queueing_discipline(&self) -> io::Result<Option<String>> {
+        self.text_of_link(IFLA_QDISC)
+    }
+
+    fn text_of_link(&self, number: u16) -> io::Result<Option<String>> {
         Self::about_link(RTM_GETLINK, &self.link_message(), |kind, link| {
             let attributes = attributes(link.get(LINK_MESSAGE..).filter(|_| kind == RTM_NEWLINK)?);
-            let mut aliases = attributes.filter(|attribute| attribute.number == IFLA_IFALIAS);
-            aliases.next().map(|alias| text(alias.value))
+            let mut found = attributes.filter(|attribute| attribute.number == number);
+            found.next().map(|attribute| text(attribute.value))
         })
     }
 

@@ -196,7 +196,10 @@ mod tests {
             )
             .expect("it is right");
             scenario.wlans[0].config = config;
-            hostapd_configuration(Radio { cell: 0, station: 0, node: 1 }, &scenario.wlans[0])
+            hostapd_configuration(
+                Radio { cell: 0, station: 0, node: 1, on_adapter: false },
+                &scenario.wlans[0],
+            )
         };
         let b = of(cell(Standard::HrDsss, Rate::CCK_11));
         assert!(

@@ -163,7 +163,7 @@ impl Run {
 
 fn note_that_input_is_awaited() {
     output::complain(
-        "lasthop: simulated time stands still until standard input has something or ends; </dev/null is the input of a command \
+        "lasthop: simulated time stands still until standard input has 1400 octets or ends; </dev/null is the input of a command \
          that needs none",
     );
 }

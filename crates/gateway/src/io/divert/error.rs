@@ -43,6 +43,21 @@ pub enum DivertError {
     /// The way to a Wi-Fi driver cannot be opened.
     #[error("cannot learn the TX status of frames from a Wi-Fi driver: {0}")]
     TxStatus(#[source] io::Error),
+    /// The driver of an interface does not report TX status that can be relied on.
+    #[error("{0}")]
+    Driver(String),
+    /// An interface is back with another driver than the one that reported TX status.
+    #[error(
+        "{name} has the driver {driver}, and had {known} when the gateway started; with ports.tx-status this takes a restart"
+    )]
+    OtherDriver {
+        /// The interface.
+        name: String,
+        /// Its driver.
+        driver: String,
+        /// Its driver at the start.
+        known: String,
+    },
     /// The thread that checks the programs cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),

@@ -4,9 +4,11 @@ use lasthop_agent::Side;
 use lasthop_packet::Instant;
 
 use super::{Divert, DivertError, PORTS, device_of, join};
+use crate::device::tx_status::TxStatus;
 use crate::io::Fault;
 use crate::io::poller::Poller;
 use crate::io::proof::Broken;
+use crate::truth;
 use lasthop_linux::device::{Interface, LARGEST_MTU};
 
 impl Divert {
@@ -96,6 +98,23 @@ impl Divert {
         faults
     }
 
+    /// The way to the driver of an interface that is back, if it is to report TX status. It must be the driver that was
+    /// relied on at the start.
+    fn way_back(
+        &self,
+        radio: usize,
+        name: &str,
+        interface: &Interface,
+    ) -> Result<Option<TxStatus>, DivertError> {
+        let Some(known) = self.drivers.get(radio) else { return Ok(None) };
+        let driver = truth::driver(name).map_err(DivertError::Driver)?;
+        if driver != *known {
+            let (name, known) = (name.to_owned(), known.clone());
+            return Err(DivertError::OtherDriver { name, driver, known });
+        }
+        TxStatus::open(interface.index()).map(Some).map_err(DivertError::TxStatus)
+    }
+
     fn mend_radio(
         &mut self,
         radio: usize,
@@ -109,6 +128,8 @@ impl Divert {
             if !interface.is_ethernet().map_err(unclear)? {
                 return Err(DivertError::NotEthernet { name: name.to_owned() });
             }
+            // Another driver may be behind the name now.
+            let way = self.way_back(radio, name, interface)?;
             self.claims.renew(name)?;
             for port in radio * PORTS..(radio + 1) * PORTS {
                 let tap = Interface::named(self.devices.device(port).name()).map_err(unclear)?.index();
@@ -117,8 +138,8 @@ impl Divert {
             self.programs.maps.forget(old_index);
             self.programs.forget(name);
             self.ring.renumber(radio, interface.index());
-            if self.reports_fates {
-                self.devices.report_fates(radio * PORTS, interface.index()).map_err(DivertError::TxStatus)?;
+            if let Some(way) = way {
+                self.devices.report_fates(radio * PORTS, way);
             }
             tracing::info!(interface = name, "the interface is back");
             if self.poller.is_some() {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -16,7 +17,7 @@ use lasthop_emulator::names::hosts_with;
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_packet::units::format_duration;
-use rustix::process::{WaitOptions, wait};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
 use super::super::control::{FromGuest, Output, PIECE};
 use super::super::job::Programs;
@@ -60,6 +61,7 @@ fn run_at_both_ends(outside: &Arc<Outside>, programs: &Programs) -> io::Result<E
     let took = clock::now().since(began);
     end_the_rest(&near);
     end_the_rest(&far);
+    kill_the_others()?;
     printers.finish();
     match status {
         Some(status) => Ok(Ended { code: exit_code(status), took: Some(took) }),
@@ -126,6 +128,18 @@ fn start_far(programs: &Programs, far: &Namespace, printers: &mut Printers) -> i
             printers.finish();
             let problem = format!("--far {line:?} has ended before the command started: {status}");
             return Err(io::Error::other(problem));
+        }
+    }
+    Ok(())
+}
+
+/// Kills the programs that have left their host's namespace. All processes of the guest but the first one are programs.
+fn kill_the_others() -> io::Result<()> {
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid.filter(|pid| *pid != Pid::INIT) {
+            // Threads of the kernel do not mind.
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
     Ok(())
