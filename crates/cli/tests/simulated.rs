@@ -28,6 +28,8 @@ fn main() -> ExitCode {
             programs::programs_at_the_far_end_begin_before_the_command_and_end_after_it,
             programs::a_program_at_the_far_end_that_fails_is_an_error,
             programs::a_command_that_takes_too_long_is_ended;
+        [user_mode_kernel, ip, unshare]:
+            programs::a_program_that_leaves_its_host_ends_with_the_run;
         [user_mode_kernel, ip, python3]:
             programs::a_run_repeats_to_the_last_octet_of_its_packets,
             programs::a_transfer_has_the_rate_of_the_link,
@@ -42,6 +44,10 @@ fn main() -> ExitCode {
 
 fn ip() -> Result<(), String> {
     program("ip")
+}
+
+fn unshare() -> Result<(), String> {
+    program("unshare")
 }
 
 fn python3() -> Result<(), String> {

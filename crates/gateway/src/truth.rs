@@ -9,6 +9,7 @@ use lasthop_linux::device::Interface;
 use lasthop_linux::nl80211::{MadeUpStation, is_wifi};
 use lasthop_linux::wifi_status::{OFFLOAD_HEADER, Report, WifiStatusSocket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::config::TxStatus;
@@ -132,7 +133,10 @@ fn made_up_address() -> io::Result<[u8; 6]> {
 pub fn driver(interface: &str) -> Result<String, String> {
     let found = Interface::named(interface)
         .and_then(|of_name| Ok(if is_wifi(of_name.index())? { Some(of_name.driver()?) } else { None }));
-    let found = found.map_err(|error| format!("{interface}: its driver is not known: {error}"))?;
+    let found = found.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NODEV) => format!("there is no interface {interface}"),
+        _ => format!("{interface}: its driver is not known: {error}"),
+    })?;
     let Some(driver) = found else {
         return Err(format!(
             "{interface}: it is no Wi-Fi interface, so that nothing reports TX status; expected the Wi-Fi interface itself, also \

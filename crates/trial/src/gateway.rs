@@ -143,8 +143,8 @@ pub(super) fn check_in_simulated_time(
             let surroundings = Surroundings { role, senses, address, is_passive: false };
             RulePlan::new(stack, Selector::default(), surroundings).map_err(|error| {
                 let problem = format!(
-                    "{:?}: {error}; in simulated time a gateway learns only the fates of frames, and only from the kernel's Wi-Fi: leave \
-                     the scheme out (--schemes), or use --time real",
+                    "{:?}: {error}; in simulated time a gateway learns of frames only whether the kernel's Wi-Fi has delivered them: \
+                     leave the scheme out (--schemes), or use --wifi kernel or --time real",
                     scheme.label
                 );
                 TrialError::unsuitable("schemes", problem)

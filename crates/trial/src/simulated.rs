@@ -143,7 +143,8 @@ pub(super) fn run(
     let wire = ModelWire::new(between, &job, Transfers, options.stop).map_err(TrialError::Control)?;
     let to_associate = stack::PATIENCE * radios.all().len() as u32;
     let end = Instant::ZERO + case.times(scenario).end + MARGIN + to_associate;
-    let Over { report: results, mut model, air } = conduct::run(kernel, wire, end)?;
+    let Over { report, mut model, air } = conduct::run(kernel, wire, end)?;
+    let results = report.ok_or(TrialError::Interrupted)?;
     let Observed { mut stations, reported, .. } = model.with_world(|world| Observed::of(world, stations));
     if let Some(air) = air {
         // The model does not know which of a radio's frames carry data.

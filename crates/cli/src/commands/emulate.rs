@@ -184,8 +184,14 @@ fn run_simulated(arguments: &Arguments, link: &Link) -> Result<ExitCode, Failure
     let files = arguments.report.create(&link.settings.scenario().files)?;
     let termination = Termination::listen()?;
     let report = files.record(&mut built, WhenFull::Wait)?;
-    match run.run(built, ends, arguments.seed, arguments.report.prints_notes(), &termination) {
-        Ok((summary, code)) => report.finish(&summary, code),
+    match run.run(built, ends, arguments.seed, &arguments.report, &termination) {
+        Ok((summary, code)) => {
+            let finished = report.finish(&summary, code);
+            if let Some(signal) = termination.signal() {
+                signals::end_by(signal);
+            }
+            finished
+        }
         Err(error) => {
             report.discard();
             if let Some(signal) = termination.signal() {

@@ -108,10 +108,21 @@ pub fn a_program_at_the_far_end_that_fails_is_an_error() {
 }
 
 pub fn a_command_that_takes_too_long_is_ended() {
-    let output = output(&mut emulate(&["--limit", "1h", "--", "sh", "-c", "echo begun; sleep 36000"]));
-    let (printed, complaint) = texts(&output);
-    assert_eq!((output.status.code(), printed.as_str()), (Some(1), "begun\n"));
-    assert!(complaint.contains("--limit"), "{complaint}");
+    let folder = tempfile::TempDir::new().expect("a temporary directory");
+    let capture = folder.path().join("a.pcapng").display().to_string();
+    let options = ["--limit", "1h", "--pcap", &capture, "--", "sh", "-c", "echo begun; sleep 36000"];
+    let ended = output(&mut emulate(&options));
+    let (printed, complaint) = texts(&ended);
+    assert_eq!((ended.status.code(), printed.as_str()), (Some(1), "begun\n"));
+    assert!(complaint.contains("--limit") && complaint.contains("packets in"), "{complaint}");
+    assert!(fs::metadata(&capture).is_ok_and(|file| file.len() > 0), "what was captured is kept");
+    let quiet = output(&mut emulate(&["--quiet", "--limit", "1s", "--", "sleep", "2"]));
+    assert_eq!((quiet.status.code(), texts(&quiet).1.contains("--limit")), (Some(1), true));
+}
+
+pub fn a_program_that_leaves_its_host_ends_with_the_run() {
+    let ended = output(&mut shell("unshare -n sleep 36000 & sleep 1; exit 3"));
+    assert_eq!(ended.status.code(), Some(3), "{}", texts(&ended).1);
 }
 
 /// A server that sends 2 MB to each client, and a client that prints how long that took.

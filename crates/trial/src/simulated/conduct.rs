@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a run has led to.
 pub(super) struct Over<R> {
-    /// What the guest has reported.
-    pub(super) report: R,
+    /// What the guest has reported; `None` if the user has interrupted the run.
+    pub(super) report: Option<R>,
     /// The model.
     pub(super) model: Stepped,
     /// The kernel's radios.
@@ -44,9 +44,10 @@ pub(super) fn run<T: Task>(
     let over = calendar.run(&mut wire, end).map_err(|error| failed(&error))?;
     let Finished { report, model, air } = wire.finish();
     match (report, model, over) {
-        (Some(Ok(report)), Some(model), _) => Ok(Over { report, model, air }),
+        (Some(Ok(report)), Some(model), _) => Ok(Over { report: Some(report), model, air }),
         (Some(Err(message)), ..) => Err(TrialError::Guest(message)),
-        (None, _, End::Wire) => Err(TrialError::Interrupted),
+        (None, Some(model), End::Wire) => Ok(Over { report: None, model, air }),
+        (None, None, End::Wire) => Err(TrialError::Interrupted),
         (_, _, over) => {
             let console = calendar.console(0).unwrap_or_default();
             let what = if over == End::Time { "has not ended in time" } else { "ended without its results" };

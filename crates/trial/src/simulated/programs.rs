@@ -63,11 +63,20 @@ pub struct Streams {
 
 /// What became of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
-    /// Its exit code, or 128 and the number of the signal that ended it.
-    pub code: u8,
-    /// How long it took, in simulated time; `None` if it was not seen to the end.
-    pub took: Option<Duration>,
+pub enum Ended {
+    /// It has ended.
+    Exited {
+        /// Its exit code, or 128 and the number of the signal that ended it.
+        code: u8,
+        /// How long it took, in simulated time.
+        took: Duration,
+    },
+    /// It took longer than the limit.
+    TooLong,
+    /// Nothing reads its output any more.
+    ReaderGone,
+    /// The user has interrupted the run.
+    Interrupted,
 }
 
 /// Runs programs at the ends of a link until the command ends.
@@ -86,7 +95,7 @@ pub fn run(setting: Setting<'_>, programs: Programs) -> Result<(Ended, Summary),
     let task = Standard { streams, stop, has_waited: false };
     let wire = ModelWire::new(between, &job, task, stop).map_err(TrialError::Control)?;
     let Over { report, model, .. } = conduct::run(kernel::of(parts), wire, end)?;
-    Ok((report, model.summary()))
+    Ok((report.unwrap_or(Ended::Interrupted), model.summary()))
 }
 
 /// The standard streams of a command.
@@ -100,8 +109,6 @@ struct Standard<'a> {
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Looks at standard input before a word about it.
 const LOOKS_IN_SILENCE: u32 = 10;
-/// What a shell reports of a command whose reader has gone: 128 and SIGPIPE.
-const READER_GONE: Ended = Ended { code: 128 + 13, took: None };
 
 impl Task for Standard<'_> {
     type Report = Ended;
@@ -111,7 +118,7 @@ impl Task for Standard<'_> {
             // Whatever nobody reads is lost, as with any program.
             (_, Ok(())) | (Output::Error, Err(_)) => None,
             (Output::Standard, Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Some(Ok(READER_GONE))
+                Some(Ok(Ended::ReaderGone))
             }
             (Output::Standard, Err(error)) => Some(Err(format!("standard output: {error}"))),
         }
@@ -215,7 +222,7 @@ mod tests {
         assert_eq!(&result, b"result");
         drop((from, from_error));
         assert_eq!(standard.print(Output::Error, b"lost"), None);
-        assert_eq!(standard.print(Output::Standard, b"more"), Some(Ok(READER_GONE)));
+        assert_eq!(standard.print(Output::Standard, b"more"), Some(Ok(Ended::ReaderGone)));
     }
 
     #[test]

@@ -12,13 +12,14 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use lasthop_emulator::Summary;
 use lasthop_emulator::client_side::Subnet;
-use lasthop_packet::units::parse_duration;
+use lasthop_packet::units::{format_duration, parse_duration};
 use lasthop_scenario::Built;
 use lasthop_sim::NodeId;
 use lasthop_trial::simulated::job::Programs;
-use lasthop_trial::simulated::programs::{self, Setting, Streams};
+use lasthop_trial::simulated::programs::{self, Ended, Setting, Streams};
 use lasthop_trial::{GuestProgram, TrialError};
 
+use super::report::ReportFlags;
 use crate::commands::simulated::{Time, folder_of_guest, guest_program, kernel};
 use crate::failure::Failure;
 use crate::output;
@@ -129,7 +130,7 @@ impl Run {
         built: Built,
         (far, near): (NodeId, NodeId),
         seed: u64,
-        prints_notes: bool,
+        report: &ReportFlags,
         termination: &Termination,
     ) -> anyhow::Result<(Summary, u8)> {
         let clone = |file: &dyn AsFd| file.as_fd().try_clone_to_owned();
@@ -137,7 +138,7 @@ impl Run {
             input: clone(&io::stdin())?,
             output: clone(&io::stdout())?,
             error: clone(&io::stderr())?,
-            on_wait: if prints_notes { note_that_input_is_awaited } else { || () },
+            on_wait: if report.prints_notes() { note_that_input_is_awaited } else { || () },
         };
         let setting = Setting {
             kernel: &self.kernel,
@@ -149,15 +150,40 @@ impl Run {
             streams,
             stop: termination.stop(),
         };
+        let limit = self.programs.limit;
+        if report.prints_notes() && self.loses_what_it_writes() {
+            output::complain(
+                "lasthop: what is written below /tmp is gone after the run, also in this directory; --writable . keeps it",
+            );
+        }
         let (ended, mut summary) = programs::run(setting, self.programs).map_err(|error| match error {
             // What is wrong is the command or a program at the far end, and the message names it.
             TrialError::Guest(message) => anyhow!(message),
             other => other.into(),
         })?;
-        if let Some(took) = ended.took {
-            summary.notes.push(format!("the command took {:.6} s of simulated time", took.as_secs_f64()));
+        let (code, note) = match ended {
+            Ended::Exited { code, took } => {
+                (code, Some(format!("the command took {:.6} s of simulated time", took.as_secs_f64())))
+            }
+            // As a shell reports a command that SIGPIPE has ended.
+            Ended::ReaderGone => (128 + 13, None),
+            Ended::TooLong => {
+                let limit = format_duration(limit);
+                (1, Some(format!("the command has not ended within {limit} of simulated time (--limit)")))
+            }
+            Ended::Interrupted => (1, Some("interrupted: the command has not ended".to_owned())),
+        };
+        if let Some(note) = note.as_ref().filter(|_| report.quiet && !matches!(ended, Ended::Exited { .. })) {
+            output::complain(&format!("lasthop: {note}"));
         }
-        Ok((summary, ended.code))
+        summary.notes.extend(note);
+        Ok((summary, code))
+    }
+
+    /// Whether what the programs write in their directory is gone with the guest.
+    fn loses_what_it_writes(&self) -> bool {
+        let Programs { directory, writable, .. } = &self.programs;
+        directory.starts_with("/tmp") && !writable.iter().any(|kept| directory.starts_with(kept))
     }
 }
 

@@ -21,6 +21,11 @@ pub struct Arguments {
 
 /// Tries a driver. Fails if it cannot be relied on.
 pub fn execute(Arguments { interface, json }: &Arguments) -> Result<(), Failure> {
+    if !lasthop_linux::may_change_the_network() {
+        return Err(Failure::Run(anyhow!(
+            "to make up a station requires root, or CAP_NET_ADMIN and CAP_NET_RAW: run it with sudo"
+        )));
+    }
     let probed = || {
         truth::driver(interface).map_err(|why| anyhow!(why)).and_then(|driver| {
             let cannot = || {

@@ -16,7 +16,6 @@ use lasthop_emulator::command::{end_the_rest, exit_code};
 use lasthop_emulator::names::hosts_with;
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
-use lasthop_packet::units::format_duration;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
 use super::super::control::{FromGuest, Output, PIECE};
@@ -63,13 +62,7 @@ fn run_at_both_ends(outside: &Arc<Outside>, programs: &Programs) -> io::Result<E
     end_the_rest(&far);
     kill_the_others()?;
     printers.finish();
-    match status {
-        Some(status) => Ok(Ended { code: exit_code(status), took: Some(took) }),
-        None => Err(io::Error::other(format!(
-            "the command has not ended within {} of simulated time (--limit)",
-            format_duration(programs.limit)
-        ))),
-    }
+    Ok(status.map_or(Ended::TooLong, |status| Ended::Exited { code: exit_code(status), took }))
 }
 
 /// The hosts at the near and the far end, which know each other by name.
