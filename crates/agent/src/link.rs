@@ -16,7 +16,7 @@ pub enum LinkEvent<'a> {
         /// The result.
         fate: Fate,
         /// Transmissions of this frame so far, including the first; 1 or more. This and what follows are
-        /// known with [`LinkSenses::EFFORT`] only; otherwise 1, and no time.
+        /// known with [`LinkSenses::RETRIES`] only; otherwise 1, and no time.
         transmissions: u32,
         /// The time from the packet's arrival in the interface's queue to the start of its first
         /// transmission.
@@ -114,7 +114,7 @@ pub enum Fate {
     /// The receiver's link layer confirmed it.
     Delivered,
     /// The first transmission was not confirmed; more will follow unless [`Fate::GivenUp`] is
-    /// reported next. Needs [`LinkSenses::EFFORT`].
+    /// reported next. Needs [`LinkSenses::RETRIES`].
     FirstTransmissionFailed,
     /// No transmission was confirmed, and no more will follow.
     GivenUp,
@@ -125,7 +125,7 @@ bitflags! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LinkSenses: u8 {
         /// Whether each frame that this node transmits is delivered or given up. Without
-        /// [`LinkSenses::EFFORT`], that is all that is known of it.
+        /// [`LinkSenses::RETRIES`], that is all that is known of it.
         const FRAME_FATE = 1;
         /// Each transmission of each frame, with its time.
         const ATTEMPTS = 1 << 1;
@@ -140,9 +140,9 @@ bitflags! {
         const TRANSMISSIONS = 1 << 5;
         /// Options in frames ([`Context::attach`](crate::Context::attach)).
         const LINK_OPTIONS = 1 << 6;
-        /// What each frame takes, beside its fate: a failure of its first transmission, the number of
+        /// The retries of each frame, beside its fate: a failure of its first transmission when it happens, the number of
         /// transmissions, queueing and air time.
-        const EFFORT = 1 << 7;
+        const RETRIES = 1 << 7;
     }
 }
 
@@ -168,8 +168,8 @@ impl LinkSenses {
             "the link layer does not report the fate of each frame (it needs one that confirms delivery)",
         ),
         (
-            Self::EFFORT,
-            "what each frame takes",
+            Self::RETRIES,
+            "the retries of each frame",
             "the link layer reports the fate of each frame, but not a failure of its first transmission (it needs a simulated link, or a driver that reports it)",
         ),
         (

@@ -109,7 +109,7 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkQueue) 
 
 impl LinkReporter {
     /// The events that are reported; others are ignored.
-    pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::EFFORT);
+    pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE.union(LinkSenses::RETRIES);
 
     /// Creates a reporter with these queues to the packet loops, in the order of the workers.
     pub(super) const fn to(queues: Vec<LinkQueue>) -> Self {

@@ -52,7 +52,7 @@ const MT76: &str = "mediatek/mt76/tx.c: where it has lost the status";
 const FRAMES: usize = 10;
 /// How long the reports may take.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// `ETH_P_802_EX1`: the EtherType for local experiments (IEEE 802).
+/// `ETH_P_802_EX1`: the type of Ethernet frames for local experiments (IEEE 802).
 const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
 /// The shortest Ethernet frame without its check sequence.
 const SHORTEST: usize = 60;

@@ -120,7 +120,7 @@ impl WiredConfig {
 pub(crate) const QUEUED: LinkSenses = LinkSenses::DEPARTURES.union(LinkSenses::BACKLOG);
 /// What a link layer shows in addition if it confirms delivery.
 pub(crate) const CONFIRMED: LinkSenses =
-    LinkSenses::FRAME_FATE.union(LinkSenses::EFFORT).union(LinkSenses::ATTEMPTS);
+    LinkSenses::FRAME_FATE.union(LinkSenses::RETRIES).union(LinkSenses::ATTEMPTS);
 /// What agents see of a link whose frames have options.
 pub(crate) const OPTIONS: LinkSenses = LinkSenses::TRANSMISSIONS.union(LinkSenses::LINK_OPTIONS);
 

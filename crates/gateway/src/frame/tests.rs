@@ -107,7 +107,7 @@ fn the_segments_of_a_super_packet_are_complete_frames_and_only_the_first_has_cwr
     for v6 in [false, true] {
         let mut whole = segment(v6, 2500);
         whole.tcp_mut().expect("a segment").flags = TcpFlags::ACK.with(TcpFlags::CWR);
-        let (octets, segment_size) = (framed(&TAGS[1], v6, &whole), NonZeroU16::new(1000));
+        let (octets, segment_size) = (framed(TAGS[1], v6, &whole), NonZeroU16::new(1000));
         let frame = Frame { octets, checksum: Checksum::Right, segment_size, first_segment_cwr: true };
         let (link, _) = frame.parse(true).expect("a segment");
         let segments: Vec<Frame> = frame.segments(true).expect("a super-packet").collect();

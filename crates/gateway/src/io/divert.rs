@@ -33,7 +33,7 @@
 //! of the host (veth) is not.
 //!
 //! Where agents are to learn the fates of frames from a Wi-Fi driver, frames that return toward a client go to that
-//! driver at once ([`tx_status`](crate::device::tx_status)), past the queueing discipline of the interface, and each
+//! driver at once (`device/tx_status.rs`), past the queueing discipline of the interface, and each
 //! segment of a super-packet is a frame of its own.
 //!
 //! A connection between two clients of one gateway is seen twice, once next to each client: as two

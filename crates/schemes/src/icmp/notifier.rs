@@ -44,7 +44,7 @@ impl Agent for Notifier {
     }
 
     fn needs(&self) -> LinkSenses {
-        LinkSenses::FRAME_FATE | LinkSenses::EFFORT
+        LinkSenses::FRAME_FATE | LinkSenses::RETRIES
     }
 }
 

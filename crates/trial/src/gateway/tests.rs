@@ -27,7 +27,7 @@ fn scenario(text: &str) -> (Scenario, usize) {
 #[test]
 fn an_edge_offers_only_the_link_events_that_a_gateway_can_receive() {
     let (scenario, edge) = scenario(SCENARIO);
-    assert_eq!(senses(&scenario, edge), LinkSenses::FRAME_FATE | LinkSenses::EFFORT);
+    assert_eq!(senses(&scenario, edge), LinkSenses::FRAME_FATE | LinkSenses::RETRIES);
 }
 
 #[test]
@@ -62,5 +62,5 @@ fn in_simulated_time_only_the_kernels_wifi_reports_the_fates_of_frames() {
     let blind = refusal("\"lle-tcp\"", false).expect_err("the model's stations report nothing");
     assert!(blind.contains("needs the fate of each frame") && blind.contains("--schemes"), "{blind}");
     let effort = refusal("\"simple-icmp\"", true).expect_err("a driver reports a frame at its end");
-    assert!(effort.contains("needs what each frame takes"), "{effort}");
+    assert!(effort.contains("needs the retries of each frame"), "{effort}");
 }

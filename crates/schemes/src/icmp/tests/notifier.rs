@@ -97,7 +97,7 @@ fn packets_pass_unchanged_both_ways() {
         assert_eq!(emit(&packet), emit(&hosts.segment(0)));
     }
     assert!(outbox.packets.is_empty());
-    assert_eq!(Notifier::simple(hosts.node).needs(), LinkSenses::FRAME_FATE | LinkSenses::EFFORT);
+    assert_eq!(Notifier::simple(hosts.node).needs(), LinkSenses::FRAME_FATE | LinkSenses::RETRIES);
 }
 
 /// Section 5.5.4: the scheme is symmetric. Here the notifier is at the sending host.
