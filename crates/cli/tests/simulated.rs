@@ -27,6 +27,7 @@ fn main() -> ExitCode {
             programs::files_are_read_only_but_where_the_user_lets_programs_write,
             programs::programs_at_the_far_end_begin_before_the_command_and_end_after_it,
             programs::a_program_at_the_far_end_that_fails_is_an_error,
+            programs::a_program_at_the_far_end_that_fails_during_the_run_is_named,
             programs::a_command_that_takes_too_long_is_ended;
         [user_mode_kernel, ip, unshare]:
             programs::a_program_that_leaves_its_host_ends_with_the_run;

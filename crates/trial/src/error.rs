@@ -62,6 +62,17 @@ pub enum TrialError {
         /// The row that requires it, if it is the row's own.
         row: Option<String>,
     },
+    /// A guest's kernel does not have a congestion control.
+    #[error(
+        "the kernel has no congestion control {name:?}{}; expected one or more of: {known}",
+        did_you_mean(name, &known.split(' ').collect::<Vec<_>>())
+    )]
+    GuestCongestion {
+        /// Its name.
+        name: String,
+        /// Those that it has, separated by spaces.
+        known: String,
+    },
     /// The simulator does not have a congestion control.
     #[error(
         "the simulator has no congestion control {name:?}{}; expected one or more of: {known}",

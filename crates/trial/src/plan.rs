@@ -355,7 +355,8 @@ fn check_changes(scenario: &Scenario) -> Result<(), TrialError> {
     }
 }
 
-fn available_congestion_controls() -> io::Result<Vec<String>> {
+/// The congestion controls that the kernel has now.
+pub(super) fn available_congestion_controls() -> io::Result<Vec<String>> {
     let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
     Ok(names.split_whitespace().map(str::to_owned).collect())
 }

@@ -120,6 +120,16 @@ pub fn a_command_that_takes_too_long_is_ended() {
     assert_eq!((quiet.status.code(), texts(&quiet).1.contains("--limit")), (Some(1), true));
 }
 
+pub fn a_program_at_the_far_end_that_fails_during_the_run_is_named() {
+    let run = output(&mut emulate(&["--far", "sleep 3; exit 4", "--", "sleep", "5"]));
+    let (_, complaint) = texts(&run);
+    assert_eq!(run.status.code(), Some(0), "{complaint}");
+    assert!(
+        complaint.contains("--far \"sleep 3; exit 4\" has ended before the command: exit status: 4"),
+        "{complaint}"
+    );
+}
+
 pub fn a_program_that_leaves_its_host_ends_with_the_run() {
     let ended = output(&mut shell("unshare -n sleep 36000 & sleep 1; exit 3"));
     assert_eq!(ended.status.code(), Some(3), "{}", texts(&ended).1);

@@ -44,7 +44,7 @@ fn run_at_both_ends(outside: &Arc<Outside>, programs: &Programs) -> io::Result<E
     files::make_writable(&programs.writable)?;
     let [near, far] = hosts()?;
     let mut printers = Printers::new(Arc::clone(outside));
-    start_far(programs, &far, &mut printers)?;
+    let servers = start_far(programs, &far, &mut printers)?;
     outside.say::<Ended>(&FromGuest::Ready)?;
     let began = clock::now();
     let mut command = started(&near, programs, &programs.command, Stdio::piped())
@@ -56,7 +56,14 @@ fn run_at_both_ends(outside: &Arc<Outside>, programs: &Programs) -> io::Result<E
         // It may wait for a program that does not read. The end of the guest ends it.
         thread::spawn(move || feed(&outside, input));
     }
-    let status = wait_for(&command, programs.limit);
+    let status = wait_for(&command, programs.limit, |process, status| {
+        let failed = servers.iter().find(|(_, server)| server.id() == process).filter(|_| !status.success());
+        if let Some((line, _)) = failed {
+            let word = format!("lasthop: --far {line:?} has ended before the command: {status}\n");
+            // Whoever is to read it may have gone.
+            let _ = outside.print(Output::Error, word.as_bytes());
+        }
+    });
     let took = clock::now().since(began);
     end_the_rest(&near);
     end_the_rest(&far);
@@ -99,7 +106,11 @@ fn hosts() -> io::Result<[Namespace; 2]> {
 }
 
 /// Starts the programs at the far end, and gives them their head start.
-fn start_far(programs: &Programs, far: &Namespace, printers: &mut Printers) -> io::Result<()> {
+fn start_far<'a>(
+    programs: &'a Programs,
+    far: &Namespace,
+    printers: &mut Printers,
+) -> io::Result<Vec<(&'a str, Child)>> {
     let mut started_there = Vec::new();
     for line in &programs.far {
         let words = ["sh".into(), "-c".into(), OsString::from(line)];
@@ -107,13 +118,13 @@ fn start_far(programs: &Programs, far: &Namespace, printers: &mut Printers) -> i
             .map_err(|error| io::Error::other(format!("--far {line:?}: {error}")))?;
         printers.add(program.stdout.take(), Output::Error);
         printers.add(program.stderr.take(), Output::Error);
-        started_there.push((line, program));
+        started_there.push((line.as_str(), program));
     }
     if programs.far.is_empty() {
-        return Ok(());
+        return Ok(started_there);
     }
     pause(HEAD_START);
-    for (line, mut program) in started_there {
+    for (line, program) in &mut started_there {
         // One that has put itself into the background has ended with success.
         if let Some(status) = program.try_wait()?.filter(|status| !status.success()) {
             // What it has said comes first.
@@ -123,7 +134,7 @@ fn start_far(programs: &Programs, far: &Namespace, printers: &mut Printers) -> i
             return Err(io::Error::other(problem));
         }
     }
-    Ok(())
+    Ok(started_there)
 }
 
 /// Kills the programs that have left their host's namespace. All processes of the guest but the first one are programs.
@@ -156,20 +167,27 @@ fn name_of(words: &[OsString]) -> impl Display {
 }
 
 /// Waits until the command has ended, as the first program must for all processes without a parent; `None` if it takes
-/// longer than the limit.
-fn wait_for(command: &Child, limit: Duration) -> Option<ExitStatus> {
-    let id = command.id();
-    let (ended, status) = mpsc::channel();
+/// longer than the limit. Calls `on_other` with the ID and the status of each other process that ends until then.
+fn wait_for(
+    command: &Child,
+    limit: Duration,
+    mut on_other: impl FnMut(u32, ExitStatus),
+) -> Option<ExitStatus> {
+    let (to, ended) = mpsc::channel();
     thread::spawn(move || {
         while let Ok(found) = wait(WaitOptions::empty()) {
             let Some((process, status)) = found else { continue };
-            if process.as_raw_pid().cast_unsigned() == id {
-                // Whoever waited may have lost patience.
-                let _ = ended.send(ExitStatus::from_raw(status.as_raw()));
-            }
+            // Whoever waited may have lost patience.
+            let _ = to.send((process.as_raw_pid().cast_unsigned(), ExitStatus::from_raw(status.as_raw())));
         }
     });
-    status.recv_timeout(limit).ok()
+    let end = clock::now() + limit;
+    loop {
+        match ended.recv_timeout(end.since(clock::now())).ok()? {
+            (process, status) if process == command.id() => return Some(status),
+            (process, status) => on_other(process, status),
+        }
+    }
 }
 
 /// Copies standard input to the command, until one of the two ends.

@@ -44,6 +44,17 @@ pub fn run(
     guest.outside.say(&report)
 }
 
+/// What is missing in a guest's kernel cannot be added there.
+fn of_guest(error: TrialError) -> TrialError {
+    match error {
+        TrialError::Congestion { name, .. } => {
+            let known = plan::available_congestion_controls().unwrap_or_default().join(" ");
+            TrialError::GuestCongestion { name, known }
+        }
+        other => other,
+    }
+}
+
 fn run_hosts(
     guest: &Guest,
     wanted: &Wanted,
@@ -51,7 +62,7 @@ fn run_hosts(
     case: &Case,
     options: Options<'_>,
 ) -> Result<HostResults, TrialError> {
-    plan::check_kernel(scenario)?;
+    plan::check_kernel(scenario).map_err(of_guest)?;
     let radios = radios(scenario, wanted.wifi);
     let site = Site::with_radios(scenario, site::addresses(scenario), radios)?;
     let ends = site::ends_of_devices(scenario, site.radios()).count();
