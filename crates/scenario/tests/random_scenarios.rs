@@ -139,7 +139,7 @@ fn stacked_schemes_keep_the_laws() {
         // Links of the 1997 thesis neither carry options nor refuse packets, so that c3tcp is
         // refused there.
         let of_cells = LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS | LinkSenses::REFUSAL;
-        let covered = LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | QUEUE | of_cells;
+        let covered = LinkSenses::FRAME_FATE | LinkSenses::RETRIES | LinkSenses::ATTEMPTS | QUEUE | of_cells;
         assert_eq!(LinkSenses::all(), covered, "a new sense: cover it here");
         run_by_the_laws(world, &format!("stacks, shape {shape}"));
     }
