@@ -62,7 +62,8 @@ impl Exchange {
         let far = far.filter(|_| way == Direction::Down);
         let mut near = Seated::new(near, None, flows);
         near.outbox.packets.reserve(64);
-        assert!((LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS).contains(near.needs()));
+        let offered = LinkSenses::FRAME_FATE | LinkSenses::RETRIES | LinkSenses::ATTEMPTS;
+        assert!(offered.contains(near.needs()));
         Self {
             near,
             far: Seated::new(far, Some(ACCESS_POINT), flows),
