@@ -4,13 +4,15 @@
 # its Wi-Fi adapter: one station, CUBIC, without errors and with 30% of frames damaged. Prints the goodput over
 # that without a scheme, and the same in the simulator.
 #
-#   benches/wifi-schemes.sh --measure [KERNEL [SEEDS]]
+#   benches/wifi-schemes.sh --measure [KERNEL [SEEDS [SYSCTL]]]
 #
+# SYSCTL is a table of settings of the hosts, by default empty.
 # Needs the release build, jq, hostapd, wpa_supplicant, iw, and a kernel (`lasthop kernel build 6.12`).
 set -euo pipefail
-[ "${1:-}" = --measure ] || { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2; }
+[ "${1:-}" = --measure ] || { sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2; }
 kernel=${2:-6.12}
 seeds=${3:-3}
+sysctl=${4:-\{\}}
 here=$(cd "$(dirname "$0")" && pwd)
 lasthop=${LASTHOP:-$here/../target/release/lasthop}
 controlled='{scheme="lle-tcp", label="lle-tcp-cc", sender-buffer="64 KiB"}'
@@ -26,7 +28,7 @@ for standard in 802.11b 802.11g; do
             fi
             "$lasthop" try "$here/wifi-cells.toml" --time simulated --kernel "$kernel" --jobs 2 --seeds "$seeds" --json \
                 --set "wlans.cell.standard=$standard" --set "wlans.cell.errors={packet-error-rate=\"$errors\"}" \
-                --set "flows.f.from=$from" --set "flows.f.to=$to" --set "schemes=$schemes" --set try.sysctl={} 2>/dev/null |
+                --set "flows.f.from=$from" --set "flows.f.to=$to" --set "schemes=$schemes" --set "try.sysctl=$sysctl" 2>/dev/null |
                 jq -r --arg cell "$standard, $errors, $direction" '
                     def median: sort | .[(length / 2 | floor)];
                     [.runs | group_by(.scheme)[] | {scheme: .[0].scheme,

@@ -71,6 +71,12 @@ pub enum LinkEvent<'a> {
 }
 
 impl<'a> LinkEvent<'a> {
+    /// A frame of which only the fate is known, as without [`LinkSenses::RETRIES`].
+    pub const fn of_fate(packet: &'a Packet, fate: Fate) -> Self {
+        let (queueing, air_time) = (Duration::ZERO, Duration::ZERO);
+        Self::Frame { packet, fate, transmissions: 1, queueing, access: None, air_time }
+    }
+
     /// The packet that the event is about.
     pub const fn packet(&self) -> &'a Packet {
         match *self {

@@ -67,6 +67,7 @@ pub mod ports;
 mod presence;
 pub mod pseudonyms;
 pub mod punctuality;
+pub mod radio_probe;
 pub mod reaction;
 mod requests;
 #[cfg(feature = "roaming")]
@@ -78,7 +79,6 @@ pub mod table;
 mod tests;
 mod translation;
 mod trouble;
-pub mod truth;
 mod workers;
 
 pub use config::Config;

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
-use lasthop_agent::{Fate, LinkEvent, Side};
-use lasthop_packet::{FlowKey, Instant, Packet};
+use lasthop_agent::{LinkEvent, Side};
+use lasthop_packet::{FlowKey, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tracing::{debug, info, warn};
@@ -134,18 +134,6 @@ pub(super) struct PacketLoop<'a> {
     /// The time of the last heartbeat; while the loop is out, of the start of its last turn.
     last_beat: Instant,
     report: LoopReport,
-}
-
-/// The event of a frame of which only the fate is known.
-const fn of_frame(packet: &Packet, fate: Fate) -> LinkEvent<'_> {
-    LinkEvent::Frame {
-        packet,
-        fate,
-        transmissions: 1,
-        queueing: Duration::ZERO,
-        access: None,
-        air_time: Duration::ZERO,
-    }
 }
 
 impl<'a> PacketLoop<'a> {
@@ -273,7 +261,7 @@ impl<'a> PacketLoop<'a> {
         let Self { io, engine, out, fates, .. } = self;
         io.fates(&mut |packet, fate| {
             fates.count(fate);
-            engine.on_link(&of_frame(packet, fate), now, out);
+            engine.on_link(&LinkEvent::of_fate(packet, fate), now, out);
         });
         self.engine.prefetch(&self.frames);
         for (at, (port, frame)) in self.frames.drain(..).enumerate() {

@@ -9,8 +9,8 @@ use super::backend_choice::{Choice, choose};
 use super::config::{Backend, Config, TxStatus};
 use super::detect::{DetectError, Kernel};
 use super::error::GatewayError;
+use super::radio_probe;
 use super::translation::{self, Translation};
-use super::truth;
 use crate::io::claim::Claims;
 use crate::io::divert::{Attachment, Divert, DivertError};
 use crate::io::policy::{self, Policy};
@@ -54,7 +54,7 @@ pub fn claim(
     let threads = config.threads;
     let tx_status = config.tx_status != TxStatus::Off;
     if tx_status {
-        truth::establish(config.tx_status, &radio).map_err(GatewayError::Ports)?;
+        radio_probe::check(config.tx_status, &radio).map_err(GatewayError::Ports)?;
     }
     let selection = Selection { tx_status, ..config.plan.selection(threads) };
     Ok(move || {

@@ -9,12 +9,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use lasthop_agent::LinkSenses;
 use lasthop_linux::namespace::Namespace;
 use lasthop_scenario::{BuiltLinks, Scenario};
-use lasthop_schemes::{Placement as _, Role, SchemeStack, Seat};
+use lasthop_schemes::{Role, SchemeStack};
 use lasthop_sim::{LinkId, NodeId};
 
 use super::adapters::CABLE;
 use super::error::TrialError;
-use super::radios::{Radio, Radios};
+use super::radios::{Radio, Radios, has_agent};
 use super::site::{End, Site, ends};
 use lasthop_emulator::Emulator;
 use lasthop_gateway::config::{Config, TxStatus};
@@ -62,10 +62,10 @@ impl Place {
     }
 
     /// On the Wi-Fi adapter of a client.
-    pub(super) fn on_adapter(site: &Site, radio: Radio) -> Self {
+    pub(super) fn on_adapter(scenario: &Scenario, site: &Site, radio: Radio) -> Self {
         let ports = (vec![CABLE.to_owned()], vec![radio.device()]);
         let address = site.address(radio.node);
-        Self { role: Role::MobileHost, address, ports, senses: OF_DRIVER, has_driver: true }
+        Self { role: scenario.role(radio.node), address, ports, senses: OF_DRIVER, has_driver: true }
     }
 
     const fn surroundings(&self) -> Surroundings {
@@ -131,16 +131,14 @@ pub(super) fn check_in_simulated_time(
     radios: &Radios,
 ) -> Result<(), TrialError> {
     let at_edge = if has_only_radios(scenario, edge, radios) { OF_DRIVER } else { LinkSenses::empty() };
-    let has_adapters = radios.all().iter().any(|radio| radio.on_adapter);
+    let on_adapters = radios.all().iter().filter(|radio| radio.on_adapter);
+    let places: Vec<(usize, LinkSenses)> =
+        [(edge, at_edge)].into_iter().chain(on_adapters.map(|radio| (radio.node, OF_DRIVER))).collect();
     for scheme in &scenario.schemes {
         let Some(stack) = scheme.stack() else { continue };
-        let places = [(Role::Edge, at_edge, true), (Role::MobileHost, OF_DRIVER, has_adapters)];
-        for (role, senses, has_gateway) in places {
-            if !has_gateway || stack.agent(Seat::any(role)).is_none() {
-                continue;
-            }
-            let address = Ipv4Addr::LOCALHOST.into();
-            let surroundings = Surroundings { role, senses, address, is_passive: false };
+        for (node, senses) in places.iter().filter(|(node, _)| has_agent(scenario, stack, *node)) {
+            let (role, address) = (scenario.role(*node), Ipv4Addr::LOCALHOST.into());
+            let surroundings = Surroundings { role, senses: *senses, address, is_passive: false };
             RulePlan::new(stack, Selector::default(), surroundings).map_err(|error| {
                 let problem = format!(
                     "{:?}: {error}; in simulated time a gateway learns of frames only whether the kernel's Wi-Fi has delivered them: \

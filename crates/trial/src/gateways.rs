@@ -7,7 +7,7 @@ use lasthop_gateway::config::Backend;
 use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_scenario::Scenario;
-use lasthop_schemes::{Placement as _, SchemeStack, Seat};
+use lasthop_schemes::SchemeStack;
 use lasthop_sim::{LinkId, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ use super::bridged::Lan;
 use super::error::TrialError;
 use super::gateway::{self, Clock, Place};
 use super::plan::edges;
+use super::radios::has_agent;
 use super::roaming::hand_over::HandOver;
 use super::roaming::{Served, Stations};
 use super::site::Site;
@@ -78,10 +79,9 @@ impl Gateways {
             needs |= config.plan.needs();
             started.push(gateway::start(config, &site.hosts[edge])?);
         }
-        let with_agent =
-            |adapter: &&Adapter| stack.agent(Seat::any(scenario.role(adapter.radio.node))).is_some();
+        let with_agent = |adapter: &&Adapter| has_agent(scenario, stack, adapter.radio.node);
         let on_adapters = site.adapters().iter().filter(with_agent).map(|adapter| {
-            let config = Place::on_adapter(site, adapter.radio).config(stack, None, clock)?;
+            let config = Place::on_adapter(scenario, site, adapter.radio).config(stack, None, clock)?;
             gateway::start(config, &adapter.host)
         });
         let on_adapters = on_adapters.collect::<Result<_, _>>()?;

@@ -4,10 +4,8 @@
 #[cfg(test)]
 mod tests;
 
-use std::net::Ipv4Addr;
-
 use lasthop_scenario::{LinkModel, Scenario, SchemeChoice, WlanModel};
-use lasthop_schemes::{Placement, Seat};
+use lasthop_schemes::{Placement as _, SchemeStack, Seat};
 use lasthop_wifi::{MacConfig, Standard};
 
 use super::error::TrialError;
@@ -45,8 +43,10 @@ impl Radios {
     /// A radio for each station of each cell whose node is a real host. That of a client is on an adapter if one of the
     /// schemes has an agent there.
     pub(super) fn of_kernel(scenario: &Scenario) -> Self {
-        let has_agent =
-            |node| scenario.schemes.iter().any(|scheme| agent_at_a_client(scenario, scheme, node));
+        let has_agent = |node| {
+            let mut stacks = scenario.schemes.iter().filter_map(SchemeChoice::stack);
+            stacks.any(|stack| has_agent(scenario, stack, node))
+        };
         let stations = scenario.wlans.iter().enumerate().flat_map(|(cell, model)| {
             let stations = model.stations.iter().enumerate();
             stations.map(move |(station, of)| Radio {
@@ -104,8 +104,7 @@ fn has_retry_limits(cell: &WlanModel) -> bool {
         || cell.stations.iter().any(|station| station.config.short_retry_limit.is_some())
 }
 
-/// Whether a scheme has an agent at a client.
-fn agent_at_a_client(scenario: &Scenario, scheme: &SchemeChoice, node: usize) -> bool {
-    let seat = Seat { role: scenario.role(node), address: Ipv4Addr::LOCALHOST.into() };
-    scheme.stack().is_some_and(|stack| stack.agent(seat).is_some())
+/// Whether these schemes have an agent at a node.
+pub(super) fn has_agent(scenario: &Scenario, stack: &SchemeStack, node: usize) -> bool {
+    stack.agent(Seat::any(scenario.role(node))).is_some()
 }

@@ -4,7 +4,7 @@ use lasthop_linux::device::Interface;
 
 use super::finding::{Findings, Grade};
 use crate::config::{Config, TxStatus};
-use crate::truth;
+use crate::radio_probe;
 
 const NAME: &str = "TX status";
 
@@ -14,7 +14,7 @@ pub(super) fn check(config: &Config, radio: &[String], found: &mut Findings) {
     }
     // A missing interface has a finding of its own.
     for name in radio.iter().filter(|name| Interface::named(name).is_ok()) {
-        match truth::driver(name) {
+        match radio_probe::driver(name) {
             Err(why) => found.add(NAME, Grade::Problem, why),
             Ok(driver) if config.tx_status == TxStatus::Trusted => {
                 found.add(NAME, Grade::Ok, format!("{name}: what the driver {driver} says is trusted"));

@@ -1,4 +1,4 @@
-//! The way of frames to clients over which the Wi-Fi driver reports their TX status.
+//! The path of frames to clients on which the Wi-Fi driver reports their TX status.
 
 use std::cell::Cell;
 use std::io;
@@ -18,17 +18,17 @@ const LONGEST: usize = 1 << 17;
 /// The most reports of one turn of the packet loop.
 const MAX_REPORTS: usize = 1024;
 
-/// A way to the driver of a radio interface.
+/// A path to the driver of a radio interface.
 #[derive(Debug)]
-pub(crate) struct TxStatus {
+pub(crate) struct TxStatusPath {
     socket: WifiStatusSocket,
     buffer: [u8; HEADERS],
     /// Frames that the driver was given.
     sent: Cell<u64>,
 }
 
-impl TxStatus {
-    /// A way to the driver of the interface with this index.
+impl TxStatusPath {
+    /// A path to the driver of the interface with this index.
     pub(crate) fn open(interface: u32) -> io::Result<Self> {
         Ok(Self { socket: WifiStatusSocket::open(interface)?, buffer: [0; HEADERS], sent: Cell::new(0) })
     }
@@ -98,7 +98,7 @@ fn is_loss(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| lost.contains(&number))
 }
 
-impl AsFd for TxStatus {
+impl AsFd for TxStatusPath {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -14,7 +14,7 @@ use super::proof::{Broken, Proof, is_removal};
 use super::{LONGEST_WAIT, Port, PortId, Sent, Wake};
 use crate::buffer::{Buffers, KEPT_BUFFERS};
 use crate::device::FrameDevice;
-use crate::device::tx_status::TxStatus;
+use crate::device::tx_status::TxStatusPath;
 use crate::frame::Frame;
 use lasthop_linux::clock;
 
@@ -55,14 +55,14 @@ struct Tap {
     /// Whether the device exists; a removed device must not be polled.
     is_there: bool,
     proof: Proof,
-    /// The way of frames that are sent, if a driver reports their TX status.
+    /// The path of frames that are sent, if a driver reports their TX status.
     tx_status: Option<Reporting>,
 }
 
-/// A way to a driver that reports the TX status of frames.
+/// A path to a driver that reports the TX status of frames.
 #[derive(Debug)]
 struct Reporting {
-    way: TxStatus,
+    path: TxStatusPath,
     /// Whether it may have reports.
     readable: bool,
 }
@@ -93,14 +93,14 @@ impl Devices {
         self.taps[port] = Tap { tx_status, ..device.into() };
     }
 
-    /// From now on frames that are sent through a port go this way, whose driver reports their fates.
-    pub(super) fn report_fates(&mut self, port: usize, way: TxStatus) {
-        self.taps[port].tx_status = Some(Reporting { way, readable: true });
+    /// From now on frames that are sent through a port take this path, whose driver reports their fates.
+    pub(super) fn report_fates(&mut self, port: usize, path: TxStatusPath) {
+        self.taps[port].tx_status = Some(Reporting { path, readable: true });
     }
 
     /// Frames whose fates drivers were asked for.
     pub(super) fn asked_for(&self) -> u64 {
-        self.taps.iter().filter_map(|tap| tap.tx_status.as_ref()).map(|reporting| reporting.way.sent()).sum()
+        self.taps.iter().filter_map(|tap| tap.tx_status.as_ref()).map(|reporting| reporting.path.sent()).sum()
     }
 
     /// Calls `take` with the packet and the fate of each frame that was reported since the last call.
@@ -109,7 +109,7 @@ impl Devices {
             if !reporting.readable {
                 continue;
             }
-            reporting.readable = reporting.way.take_reports(take).unwrap_or_else(|error| {
+            reporting.readable = reporting.path.take_reports(take).unwrap_or_else(|error| {
                 tracing::debug!(%error, "cannot read the TX status of frames");
                 false
             });
@@ -221,7 +221,7 @@ impl Devices {
     pub(super) fn send(&self, port: PortId, frame: &Frame) -> io::Result<Sent> {
         let Some(tap) = self.taps.get(usize::from(port.0)) else { return Ok(Sent::Lost) };
         match &tap.tx_status {
-            Some(reporting) => reporting.way.send(frame),
+            Some(reporting) => reporting.path.send(frame),
             None => tap.device.write(frame),
         }
     }
@@ -270,7 +270,7 @@ impl Devices {
         let ports = there.clone().count();
         let other_count = usize::from(other.is_some());
         let reporting = self.taps.iter().filter_map(|tap| tap.tx_status.as_ref());
-        let files = there.chain([self.wake.as_fd()]).chain(other).chain(reporting.map(|it| it.way.as_fd()));
+        let files = there.chain([self.wake.as_fd()]).chain(other).chain(reporting.map(|it| it.path.as_fd()));
         let mut polled: Vec<PollFd<'_>> =
             files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {

@@ -62,9 +62,9 @@ use super::poller::Poller;
 use super::steering::MAX_WORKERS;
 use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::FrameDevice;
-use crate::device::tx_status::TxStatus;
+use crate::device::tx_status::TxStatusPath;
 use crate::frame::{Frame, Headers};
-use crate::truth;
+use crate::radio_probe;
 use bypasses::Bypasses;
 use lasthop_linux::clock;
 use lasthop_linux::device::{Interface, Kind, LARGEST_MTU};
@@ -184,9 +184,9 @@ impl Divert {
         let mut drivers = Vec::new();
         if selection.tx_status {
             for (index, (name, (interface, _))) in radio.iter().zip(&radios).enumerate() {
-                drivers.push(truth::driver(name).map_err(DivertError::Driver)?);
-                let way = TxStatus::open(*interface).map_err(DivertError::TxStatus)?;
-                devices.report_fates(index * PORTS, way);
+                drivers.push(radio_probe::driver(name).map_err(DivertError::Driver)?);
+                let path = TxStatusPath::open(*interface).map_err(DivertError::TxStatus)?;
+                devices.report_fates(index * PORTS, path);
             }
         }
         let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;

@@ -125,14 +125,7 @@ impl Bench {
     }
 
     fn fate(&mut self, packet: &Packet, fate: Fate) -> Step {
-        let event = LinkEvent::Frame {
-            packet,
-            fate,
-            transmissions: 1,
-            queueing: Duration::ZERO,
-            access: None,
-            air_time: Duration::ZERO,
-        };
+        let event = LinkEvent::of_fate(packet, fate);
         self.call(|lle, cx| lle.on_link(&event, cx)).1
     }
 

@@ -115,7 +115,7 @@ impl Task for Standard<'_> {
 
     fn print(&mut self, output: Output, octets: &[u8]) -> Option<Result<Ended, String>> {
         match (output, self.write(output, octets)) {
-            // Whatever nobody reads is lost, as with any program.
+            // Output without a reader is lost, as with any program.
             (_, Ok(())) | (Output::Error, Err(_)) => None,
             (Output::Standard, Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                 Some(Ok(Ended::ReaderGone))

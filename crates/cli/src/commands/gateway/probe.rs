@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use lasthop_gateway::truth;
+use lasthop_gateway::radio_probe;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -27,11 +27,11 @@ pub fn execute(Arguments { interface, json }: &Arguments) -> Result<(), Failure>
         )));
     }
     let probed = || {
-        truth::driver(interface).map_err(|why| anyhow!(why)).and_then(|driver| {
+        radio_probe::driver(interface).map_err(|why| anyhow!(why)).and_then(|driver| {
             let cannot = || {
                 format!("{interface}: the driver {driver} cannot be tried with frames to an absent station")
             };
-            truth::probe(interface).with_context(cannot).map(|probe| (driver, probe))
+            radio_probe::probe(interface).with_context(cannot).map(|probe| (driver, probe))
         })
     };
     let (driver, probe) = probed().map_err(Failure::Run)?;

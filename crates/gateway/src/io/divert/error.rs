@@ -40,7 +40,7 @@ pub enum DivertError {
     /// A test frame was lost on its path ([`super::Divert::try_out`]).
     #[error("the kernel accepts and attaches the BPF programs, but {0}")]
     Lost(&'static str),
-    /// The way to a Wi-Fi driver cannot be opened.
+    /// The path to a Wi-Fi driver cannot be opened.
     #[error("cannot learn the TX status of frames from a Wi-Fi driver: {0}")]
     TxStatus(#[source] io::Error),
     /// The driver of an interface does not report TX status that can be relied on.

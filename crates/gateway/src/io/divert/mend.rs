@@ -4,11 +4,11 @@ use lasthop_agent::Side;
 use lasthop_packet::Instant;
 
 use super::{Divert, DivertError, PORTS, device_of, join};
-use crate::device::tx_status::TxStatus;
+use crate::device::tx_status::TxStatusPath;
 use crate::io::Fault;
 use crate::io::poller::Poller;
 use crate::io::proof::Broken;
-use crate::truth;
+use crate::radio_probe;
 use lasthop_linux::device::{Interface, LARGEST_MTU};
 
 impl Divert {
@@ -98,21 +98,21 @@ impl Divert {
         faults
     }
 
-    /// The way to the driver of an interface that is back, if it is to report TX status. It must be the driver that was
+    /// The path to the driver of an interface that is back, if it is to report TX status. It must be the driver that was
     /// relied on at the start.
-    fn way_back(
+    fn path_back(
         &self,
         radio: usize,
         name: &str,
         interface: &Interface,
-    ) -> Result<Option<TxStatus>, DivertError> {
+    ) -> Result<Option<TxStatusPath>, DivertError> {
         let Some(known) = self.drivers.get(radio) else { return Ok(None) };
-        let driver = truth::driver(name).map_err(DivertError::Driver)?;
+        let driver = radio_probe::driver(name).map_err(DivertError::Driver)?;
         if driver != *known {
             let (name, known) = (name.to_owned(), known.clone());
             return Err(DivertError::OtherDriver { name, driver, known });
         }
-        TxStatus::open(interface.index()).map(Some).map_err(DivertError::TxStatus)
+        TxStatusPath::open(interface.index()).map(Some).map_err(DivertError::TxStatus)
     }
 
     fn mend_radio(
@@ -129,7 +129,7 @@ impl Divert {
                 return Err(DivertError::NotEthernet { name: name.to_owned() });
             }
             // Another driver may be behind the name now.
-            let way = self.way_back(radio, name, interface)?;
+            let path = self.path_back(radio, name, interface)?;
             self.claims.renew(name)?;
             for port in radio * PORTS..(radio + 1) * PORTS {
                 let tap = Interface::named(self.devices.device(port).name()).map_err(unclear)?.index();
@@ -138,8 +138,8 @@ impl Divert {
             self.programs.maps.forget(old_index);
             self.programs.forget(name);
             self.ring.renumber(radio, interface.index());
-            if let Some(way) = way {
-                self.devices.report_fates(radio * PORTS, way);
+            if let Some(path) = path {
+                self.devices.report_fates(radio * PORTS, path);
             }
             tracing::info!(interface = name, "the interface is back");
             if self.poller.is_some() {

@@ -197,14 +197,7 @@ impl Bench {
     }
 
     fn fate(&mut self, at: At, packet: &Packet, fate: Fate) {
-        let event = LinkEvent::Frame {
-            packet,
-            fate,
-            transmissions: 1,
-            queueing: Duration::ZERO,
-            access: None,
-            air_time: Duration::ZERO,
-        };
+        let event = LinkEvent::of_fate(packet, fate);
         self.call(at, |agent, cx| {
             if agent.needs().contains(event.sense()) {
                 agent.on_link(&event, cx);

@@ -1,4 +1,4 @@
-//! Whether a Wi-Fi driver tells the truth about what it has delivered. Schemes such as LLE-TCP acknowledge data because
+//! Whether the driver of a radio tells the truth about what it has delivered. Schemes such as LLE-TCP acknowledge data because
 //! the driver says so: a driver that says so of each frame would have them acknowledge what was lost.
 
 use std::io;
@@ -48,7 +48,7 @@ const RT2X00_USB: &str = "ralink/rt2x00/rt2x00usb.c: once the USB transfer has e
 const RSI: &str = "rsi/rsi_91x_mac80211.c: once it has left the memory of the host";
 const MT76: &str = "mediatek/mt76/tx.c: where it has lost the status";
 
-/// Frames to it. Each takes up to eight transmissions, of less than a millisecond.
+/// Frames to the absent station. Each is transmitted some ten times, which takes less than a millisecond each time.
 const FRAMES: usize = 10;
 /// How long the reports may take.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -153,7 +153,7 @@ pub fn driver(interface: &str) -> Result<String, String> {
 
 /// Checks that the drivers of these interfaces can be relied on, as far as the configuration wants to know. The error
 /// says why one cannot.
-pub(super) fn establish(wanted: TxStatus, radio: &[String]) -> Result<(), String> {
+pub(super) fn check(wanted: TxStatus, radio: &[String]) -> Result<(), String> {
     for name in radio {
         driver(name)?;
         if wanted != TxStatus::Probed {
