@@ -11,7 +11,8 @@ pub enum Framing {
     Bare,
     /// All frames go to the device's own Ethernet address.
     ToHost([u8; 6]),
-    /// Frames have the Ethernet addresses of both hosts of the packet ([`ethernet_address`]).
+    /// Frames have the Ethernet addresses of both hosts of the packet ([`ethernet_address`]). The frame by which an access
+    /// point announces a station to bridges is a [packet](announcement) of that station to all.
     BetweenHosts,
 }
 
@@ -44,6 +45,7 @@ impl Framing {
             (_, Some(kind)) if kind == IPV4 || kind == IPV6 => {
                 Received::Packet(Bytes::copy_from_slice(&frame[HEADER..]))
             }
+            (Self::BetweenHosts, _) => announcement(frame).map_or(Received::NotIp, Received::Packet),
             _ => Received::NotIp,
         }
     }
@@ -101,6 +103,36 @@ pub fn ethernet_address(host: Ipv4Addr) -> [u8; 6] {
     }
 }
 
+/// Octets of an IPv4 header and a UDP header.
+const IPV4_UDP: usize = 20 + 8;
+/// The UDP port of packets that announce a station: discard.
+const DISCARD: u16 = 9;
+
+/// The packet that stands for a layer-2 update frame (IEEE 802.11F, 6.6: an XID response of LLC, from the address of a
+/// station that has associated, to all): bridges learn the same from the source of its frame. `None` for other frames, and
+/// for a station whose address does not follow from that of a host.
+fn announcement(frame: &[u8]) -> Option<Bytes> {
+    let (header, body) = frame.split_at_checked(HEADER)?;
+    let [0x02, 0x6c, host @ ..] = header[6..12].first_chunk::<6>()? else { return None };
+    // No service access point, a response; XID, with or without the final bit.
+    let is_update = header[..6] == [0xff; 6] && matches!(body, [0, 1, 0xaf | 0xbf, ..]);
+    if !is_update {
+        return None;
+    }
+    let mut packet = [0; IPV4_UDP];
+    packet[..4].copy_from_slice(&[0x45, 0, 0, IPV4_UDP as u8]);
+    // One hop, UDP.
+    packet[8..10].copy_from_slice(&[1, 17]);
+    packet[12..16].copy_from_slice(host);
+    packet[16..20].copy_from_slice(&Ipv4Addr::BROADCAST.octets());
+    let sum: u32 = packet[..20].chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    packet[10..12].copy_from_slice(&(!((sum & 0xffff) + (sum >> 16)) as u16).to_be_bytes());
+    packet[20..22].copy_from_slice(&DISCARD.to_be_bytes());
+    packet[22..24].copy_from_slice(&DISCARD.to_be_bytes());
+    packet[24..26].copy_from_slice(&8_u16.to_be_bytes());
+    Some(Bytes::copy_from_slice(&packet))
+}
+
 /// The source and the destination of a packet of IPv4.
 fn hosts_of(packet: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
     let address =
@@ -118,6 +150,27 @@ mod tests {
         assert_eq!(of([10, 77, 0, 3]), [0x02, 0x6c, 10, 77, 0, 3]);
         assert_eq!(of([255; 4]), [0xff; 6]);
         assert_eq!(of([224, 128, 0, 22]), [0x01, 0x00, 0x5e, 0, 0, 22]);
+    }
+
+    #[test]
+    fn a_layer_2_update_is_a_packet_of_its_station_to_all() {
+        let mut frame = [0xff; 6].to_vec();
+        frame.extend([0x02, 0x6c, 10, 77, 0, 5, 0, 6]);
+        // As Linux 6.12 sends it (cfg80211_send_layer2_update).
+        frame.extend([0x00, 0x01, 0xaf, 0x81, 0x01, 0x00]);
+        let Received::Packet(packet) = Framing::BetweenHosts.open(&frame) else { panic!("it is one") };
+        assert_eq!(hosts_of(&packet), Some(([10, 77, 0, 5].into(), Ipv4Addr::BROADCAST)));
+        let packet = lasthop_packet::wire::parse(packet).expect("a packet of UDP, with a right checksum");
+        assert_eq!(packet.len(), IPV4_UDP);
+        let made = Framing::BetweenHosts.header(&[0x45, 0, 0, 28, 0, 0, 0, 0, 1, 17, 0, 0, 10, 77, 0, 5, 255, 255, 255, 255]);
+        assert_eq!(made.expect("it has one").octets()[..12], frame[..12]);
+        assert_eq!(Framing::ToHost([2; 6]).open(&frame), Received::NotIp);
+        for (at, octet) in [(0, 0), (6, 4), (14, 0xaa), (15, 0), (16, 3)] {
+            let mut other = frame.clone();
+            other[at] = octet;
+            assert_eq!(Framing::BetweenHosts.open(&other), Received::NotIp, "{at}");
+        }
+        assert_eq!(Framing::BetweenHosts.open(&frame[..16]), Received::NotIp);
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub struct Attachment {
     pub node: NodeId,
     /// Where its packets go.
     pub peer: Peer,
-    /// The Ethernet address of its device, to which all frames go.
-    pub address: [u8; 6],
+    /// The frames of its device.
+    pub framing: Framing,
 }
 
 /// A model with hosts at its ends. It starts at the world's time; all times here are the model's.
@@ -34,7 +34,7 @@ impl Stepped {
     pub fn new(world: World, ends: &[Attachment]) -> Self {
         Self {
             border: Border::new(world, ends.iter().map(|end| (end.node, end.peer)).collect()),
-            framings: ends.iter().map(|end| Framing::ToHost(end.address)).collect(),
+            framings: ends.iter().map(|end| end.framing).collect(),
             frame: Vec::with_capacity(LONGEST_FRAME),
         }
     }

@@ -25,7 +25,7 @@ use lasthop_wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 
 pub use built::{Built, BuiltWlan};
 pub use error::BuildError;
-pub use links::{BuiltLinks, RealHosts};
+pub use links::{BuiltLinks, RealHosts, WifiStack};
 pub use network::Network;
 pub(crate) use places::of_stations;
 use roaming::RoamingLinks;
@@ -45,6 +45,15 @@ struct Plan {
     places: Vec<Vec<Position>>,
     /// The scheme's agents, at indices of the scenario's nodes.
     agents: Vec<SeatedAgent<usize>>,
+}
+
+/// How a world is built.
+#[derive(Clone, Copy)]
+struct Variant {
+    seed: u64,
+    /// For the row of the upper bound.
+    without_loss: bool,
+    wifi: WifiStack,
 }
 
 impl Plan {
@@ -94,8 +103,9 @@ impl Scenario {
             .iter()
             .map(|wlan| wlan.stations.iter().map(|station| nodes[station.node]).collect())
             .collect();
-        let mut wlans = self.add_wlans(&mut world, &at, &places, (seed, without_loss));
-        let links = self.add_links(&mut world, &ends, &mut wlans, without_loss);
+        let variant = Variant { seed, without_loss, wifi: WifiStack::World };
+        let mut wlans = self.add_wlans(&mut world, &at, &places, variant);
+        let links = self.add_links(&mut world, &ends, &mut wlans, variant);
         self.set_routes(&mut world, &nodes, &links, &wlans);
         self.translate(&mut world, &nodes, &links);
         let has_agents = agents.iter().any(SeatedAgent::watches_clients);
@@ -155,7 +165,7 @@ impl Scenario {
         world: &mut World,
         nodes: &[Vec<NodeId>],
         places: &[Vec<Position>],
-        (seed, without_loss): (u64, bool),
+        Variant { seed, without_loss, wifi }: Variant,
     ) -> Vec<BuiltWlan> {
         let wlans = self.wlans.iter().zip(nodes).zip(places);
         wlans
@@ -179,7 +189,9 @@ impl Scenario {
                 for (from, to, errors) in errors.iter().filter(|_| !without_loss) {
                     world.set_radio_errors(wlan, stations[*from], stations[*to], errors.clone());
                 }
-                if let Some(PowerSave { config, stations: dozing }) = power_save {
+                if let Some(PowerSave { config, stations: dozing }) = power_save
+                    && wifi == WifiStack::World
+                {
                     let dozing: Vec<StationId> = dozing.iter().map(|station| stations[*station]).collect();
                     world.save_power(wlan, stations[0], &dozing, config.clone());
                 }
@@ -223,7 +235,7 @@ impl Scenario {
         world: &mut World,
         ends: &[(NodeId, NodeId)],
         wlans: &mut [BuiltWlan],
-        without_loss: bool,
+        Variant { without_loss, wifi, .. }: Variant,
     ) -> Vec<LinkId> {
         let mut roaming = RoamingLinks::default();
         let mut cells = BTreeMap::new();
@@ -245,7 +257,9 @@ impl Scenario {
                     }
                     world.add_wireless_link(first, second, &config)
                 }
-                Link::Radio { wlan, .. } if self.wlans[*wlan].roaming.is_some() => {
+                Link::Radio { wlan, .. }
+                    if self.wlans[*wlan].roaming.is_some() && wifi == WifiStack::World =>
+                {
                     let of_cell = self.links.iter().filter(|link| link.link.is_of_cell(*wlan));
                     let names = of_cell.map(LinkModel::name);
                     roaming.next(world, (&self.wlans[*wlan], names), &mut wlans[*wlan])

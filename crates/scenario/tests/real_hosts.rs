@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lasthop_agent::Stack;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
-use lasthop_scenario::{BuiltLinks, Overrides, RealHosts, Scenario, file};
+use lasthop_scenario::{BuiltLinks, Overrides, RealHosts, Scenario, WifiStack, file};
 use lasthop_schemes::catalog::find;
 use lasthop_schemes::{Role, Seat};
 use lasthop_sim::world::AttachError;
@@ -49,7 +49,7 @@ fn address(node: usize) -> IpAddr {
 fn build(scenario: &Scenario, scheme: &str) -> BuiltLinks {
     let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(address).collect();
     let scheme = scenario.schemes.iter().find(|choice| choice.label == scheme).expect("a row");
-    let hosts = RealHosts { gateways: &[GATEWAY], addresses: &addresses };
+    let hosts = RealHosts { gateways: &[GATEWAY], addresses: &addresses, wifi: WifiStack::World };
     scenario.build_links(scheme, 1, hosts).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -31,6 +31,11 @@ pub enum RadioEvent {
         /// What became of it.
         sent: Sent,
     },
+    /// A radio is on the channel to which it was [tuned](crate::World::tune_radio).
+    Tuned {
+        /// The station.
+        at: StationId,
+    },
 }
 
 /// All radios.
@@ -58,7 +63,8 @@ impl Radios {
                 (at, RadioEvent::Received { at, key, rate, power })
             }
             StationEvent::Sent { from, key, sent } => (from, RadioEvent::Sent { from, key, sent }),
-            StationEvent::NotAssociated { .. } | StationEvent::Tuned { .. } => return,
+            StationEvent::Tuned { station, .. } => (station, RadioEvent::Tuned { at: station }),
+            StationEvent::NotAssociated { .. } => return,
         };
         if self.open.contains(&(cell, station)) {
             self.events.push_back((cell, event));

@@ -16,14 +16,12 @@ use lasthop_scenario::{BuiltLinks, Scenario, WlanModel};
 use lasthop_sim::NodeKind;
 
 use super::error::TrialError;
+use super::radios;
 use super::roaming::Stations;
 use super::site::{End, Site, device_name, ends};
 
 /// The bridge of a router. Names of links, and so of their devices, have no dots.
-const BRIDGE: &str = "lan.0";
-/// The wireless interface of a station.
-const RADIO: &str = "wlan.0";
-
+pub(super) const BRIDGE: &str = "lan.0";
 /// The cell of a scenario in which clients roam.
 #[derive(Clone, Copy)]
 pub(super) struct Lan<'a> {
@@ -46,6 +44,21 @@ impl<'a> Lan<'a> {
     /// The nodes that are access points.
     pub(super) fn access_points(&self) -> Vec<usize> {
         self.model().access_points().collect()
+    }
+
+    /// The index of the cell.
+    pub(super) const fn cell(&self) -> usize {
+        self.cell
+    }
+
+    /// The nodes that are clients.
+    pub(super) fn clients(&self) -> impl Iterator<Item = usize> + '_ {
+        self.model().stations[self.roaming.access_points..].iter().map(|client| client.node)
+    }
+
+    /// The Ethernet addresses of the clients.
+    pub(super) fn client_addresses(&self) -> Vec<MacAddress> {
+        self.clients().map(hardware_address).collect()
     }
 
     /// The number of the access point whose gateway has the registry; `None` if nothing is handed over.
@@ -107,15 +120,17 @@ impl<'a> Lan<'a> {
             emulated.push(emulator::End { node: own, peer: Peer::Node(peer), device });
         }
         for (station, node) in self.model().stations.iter().zip(&built.stations[self.cell]) {
-            let device = Device::between_hosts(&site.hosts[station.node], RADIO)?;
+            let device = Device::between_hosts(&site.hosts[station.node], &radios::device_of(self.cell))?;
             emulated.push(emulator::End { node: *node, peer: Peer::Associated, device });
         }
         Ok(emulated)
     }
 
-    /// Configures the devices, which must exist: bridges, and the addresses of all hosts.
+    /// Configures the devices, which must exist: bridges, and the addresses of all hosts. A radio of an access point joins
+    /// its bridge when hostapd runs.
     pub(super) fn configure(&self, site: &Site) -> Result<(), TrialError> {
         let scenario = self.scenario;
+        let joins_later = |port: &String| !site.radios().all().is_empty() && self.is_radio(port);
         for (node, host) in site.hosts.iter().enumerate() {
             host.sysctl("ipv6/conf/all/disable_ipv6", "1").map_err(TrialError::Namespace)?;
             let ports = self.ports_of(node);
@@ -124,7 +139,8 @@ impl<'a> Lan<'a> {
             let device = match (scenario.nodes[node].kind, &ports[..]) {
                 (NodeKind::Router, _) => {
                     commands.push(format!("link add {BRIDGE} address {own} type bridge mcast_snooping 0"));
-                    commands.extend(ports.iter().map(|port| format!("link set {port} master {BRIDGE} up")));
+                    let ports = ports.iter().filter(|port| !joins_later(port));
+                    commands.extend(ports.map(|port| format!("link set {port} master {BRIDGE} up")));
                     BRIDGE
                 }
                 (_, [port, ..]) => {
@@ -151,22 +167,23 @@ impl<'a> Lan<'a> {
 
     /// The interfaces of an access point: to the wired network, and to the clients.
     pub(super) fn ports(&self, access_point: usize) -> (Vec<String>, Vec<String>) {
-        self.ports_of(access_point).into_iter().partition(|port| port != RADIO)
+        self.ports_of(access_point).into_iter().partition(|port| !self.is_radio(port))
     }
 
     /// The stations in the model.
     pub(super) fn stations(&self, built: &BuiltLinks) -> Stations {
         let (access_points, clients) = built.stations[self.cell].split_at(self.roaming.access_points);
-        let of_clients = &self.model().stations[self.roaming.access_points..];
-        let clients =
-            clients.iter().zip(of_clients).map(|(node, client)| (*node, hardware_address(client.node)));
-        Stations { access_points: access_points.to_vec(), clients: clients.collect() }
+        Stations { access_points: access_points.to_vec(), clients: clients.to_vec() }
+    }
+
+    fn is_radio(&self, port: &str) -> bool {
+        port == radios::device_of(self.cell)
     }
 
     fn ports_of(&self, node: usize) -> Vec<String> {
         let cables = self.cables().filter(|end| end.node == node);
         let cables = cables.map(|end| device_name(&self.scenario.links[end.link], end.link));
-        let radio = self.scenario.roams(node).then(|| RADIO.to_owned());
+        let radio = self.scenario.roams(node).then(|| radios::device_of(self.cell));
         cables.chain(radio).collect()
     }
 

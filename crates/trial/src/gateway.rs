@@ -5,6 +5,7 @@
 mod tests;
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 
 use lasthop_agent::LinkSenses;
 use lasthop_linux::namespace::Namespace;
@@ -14,7 +15,7 @@ use lasthop_sim::{LinkId, NodeId};
 
 use super::adapters::CABLE;
 use super::error::TrialError;
-use super::radios::{Radio, Radios, has_agent};
+use super::radios::{GUEST_FOLDER, Radio, Radios, has_agent};
 use super::site::{End, Site, ends};
 use lasthop_emulator::Emulator;
 use lasthop_gateway::config::{Config, TxStatus};
@@ -34,6 +35,16 @@ pub(super) enum Clock {
     Real,
     /// That of the model.
     Simulated,
+}
+
+impl Clock {
+    /// The folder in which gateways may write.
+    pub(super) fn folder(self) -> PathBuf {
+        match self {
+            Self::Real => std::env::temp_dir(),
+            Self::Simulated => GUEST_FOLDER.into(),
+        }
+    }
 }
 
 /// Where a gateway of a trial is.
@@ -155,8 +166,12 @@ pub(super) fn check_in_simulated_time(
 /// What a Wi-Fi driver reports of frames.
 const OF_DRIVER: LinkSenses = LinkSenses::FRAME_FATE;
 
-/// Whether an edge has wireless links, and all of them lead through radios of its kernel.
+/// Whether an edge has wireless links, and all of them lead through radios of its kernel. Where clients roam, drivers are
+/// not asked.
 fn has_only_radios(scenario: &Scenario, edge: usize, radios: &Radios) -> bool {
+    if scenario.roams(edge) {
+        return false;
+    }
     let wireless = ends(scenario)
         .map(|end| (end.node, &scenario.links[end.link]))
         .filter(|(node, link)| *node == edge && link.link.is_wireless());

@@ -1,9 +1,12 @@
 //! All gateways of a run: one at the only edge, or one at each access point among which clients roam.
 
+use std::sync::mpsc::Sender;
+
 use lasthop_agent::LinkSenses;
 use lasthop_emulator::Emulator;
 use lasthop_gateway::Gateway;
 use lasthop_gateway::config::Backend;
+use lasthop_gateway::frame::MacAddress;
 use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_scenario::Scenario;
@@ -18,7 +21,7 @@ use super::gateway::{self, Clock, Place};
 use super::plan::edges;
 use super::radios::has_agent;
 use super::roaming::hand_over::HandOver;
-use super::roaming::{Served, Stations};
+use super::roaming::{Joined, Served, Stations};
 use super::site::Site;
 
 /// The reports of gateways' packet loops.
@@ -63,7 +66,8 @@ impl Gateways {
         let (edges, lan) = (edges(scenario)?, Lan::of(scenario));
         let registry = lan.as_ref().and_then(Lan::registry);
         let addresses = || edges.iter().map(|edge| site.address(*edge)).collect();
-        let hand_over = registry.map(|registry| HandOver::new(addresses(), registry)).transpose()?;
+        let hand_over = registry.map(|registry| HandOver::new(&clock.folder(), addresses(), registry));
+        let hand_over = hand_over.transpose()?;
         let (mut started, mut needs) = (Vec::new(), LinkSenses::empty());
         for (number, edge) in edges.into_iter().enumerate() {
             let ports = lan.as_ref().map_or_else(|| site.ports(scenario, edge), |lan| lan.ports(edge));
@@ -74,7 +78,8 @@ impl Gateways {
                 config.backend = Backend::TcBpf;
             }
             if let Some(hand_over) = &hand_over {
-                config = hand_over.complete(config, number);
+                let radios = site.radios().all().iter().filter(|radio| radio.node == edge);
+                config = hand_over.complete(config, number, radios.map(|radio| radio.hostapd_socket()).collect());
             }
             needs |= config.plan.needs();
             started.push(gateway::start(config, &site.hosts[edge])?);
@@ -89,16 +94,16 @@ impl Gateways {
     }
 
     /// Has the model report to the gateways what the drivers and daemons of real access points report: the fates of
-    /// frames, and associations. `stations` are those of the cell in which clients roam, `transmitters` those of the
-    /// first edge.
+    /// frames, and associations. `roaming` has the stations of the cell in which clients roam, and the clients' addresses,
+    /// `transmitters` those of the first edge.
     pub(super) fn connect(
         &mut self,
         emulator: &mut Emulator,
-        stations: Option<Stations>,
+        roaming: Option<(Stations, Vec<MacAddress>)>,
         transmitters: Vec<(NodeId, LinkId)>,
     ) -> Result<(), TrialError> {
-        if let (Some(stations), Some(hand_over)) = (stations, &mut self.hand_over) {
-            emulator.observe(hand_over.observer(stations)?);
+        if let (Some((stations, clients)), Some(hand_over)) = (roaming, &mut self.hand_over) {
+            emulator.observe(hand_over.observer(stations, clients)?);
         }
         // Only a single edge offers them: see `gateway::senses`.
         if let [gateway] = &self.all[..]
@@ -115,7 +120,13 @@ impl Gateways {
         Ok(Reports { at_edges: of(&self.all)?, of_clients: of(&self.on_adapters)? })
     }
 
-    /// When they served clients that have associated, if they hand over. The emulation must have ended.
+    /// Follows the associations of clients with these addresses, of which hostapd tells the gateways, if they hand over.
+    /// Returns where to report them.
+    pub(super) fn follow(&mut self, clients: Vec<MacAddress>) -> Result<Option<Sender<Joined>>, TrialError> {
+        self.hand_over.as_mut().map(|hand_over| hand_over.follow(clients, true)).transpose()
+    }
+
+    /// When they served clients that have associated, if they hand over. Who reports associations must have been dropped.
     pub(super) fn served(&mut self) -> Result<Option<Vec<Served>>, TrialError> {
         self.hand_over.as_mut().map(HandOver::served).transpose()
     }

@@ -17,6 +17,7 @@ use super::gateways::{Gateways, Reports};
 use super::options::Options;
 use super::plan::{Case, edges};
 use super::program::Running;
+use super::roaming::HandOff;
 use super::site::Site;
 use super::wait;
 
@@ -37,6 +38,8 @@ pub(super) struct HostResults {
     pub(super) gateways: Reports,
     /// Processor time of the packet loops of all gateways, as a share of one core; `None` without one.
     pub(super) gateway_cores: Option<f64>,
+    /// The hand-offs of clients, where hosts know of them.
+    pub(super) hand_offs: Option<Vec<HandOff>>,
 }
 
 impl<'a> Hosts<'a> {
@@ -90,6 +93,6 @@ impl<'a> Hosts<'a> {
         let gateways = self.gateways.reports()?;
         let gateway_cores =
             gateways.all().next().is_some().then(|| (cpu_s(&gateways) - busy_before) / took.max(1e-9));
-        Ok(HostResults { run, gateways, gateway_cores })
+        Ok(HostResults { run, gateways, gateway_cores, hand_offs: None })
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct ModelResults {
     pub(super) stations: Vec<StationUse>,
     /// The counters that agents in the model reported.
     pub(super) reported: Tally,
-    /// The hand-offs of clients; `None` if they do not roam.
+    /// The hand-offs of clients; `None` if they do not roam in the model.
     pub(super) hand_offs: Option<Vec<HandOff>>,
 }
 

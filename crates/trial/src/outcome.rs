@@ -141,7 +141,7 @@ impl RunOutcome {
         model: ModelResults,
         predicted: Option<&Prediction>,
     ) -> Self {
-        let HostResults { run: results, gateways, gateway_cores } = hosts;
+        let HostResults { run: results, gateways, gateway_cores, hand_offs } = hosts;
         let because =
             verdict::reasons(&model.summary, gateways.all(), &results.round_trips, results.kept_waiting);
         // In simulated time programs take no time.
@@ -176,7 +176,7 @@ impl RunOutcome {
         let corrupted =
             flows.iter().map(|flow| flow.intact).chain(sessions.iter().map(|session| session.intact));
         let corrupted = corrupted.filter(|intact| !intact).count() as u64;
-        let roaming = circumstances.model.hand_offs.clone().map(|hand_offs| RoamingRun {
+        let roaming = circumstances.model.hand_offs.clone().or(hand_offs).map(|hand_offs| RoamingRun {
             flows: case.flows.iter().map(|flow| flow.name.clone()).collect(),
             controls: case.congestion().cloned().collect(),
             scheme: case.scheme.clone(),

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use lasthop_scenario::{LinkModel, Scenario, SchemeChoice, WlanModel};
 use lasthop_schemes::{Placement as _, SchemeStack, Seat};
 use lasthop_wifi::{MacConfig, Standard};
@@ -23,15 +25,35 @@ pub(super) struct Radio {
     pub(super) station: usize,
     /// The index of its node.
     pub(super) node: usize,
+    /// Whether it is the access point, or one of those of a cell in which clients roam.
+    pub(super) is_access_point: bool,
     /// Whether it is on a host of its own, where agents of its node run.
     pub(super) on_adapter: bool,
 }
 
 impl Radio {
-    /// The name of its device. Names of links, and so of other devices, have no dots.
+    /// The name of its device.
     pub(super) fn device(self) -> String {
-        format!("wlan.{}", self.cell)
+        device_of(self.cell)
     }
+
+    /// The folder of the control socket of its hostapd, in the guest.
+    pub(super) fn hostapd_folder(self) -> PathBuf {
+        format!("{GUEST_FOLDER}/hostapd-{}-{}", self.cell, self.station).into()
+    }
+
+    /// The control socket of its hostapd, in the guest.
+    pub(super) fn hostapd_socket(self) -> PathBuf {
+        self.hostapd_folder().join(self.device())
+    }
+}
+
+/// Where programs of a guest may write.
+pub(super) const GUEST_FOLDER: &str = "/run";
+
+/// The name of a host's wireless device in a cell. Names of links, and so of other devices, have no dots.
+pub(super) fn device_of(cell: usize) -> String {
+    format!("wlan.{cell}")
 }
 
 impl Radios {
@@ -49,11 +71,13 @@ impl Radios {
         };
         let stations = scenario.wlans.iter().enumerate().flat_map(|(cell, model)| {
             let stations = model.stations.iter().enumerate();
+            let access_points = model.roaming.as_ref().map_or(1, |roaming| roaming.access_points);
             stations.map(move |(station, of)| Radio {
                 cell,
                 station,
                 node: of.node,
-                on_adapter: station > 0 && has_agent(of.node),
+                is_access_point: station < access_points,
+                on_adapter: station >= access_points && has_agent(of.node),
             })
         });
         Self(stations.filter(|radio| !scenario.trial.simulated.contains(&radio.node)).collect())
@@ -83,19 +107,25 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
             "the cell has stations of several rates"
         } else if has_retry_limits(cell) {
             "the kernel chooses the number of tries of a frame, and the cell has retry limits of its own"
-        } else if cell.power_save.is_some() {
-            "its stations save power, which those of the kernel do not here"
+        } else if cell.roaming.is_some() && !has_channels_of_kernel(cell) {
+            "the kernel's radios are on channels 1 to 11"
         } else if cell.stations.iter().any(|station| scenario.trial.simulated.contains(&station.node)) {
             "frames for its simulated stations would bypass the kernel's queues"
-        } else if !cell.has_access_point {
+        } else if !cell.has_access_point && cell.roaming.is_none() {
             "the cell has no access point"
         } else {
             continue;
         };
-        let problem = format!("{problem}; expected --wifi model");
+        let expected = if cell.roaming.is_some() { "--time real" } else { "--wifi model" };
+        let problem = format!("{problem}; expected {expected}");
         return Err(TrialError::unsuitable(format!("wlans.{}", cell.name), problem));
     }
     Ok(())
+}
+
+/// Whether all its stations are on channels on which an access point may be anywhere in the world.
+fn has_channels_of_kernel(cell: &WlanModel) -> bool {
+    cell.stations.iter().filter_map(|station| station.config.channel).all(|channel| (1..=11).contains(&channel.0))
 }
 
 fn has_retry_limits(cell: &WlanModel) -> bool {

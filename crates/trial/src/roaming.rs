@@ -19,14 +19,13 @@ pub(super) mod hand_over;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_gateway::frame::MacAddress;
 use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_packet::Instant;
 use lasthop_sim::{NodeId, Roam, World};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A client's way from one access point to another.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandOff {
     /// The client.
     pub client: String,
@@ -68,44 +67,52 @@ pub struct RoamingRun {
     pub gateways: Vec<LoopReport>,
 }
 
-/// The stations of a cell in which clients roam.
-#[cfg_attr(not(feature = "roaming"), expect(dead_code, reason = "nothing is handed over"))]
+/// The stations of a cell in which clients roam: their nodes in the model, by their numbers.
+#[derive(Clone, Debug)]
 pub(super) struct Stations {
-    /// The nodes of the access points in the model.
     pub(super) access_points: Vec<NodeId>,
-    /// The address of each client, by its node in the model.
-    pub(super) clients: BTreeMap<NodeId, MacAddress>,
+    pub(super) clients: Vec<NodeId>,
 }
 
-#[cfg_attr(not(feature = "roaming"), expect(dead_code, reason = "nothing is handed over"))]
 impl Stations {
-    /// The number of an access point.
-    pub(super) fn number(&self, access_point: NodeId) -> Option<usize> {
-        self.access_points.iter().position(|node| *node == access_point)
+    /// The association of a client with an access point.
+    fn joined(&self, client: NodeId, access_point: NodeId, at: Instant) -> Option<Joined> {
+        let number = |nodes: &[NodeId], node| nodes.iter().position(|known| *known == node);
+        Some(Joined {
+            client: number(&self.clients, client)?,
+            access_point: number(&self.access_points, access_point)?,
+            at,
+        })
     }
 }
 
-/// An association in the model, and when its gateway served the client.
+/// A client has joined an access point. Both have their numbers in their cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Joined {
+    pub(super) client: usize,
+    pub(super) access_point: usize,
+    /// On the clock of the one who saw it.
+    pub(super) at: Instant,
+}
+
+/// An association, and when its gateway served the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Served {
-    client: NodeId,
-    access_point: NodeId,
-    /// When the client joined, on the model's clock.
-    joined: Instant,
+    joined: Joined,
     /// How long after that it was served; `None` if it was not.
     after: Option<Duration>,
 }
 
 impl Served {
-    /// Whether this is the association of a client's way.
-    fn is_of(&self, roam: &Roam) -> bool {
-        (self.client, self.access_point, Some(self.joined)) == (roam.client, roam.to, roam.joined)
-    }
-
-    /// When the client was served, on the model's clock; `None` if it was not.
+    /// When the client was served, on the clock of its association; `None` if it was not.
     fn at(&self) -> Option<Instant> {
-        Some(self.joined + self.after?)
+        Some(self.joined.at + self.after?)
     }
+}
+
+/// When the client of an association was served, if it was.
+pub(super) fn served_at(all: &[Served], joined: Joined) -> Option<Instant> {
+    all.iter().find(|served| served.joined == joined).and_then(Served::at)
 }
 
 /// Where the clients of a world have gone.
@@ -125,9 +132,10 @@ impl Ways {
     }
 
     /// The same where agents are elsewhere: when a client was served, its gateway says.
-    pub(super) fn with_gateways(mut self, served: &[Served]) -> Self {
+    pub(super) fn with_gateways(mut self, stations: &Stations, served: &[Served]) -> Self {
         for roam in &mut self.roams {
-            roam.served = served.iter().find(|served| served.is_of(roam)).and_then(Served::at);
+            let joined = roam.joined.and_then(|at| stations.joined(roam.client, roam.to, at));
+            roam.served = joined.and_then(|joined| served_at(served, joined));
         }
         Self { agents_hand_over: true, ..self }
     }
@@ -183,10 +191,9 @@ mod tests {
             ways.hand_offs().iter().map(|hand_off| hand_off.interruption_s).collect()
         };
         assert_eq!(spans(&ways), [Some(0.005); 2], "without gateways that hand over, an association is all");
-        let served = |access_point, joined, after: Option<u64>| Served {
-            client,
-            access_point,
-            joined,
+        let stations = Stations { access_points: vec![hall, stairs], clients: vec![client] };
+        let served = |access_point, at, after: Option<u64>| Served {
+            joined: stations.joined(client, access_point, at).expect("they are in the cell"),
             after: after.map(Duration::from_millis),
         };
         let served = [
@@ -194,7 +201,7 @@ mod tests {
             served(stairs, ms(1_005), Some(15)),
             served(hall, ms(2_005), None),
         ];
-        let ways = ways.with_gateways(&served);
+        let ways = ways.with_gateways(&stations, &served);
         assert_eq!(spans(&ways), [Some(0.020), None]);
         let first = &ways.hand_offs()[0];
         assert_eq!([&first.client, &first.from, &first.to], ["walker", "hall", "stairs"]);

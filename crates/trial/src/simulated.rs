@@ -8,6 +8,7 @@
 //! | [`guest`] | the first program of the guest: it gets its job; [`guest::trial`] and [`guest::programs`] do it |
 //! | [`job`] | what the guest is asked for |
 //! | [`programs`] | programs at the ends of a link: what they print, read and lead to, outside |
+//! | `journeys` | where clients roam |
 //! | `stack` | the programs of the kernel's Wi-Fi stack, on the hosts |
 //! | `kernel` | what a guest is started with |
 //! | `conduct` | a run from the guest's start to its report |
@@ -24,6 +25,7 @@ mod conduct;
 mod control;
 pub mod guest;
 pub mod job;
+mod journeys;
 mod kernel;
 pub mod programs;
 mod stack;
@@ -36,9 +38,10 @@ use std::io;
 use std::time::Duration;
 
 use lasthop_emulator::Peer;
+use lasthop_emulator::framing::Framing;
 use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_packet::Instant;
-use lasthop_scenario::{BuiltLinks, RealHosts, Scenario};
+use lasthop_scenario::{BuiltLinks, RealHosts, Scenario, WifiStack};
 use lasthop_uml::kernel::MAX_DEVICES;
 
 use super::bridged::Lan;
@@ -74,8 +77,8 @@ fn radios(scenario: &Scenario, wifi: Wifi) -> Radios {
 
 /// Checks that a scenario can be tried in simulated time.
 pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
-    if Lan::of(scenario).is_some() {
-        let problem = "clients roam, which is not possible in simulated time; expected --time real";
+    if Lan::of(scenario).is_some() && wifi == Wifi::Model {
+        let problem = "in simulated time, clients roam with the kernel's Wi-Fi only; expected --wifi kernel, or --time real";
         return Err(TrialError::unsuitable("wlans", problem));
     }
     let radios = radios(scenario, wifi);
@@ -111,8 +114,13 @@ pub(super) fn run(
     options: Options<'_>,
 ) -> Result<(HostResults, ModelResults), TrialError> {
     let edges = plan::edges(scenario)?;
-    let addresses = site::addresses(scenario);
-    let real = RealHosts { gateways: &edges, addresses: &addresses };
+    let lan = Lan::of(scenario);
+    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
+    let wifi = match simulation.wifi {
+        Wifi::Kernel => WifiStack::Hosts,
+        Wifi::Model => WifiStack::World,
+    };
+    let real = RealHosts { gateways: &edges, addresses: &addresses, wifi };
     let build = || scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real);
     let built = build()?;
     let radios = radios(scenario, simulation.wifi);
@@ -120,7 +128,9 @@ pub(super) fn run(
         .enumerate()
         .map(|(index, end)| {
             let (node, peer) = end.of(&built);
-            Attachment { node, peer: Peer::Node(peer), address: address_of(index) }
+            let framing =
+                if lan.is_some() { Framing::BetweenHosts } else { Framing::ToHost(address_of(index)) };
+            Attachment { node, peer: Peer::Node(peer), framing }
         })
         .collect();
     let stations = stations::list(scenario, &built.wlans);
@@ -145,7 +155,8 @@ pub(super) fn run(
     let end = Instant::ZERO + case.times(scenario).end + MARGIN + to_associate;
     let Over { report, mut model, air } = conduct::run(kernel, wire, end)?;
     let results = report.ok_or(TrialError::Interrupted)?;
-    let Observed { mut stations, reported, .. } = model.with_world(|world| Observed::of(world, stations));
+    let (now, observed) = model.with_world(|world| (world.now(), Observed::of(world, stations)));
+    let Observed { mut stations, reported, .. } = observed;
     if let Some(air) = air {
         // The model does not know which of a radio's frames carry data.
         for (number, radio) in radios.all().iter().enumerate() {
@@ -153,7 +164,7 @@ pub(super) fn run(
             let name = &scenario.nodes[radio.node].name;
             let of_radio = stations.iter_mut().find(|of| of.wlan == cell.name && of.name == *name);
             if let Some(of_radio) = of_radio {
-                air.report_use(number, of_radio);
+                air.report_use(number, now, of_radio);
             }
         }
     }
@@ -179,8 +190,11 @@ impl Task for Transfers {
 fn on_air(scenario: &Scenario, radios: &Radios, mut before: BuiltLinks) -> (Stepped, Air) {
     let places = radios.all().iter().map(|radio| {
         let wlan = &before.wlans[radio.cell];
-        let standard = scenario.wlans[radio.cell].config.phy.standard;
-        Place { cell: wlan.wlan, station: wlan.stations[radio.station], standard }
+        let model = &scenario.wlans[radio.cell];
+        let standard = model.config.phy.standard;
+        let dozes = model.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&radio.station));
+        let is_tuned = model.roaming.is_some();
+        Place { cell: wlan.wlan, station: wlan.stations[radio.station], standard, is_tuned, dozes }
     });
     let places: Vec<_> = places.collect();
     let air = Air::new(&mut before.world, &places);

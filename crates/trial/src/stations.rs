@@ -1,5 +1,8 @@
 //! The use of the air by the stations of a trial's 802.11 cells.
 
+use std::time::Duration;
+
+use lasthop_packet::Instant;
 use lasthop_scenario::{FlowModel, Scenario, build::BuiltWlan};
 use lasthop_sim::{StationId, WlanId, World};
 use serde::Serialize;
@@ -25,6 +28,20 @@ pub struct StationUse {
     pub awake_share: Option<f64>,
 }
 
+impl StationUse {
+    /// For how long it was awake until now.
+    pub(super) fn set_awake(&mut self, awake: Duration, now: Instant) {
+        self.awake_s = Some(awake.as_secs_f64());
+        self.awake_share = share(awake, now);
+    }
+}
+
+/// A time as a share of all until now.
+fn share(time: Duration, now: Instant) -> Option<f64> {
+    let all = now.as_secs_f64();
+    (all > 0.0).then(|| time.as_secs_f64() / all)
+}
+
 /// A station of the world, with the names of its cell and its node.
 pub(super) struct NamedStation {
     wlan: WlanId,
@@ -46,12 +63,10 @@ pub(super) fn list(scenario: &Scenario, wlans: &[BuiltWlan]) -> Vec<NamedStation
 
 /// The use of the air by these stations so far.
 pub(super) fn used(world: &World, stations: Vec<NamedStation>) -> Vec<StationUse> {
-    let seconds = world.now().as_secs_f64();
     stations
         .into_iter()
         .map(|NamedStation { wlan, station, names: [cell, name] }| {
             let used = world.radio_use(wlan, station);
-            let awake_s = used.awake.map(|awake| awake.as_secs_f64());
             StationUse {
                 wlan: cell,
                 name,
@@ -59,8 +74,8 @@ pub(super) fn used(world: &World, stations: Vec<NamedStation>) -> Vec<StationUse
                 transmissions: used.transmissions,
                 given_up: used.given_up,
                 air_time_s: used.air_time.as_secs_f64(),
-                awake_s,
-                awake_share: awake_s.filter(|_| seconds > 0.0).map(|awake| awake / seconds),
+                awake_s: used.awake.map(|awake| awake.as_secs_f64()),
+                awake_share: used.awake.and_then(|awake| share(awake, world.now())),
             }
         })
         .collect()

@@ -6,7 +6,7 @@ use std::io;
 use lasthop_emulator::{self as emulator, Emulator};
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_linux::clock;
-use lasthop_scenario::{RealHosts, Scenario};
+use lasthop_scenario::{RealHosts, Scenario, WifiStack};
 
 use super::bridged::Lan;
 use super::error::TrialError;
@@ -30,7 +30,7 @@ pub(super) fn run(
     let scheme = &scenario.schemes[case.scheme_index];
     let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
     let site = Site::new(scenario, addresses)?;
-    let real = RealHosts { gateways: &edges, addresses: &site.addresses };
+    let real = RealHosts { gateways: &edges, addresses: &site.addresses, wifi: WifiStack::World };
     let built = scenario.build_links(scheme, case.seed, real)?;
     let ends = match &lan {
         Some(lan) => lan.attach(&site, &built)?,
@@ -43,11 +43,11 @@ pub(super) fn run(
     // Started before the emulator's clock, because the kernel verifies the gateway's programs
     // without a break, for 20 ms and more.
     let mut hosts = Hosts::start(scenario, case, &site, agent, Clock::Real, options)?;
-    let stations_that_roam = lan.as_ref().map(|lan| lan.stations(&built));
+    let roaming = lan.as_ref().map(|lan| (lan.stations(&built), lan.client_addresses()));
     let transmitters = gateway::transmitters(scenario, edges[0], &built);
     let stations = stations::list(scenario, &built.wlans);
     let mut emulator = Emulator::new(built.world, ends);
-    hosts.gateways().connect(&mut emulator, stations_that_roam, transmitters)?;
+    hosts.gateways().connect(&mut emulator, roaming.clone(), transmitters)?;
     let failed = |error| TrialError::Transfer { what: "the emulator".to_owned(), error };
     let running = emulator.spawn(emulator::Options::default()).map_err(failed)?;
 
@@ -57,9 +57,9 @@ pub(super) fn run(
     // The emulator's clock stops first, for the same reason; the gateways then only lose their
     // interfaces.
     let summary = running.stop().map_err(failed)?;
-    let ways = match hosts.gateways().served()? {
-        Some(served) => ways.with_gateways(&served),
-        None => ways,
+    let ways = match (hosts.gateways().served()?, roaming) {
+        (Some(served), Some((stations, _))) => ways.with_gateways(&stations, &served),
+        _ => ways,
     };
     let hand_offs = lan.is_some().then(|| ways.hand_offs());
     Ok((results, ModelResults { summary, stations, reported, hand_offs }))

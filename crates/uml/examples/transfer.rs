@@ -28,7 +28,7 @@ fn main() {
     let loss: u64 = argument(4, "0").parse().expect("a number");
     for _ in 0..runs {
         let this = env::current_exe().expect("a path");
-        let mut guest = Kernel::new(argument(0, "linux"), this.to_str().expect("UTF-8"));
+        let mut guest = Kernel::new(argument(0, "linux"), this);
         guest.parameters.push("PATH=/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
         guest.parameters.extend([format!("octets={}", argument(2, "10000000")), "role=tcp".to_owned()]);
         guest.parameters.extend(arguments.iter().skip(5).cloned());

@@ -5,18 +5,17 @@
 //! fixed order.
 
 mod channel;
+mod watch;
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use channel::Channel;
+use watch::{Source, Watch};
 
 use crate::error::Fault;
-use crate::kernel::{Kernel, MAX_DEVICES};
+use crate::kernel::Kernel;
 use crate::machine::{Machine, StartError};
 use crate::socket::Stream;
 use crate::time::{self, Turn};
@@ -28,6 +27,7 @@ pub struct Guest {
     machine: Machine,
     time: Channel,
     devices: Vec<Port>,
+    watch: Watch,
     turn: Turn,
     /// The device whose answer to an interrupt is awaited.
     interrupted: Option<usize>,
@@ -63,9 +63,6 @@ pub enum Input {
     Ended,
 }
 
-/// The descriptors that are waited for: time, devices, the interrupted one, the process.
-const MAX_WAITS: usize = MAX_DEVICES + 3;
-
 /// Octets of the answer to an interrupt.
 const ANSWER: usize = vhost::HEADER + 8;
 
@@ -79,6 +76,12 @@ impl Guest {
         if let Some(processor) = processor {
             machine.stay_on(processor)?;
         }
+        let watch = Watch::new().map_err(StartError::Folder)?;
+        watch.add(Source::End, machine.end()).map_err(StartError::Folder)?;
+        watch.add(Source::Time, &listeners.time).map_err(StartError::Folder)?;
+        for (device, listener) in listeners.devices.iter().enumerate() {
+            watch.add(Source::Device(device), listener).map_err(StartError::Folder)?;
+        }
         let memory = kernel.octets();
         let port = |(kind, listener)| Port {
             device: Device::new(kind, memory),
@@ -89,6 +92,7 @@ impl Guest {
             machine,
             time: Channel::Awaited(listeners.time),
             devices: kernel.devices.into_iter().zip(listeners.devices).map(port).collect(),
+            watch,
             turn: Turn::new(time_of_day),
             interrupted: None,
             has_ended: false,
@@ -191,76 +195,34 @@ impl Guest {
 
     /// Waits until something has come in, and reads it.
     fn wait(&mut self, patience: Duration) -> Result<Waited, Fault> {
-        let Some(first) = self.poll(patience)? else { return Ok(Waited::InVain) };
+        let Some(first) = self.watch.wait(patience)? else { return Ok(Waited::InVain) };
         match first {
-            Ready::Time => {
-                if self.time.proceed(time::LENGTH)? {
+            Source::Time => {
+                if self.time.proceed(time::LENGTH, |stream| self.watch.add(first, stream))? {
                     // A kernel that ends closes its sockets first.
                     return self.machine.status(TO_END)?.map(Waited::Ended).ok_or(Fault::Closed);
                 }
             }
-            Ready::Device(device) => {
+            Source::Device(device) => {
                 let requests = &mut self.devices[device].requests;
-                if requests.proceed(vhost::LONGEST)? {
+                if requests.proceed(vhost::LONGEST, |stream| self.watch.add(first, stream))? {
                     // The driver has gone, as when a guest shuts down.
                     *requests = Channel::Closed;
                 }
             }
-            Ready::Interrupt(device) => {
+            Source::Interrupt(device) => {
                 if let Some(stream) = &mut self.devices[device].interrupts
                     && stream.receive()?
                 {
-                    self.devices[device].interrupts = None;
+                    self.forget_interrupts(device)?;
                 }
             }
-            Ready::End => {
+            Source::End => {
                 let status = self.machine.status(Duration::ZERO)?;
                 return Ok(status.map_or(Waited::Something, Waited::Ended));
             }
         }
         Ok(Waited::Something)
-    }
-
-    fn poll(&self, patience: Duration) -> io::Result<Option<Ready>> {
-        let end = self.machine.end();
-        let waits = self.waits();
-        let mut polled: [PollFd<'_>; MAX_WAITS] = std::array::from_fn(|index| {
-            let file = waits.get(index).copied().flatten().map_or(end, |(file, _)| file);
-            PollFd::from_borrowed_fd(file, PollFlags::IN)
-        });
-        let number = waits.iter().flatten().count();
-        let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
-        loop {
-            match poll(&mut polled[..number], Some(&timeout)) {
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-                Ok(_) => break,
-            }
-        }
-        let is_ready = |(wait, polled): (&Option<(_, Ready)>, &PollFd<'_>)| {
-            wait.map(|(_, ready)| ready).filter(|_| !polled.revents().is_empty())
-        };
-        Ok(waits.iter().zip(&polled).find_map(is_ready))
-    }
-
-    /// What to wait for, without gaps.
-    fn waits(&self) -> [Option<(BorrowedFd<'_>, Ready)>; MAX_WAITS] {
-        let mut waits = [None; MAX_WAITS];
-        let time = self.time.file().map(|file| (file, Ready::Time));
-        let devices = self
-            .devices
-            .iter()
-            .enumerate()
-            .filter_map(|(device, port)| Some((port.requests.file()?, Ready::Device(device))));
-        let interrupt = self.interrupted.and_then(|device| {
-            Some((self.devices[device].interrupts.as_ref()?.as_fd(), Ready::Interrupt(device)))
-        });
-        let end = [(self.machine.end(), Ready::End)];
-        let all = time.into_iter().chain(devices).chain(interrupt).chain(end);
-        for (slot, wait) in waits.iter_mut().zip(all) {
-            *slot = Some(wait);
-        }
-        waits
     }
 
     /// Sends a message on the time socket.
@@ -280,8 +242,19 @@ impl Guest {
     }
 
     /// Sets where a device's interrupts go.
-    pub fn set_interrupts(&mut self, device: usize, socket: OwnedFd) {
+    pub fn set_interrupts(&mut self, device: usize, socket: OwnedFd) -> Result<(), Fault> {
+        self.forget_interrupts(device)?;
+        self.watch.add(Source::Interrupt(device), &socket)?;
         self.devices[device].interrupts = Some(Stream::new(socket, ANSWER));
+        Ok(())
+    }
+
+    /// The guest may have the socket's other descriptors, so that to close this one is not enough.
+    fn forget_interrupts(&mut self, device: usize) -> Result<(), Fault> {
+        if let Some(stream) = self.devices[device].interrupts.take() {
+            self.watch.remove(&stream)?;
+        }
+        Ok(())
     }
 
     /// Interrupts the guest, which waits. Its answer comes as [`Input::Interrupted`]. Returns false if the driver has
@@ -303,13 +276,4 @@ enum Waited {
     InVain,
     /// The process has ended.
     Ended(ExitStatus),
-}
-
-/// What has something.
-#[derive(Clone, Copy, Debug)]
-enum Ready {
-    Time,
-    Device(usize),
-    Interrupt(usize),
-    End,
 }

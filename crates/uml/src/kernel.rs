@@ -10,6 +10,8 @@ use crate::vhost::DeviceType;
 pub struct Kernel {
     /// The program. Relative paths start in the directory of this process.
     pub program: PathBuf,
+    /// The guest's first program. Relative paths start in the directory of this process.
+    pub init: PathBuf,
     /// Octets of the guest's memory; rounded up to a multiple of 4 KiB.
     pub memory: u64,
     /// Parameters of the kernel, after those that are made here. They are mixed into the guest's random pool: what
@@ -28,14 +30,14 @@ pub const MAX_DEVICES: usize = 16;
 const PAGE: u64 = 4096;
 
 impl Kernel {
-    /// A kernel with this initial program, this machine's files, read-only, and 128 MiB of memory.
-    pub fn new(program: impl Into<PathBuf>, init: &str) -> Self {
-        let parameters =
-            ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"].map(str::to_owned);
+    /// A kernel with this first program, this machine's files, read-only, and 128 MiB of memory.
+    pub fn new(program: impl Into<PathBuf>, init: impl Into<PathBuf>) -> Self {
+        let parameters = ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", INIT];
         Self {
             program: program.into(),
+            init: init.into(),
             memory: 128 << 20,
-            parameters: parameters.into_iter().chain([format!("init={init}")]).collect(),
+            parameters: parameters.map(str::to_owned).into(),
             environment: Vec::new(),
             devices: Vec::new(),
         }
@@ -62,6 +64,13 @@ impl Kernel {
     }
 }
 
+/// The first program, as the guest finds it: the link to it is in the directory of the kernel's process, which is "self"
+/// in the host's /proc. So the line does not depend on where it is.
+const INIT: &str = "init=/proc/self/cwd/init";
+
+/// The name of the link to the first program, in the kernel's directory.
+pub const INIT_LINK: &str = "init";
+
 /// The name of the time socket.
 pub const TIME_SOCKET: &str = "time";
 
@@ -81,7 +90,8 @@ mod tests {
         kernel.memory = 64 << 20;
         kernel.devices.push(Box::new(Net::new([2, 0, 0, 0, 0, 1])));
         let line = "mem=65536K time-travel=ext:time con=null con0=fd:0,fd:1 virtio_uml.device=device0:1 \
-                    root=/dev/root rootfstype=hostfs rootflags=/ ro quiet init=/sbin/init";
+                    root=/dev/root rootfstype=hostfs rootflags=/ ro quiet init=/proc/self/cwd/init";
         assert_eq!(kernel.command_line().join(" "), line);
+        assert_eq!(INIT.rsplit('/').next(), Some(INIT_LINK));
     }
 }

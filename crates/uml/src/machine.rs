@@ -5,6 +5,7 @@ mod guard;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use tempfile::TempDir;
 
-use crate::kernel::{Kernel, MAX_DEVICES, TIME_SOCKET, device_socket};
+use crate::kernel::{INIT_LINK, Kernel, MAX_DEVICES, TIME_SOCKET, device_socket};
 use crate::processor::{self, ProcessorError};
 use guard::Guard;
 
@@ -84,6 +85,9 @@ impl Machine {
         let time = listen(TIME_SOCKET)?;
         let devices = (0..kernel.devices.len()).map(|number| listen(&device_socket(number)));
         let listeners = Listeners { time, devices: devices.collect::<Result<_, _>>()? };
+        std::path::absolute(&kernel.init)
+            .and_then(|init| symlink(init, folder.path().join(INIT_LINK)))
+            .map_err(StartError::Folder)?;
         let console = File::options()
             .read(true)
             .append(true)

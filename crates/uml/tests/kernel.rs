@@ -53,7 +53,7 @@ fn kernels() -> Vec<String> {
 /// A guest whose first program is this one, in that role, with two devices.
 fn guest(kernel: &str, role: &str, number: u8) -> Kernel {
     let this = env::current_exe().expect("a path");
-    let mut guest = Kernel::new(kernel, this.to_str().expect("UTF-8"));
+    let mut guest = Kernel::new(kernel, this);
     // Parameters that the kernel does not know are the environment of its first program.
     guest.parameters.extend(["PATH=/usr/sbin:/usr/bin:/sbin:/bin".to_owned(), format!("role={role}")]);
     guest.environment.push(("UML_SEED".into(), "7".into()));

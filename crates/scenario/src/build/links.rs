@@ -9,7 +9,7 @@ use lasthop_schemes::{Placement, Seat};
 use lasthop_sim::{Direction, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig, World};
 
 use super::built::BuiltWlan;
-use super::{BuildError, Seats, of_stations};
+use super::{BuildError, Seats, Variant, of_stations};
 use crate::model::{Link, LinkModel, NodeModel, Scenario, SchemeChoice, WlanStation};
 
 /// A world of links between external nodes.
@@ -38,6 +38,17 @@ pub struct RealHosts<'a> {
     pub gateways: &'a [usize],
     /// The address of each node's host, by the index of the node; not used for simulated nodes.
     pub addresses: &'a [IpAddr],
+    /// Whose the MAC layer of the stations of cells is, above the access to the medium.
+    pub wifi: WifiStack,
+}
+
+/// Whose the upper part of the MAC layer is: beacons, association, power save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WifiStack {
+    /// That of the world.
+    World,
+    /// That of the hosts: the stations of the world only transmit and receive.
+    Hosts,
 }
 
 impl Scenario {
@@ -67,9 +78,10 @@ impl Scenario {
         let stations: Vec<Vec<NodeId>> = stations.collect();
         let transmitters: Vec<_> = self.links.iter().map(|link| site.joints(link)).collect();
         let without_loss = scheme.placement().is_none();
+        let variant = Variant { seed, without_loss, wifi: hosts.wifi };
         let places = of_stations(self, seed)?;
-        let mut wlans = self.add_wlans(&mut site.world, &stations, &places, (seed, without_loss));
-        let links = self.add_links(&mut site.world, &transmitters, &mut wlans, without_loss);
+        let mut wlans = self.add_wlans(&mut site.world, &stations, &places, variant);
+        let links = self.add_links(&mut site.world, &transmitters, &mut wlans, variant);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends = ends.collect();
         let mut seats = Seats::default();

@@ -1,6 +1,6 @@
 //! Radios: frames that come into the world whole, and leave it so.
 
-use lasthop_wifi::{RawFrame, StationId};
+use lasthop_wifi::{Channel, RawFrame, StationId};
 
 use super::World;
 use crate::id::{NodeId, WlanId};
@@ -16,6 +16,14 @@ impl World {
     /// The node of a station.
     pub fn station_node(&self, wlan: WlanId, station: StationId) -> NodeId {
         self.links.cells().cell(wlan).node(station)
+    }
+
+    /// Tunes a radio to a channel. [`RadioEvent::Tuned`] follows: at once, or after an exchange in which it takes part.
+    pub fn tune_radio(&mut self, wlan: WlanId, station: StationId, channel: Channel) {
+        self.links.cells_mut().tune(wlan, station, Some(channel), &mut self.transit);
+        if self.links.cells().are_passing_on() {
+            self.pass_on_cells();
+        }
     }
 
     /// A radio transmits a frame now. The caller chooses the key, which comes back with every event of the frame; the

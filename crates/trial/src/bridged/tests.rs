@@ -2,7 +2,7 @@ use std::path::Path;
 
 use lasthop_scenario::{Overrides, Scenario, file};
 
-use super::{Lan, RADIO};
+use super::Lan;
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -42,9 +42,9 @@ fn a_gateway_is_at_each_access_point_with_a_cable_and_a_radio() {
     let lan = Lan::of(&scenario).expect("clients roam");
     assert_eq!(crate::plan::edges(&scenario).expect("there are some"), [2, 3]);
     assert_eq!(lan.access_points(), [2, 3]);
-    assert_eq!(lan.ports(3), (vec!["second".to_owned()], vec![RADIO.to_owned()]));
+    assert_eq!(lan.ports(3), (vec!["second".to_owned()], vec!["wlan.0".to_owned()]));
     assert_eq!(lan.ports_of(0), ["uplink"]);
-    assert_eq!(lan.ports_of(4), [RADIO]);
+    assert_eq!(lan.ports_of(4), ["wlan.0"]);
     assert_eq!(lan.addresses()[4].to_string(), "10.77.0.5");
 }
 

@@ -27,13 +27,14 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Creates a folder with the key of a site with these access points.
+    /// Creates a folder in another one, with the key of a site with these access points.
     pub(crate) fn new(
+        parent: &Path,
         addresses: impl IntoIterator<Item = IpAddr>,
         registry: usize,
     ) -> Result<Self, TrialError> {
-        let folder = tempfile::Builder::new().prefix("lasthop-try-").tempdir();
-        let folder = folder.map_err(|error| TrialError::Files { folder: std::env::temp_dir(), error })?;
+        let folder = tempfile::Builder::new().prefix("lasthop-try-").tempdir_in(parent);
+        let folder = folder.map_err(|error| TrialError::Files { folder: parent.to_owned(), error })?;
         let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, PORT)).collect();
         let files = Self { folder, registry, addresses };
         setup::new_site_key(&files.site_key()).map_err(|problem| TrialError::Files {
@@ -48,8 +49,9 @@ impl Files {
         self.folder.path().join(format!("{}.sock", name(access_point)))
     }
 
-    /// The configuration of the gateway with this number.
-    pub(crate) fn complete(&self, config: Config, access_point: usize) -> Config {
+    /// The configuration of the gateway with this number, which hears of associations from these control sockets of
+    /// hostapd.
+    pub(crate) fn complete(&self, config: Config, access_point: usize, hostapd: Vec<PathBuf>) -> Config {
         let server =
             Configured { name: name(self.registry), address: self.addresses[self.registry], key: None };
         let (registry, peers) = if access_point == self.registry {
@@ -70,7 +72,7 @@ impl Files {
             registry,
             max_clients: MAX_CLIENTS,
             bridge: true,
-            hostapd: Vec::new(),
+            hostapd,
             answer_timeout: Duration::from_millis(250),
             registry_timeout: Duration::from_secs(2),
         };

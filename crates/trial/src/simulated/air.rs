@@ -1,6 +1,7 @@
 //! The air between the radios of a guest's kernel and the cells of the model. The kernel's MAC chooses a frame's rates and
 //! sequence number; that of the cell contends for the medium, retransmits, and says what became of the frame.
 
+mod dozing;
 mod frame;
 mod rates;
 #[cfg(test)]
@@ -12,9 +13,11 @@ use std::time::Duration;
 
 use lasthop_sim::{RadioEvent, Sent, StationId, WlanId, World};
 use lasthop_uml::hwsim::{self, FromRadios, ReceivedFrame, SentFrame, Stage, TxStatus};
-use lasthop_wifi::{Rates, RawFrame, Receiver, Standard, StationConfig};
+use lasthop_packet::Instant;
+use lasthop_wifi::{Channel, Rates, RawFrame, Receiver, Standard, StationConfig};
 
 use crate::stations::StationUse;
+use dozing::Dozing;
 use frame::Frame;
 
 /// The power of frames where the propagation has none, in dBm.
@@ -47,6 +50,10 @@ pub(super) struct Place {
     pub(super) station: StationId,
     /// That of the cell.
     pub(super) standard: Standard,
+    /// Whether it changes between channels.
+    pub(super) is_tuned: bool,
+    /// Whether it saves power.
+    pub(super) dozes: bool,
 }
 
 struct Radio {
@@ -55,6 +62,11 @@ struct Radio {
     waiting: VecDeque<u32>,
     /// That of the frame in the model.
     current: Option<u32>,
+    /// The channel to which it was tuned last, if it is tuned.
+    channel: Option<Channel>,
+    /// Whether it is not there yet.
+    is_tuning: bool,
+    dozing: Option<Dozing>,
     used: Used,
 }
 
@@ -116,12 +128,21 @@ impl Air {
             match interrupted.and_then(|key| Some((key, self.frames.get(&key)?.has_arrived))) {
                 // Its ACK was on the air.
                 Some((key, true)) => {
-                    self.report(key, Sent { acknowledged: true, transmissions: 1, air_time: 0 }, &mut send);
+                    let sent = Sent { acknowledged: true, transmissions: 1, air_time: 0 };
+                    self.report(key, sent, world.now(), &mut send);
                 }
                 Some((key, false)) => self.radios[number].waiting.push_front(key),
                 None => {}
             }
-            self.radios[number].used = Used::NOTHING;
+            let radio = &mut self.radios[number];
+            radio.used = Used::NOTHING;
+            if let Some(channel) = radio.channel {
+                radio.is_tuning = true;
+                world.tune_radio(radio.place.cell, radio.place.station, channel);
+            }
+            if let Some(dozing) = &mut radio.dozing {
+                dozing.restart();
+            }
         }
         for radio in 0..self.radios.len() {
             self.transmit_next(radio, world);
@@ -176,17 +197,25 @@ impl Air {
                 }
                 RadioEvent::Sent { from, key, sent } => {
                     let Some(radio) = self.at(cell, from) else { continue };
-                    self.report(key, sent, &mut send);
+                    self.report(key, sent, world.now(), &mut send);
                     self.radios[radio].current = None;
+                    self.transmit_next(radio, world);
+                }
+                RadioEvent::Tuned { at } => {
+                    let Some(radio) = self.at(cell, at) else { continue };
+                    self.radios[radio].is_tuning = false;
                     self.transmit_next(radio, world);
                 }
             }
         }
     }
 
-    /// Adds what the data frames of a radio have taken of the air.
-    pub(super) fn report_use(&self, radio: usize, of: &mut StationUse) {
-        let Some(Radio { used, .. }) = self.radios.get(radio) else { return };
+    /// Adds what the data frames of a radio have taken of the air until now, and for how long it was awake.
+    pub(super) fn report_use(&self, radio: usize, now: Instant, of: &mut StationUse) {
+        let Some(Radio { used, dozing, .. }) = self.radios.get(radio) else { return };
+        if let Some(dozing) = dozing {
+            of.set_awake(dozing.awake(now), now);
+        }
         of.frames += used.frames;
         of.transmissions += used.transmissions;
         of.given_up += used.given_up;
@@ -235,7 +264,8 @@ impl Air {
         self.frames.insert(key, Pending { radio, has_arrived: false, octets: kept, sent: header });
         let waiting = &mut self.radios[radio].waiting;
         if waiting.len() >= MAX_WAITING {
-            self.report(key, Sent { acknowledged: false, transmissions: 0, air_time: 0 }, send);
+            let sent = Sent { acknowledged: false, transmissions: 0, air_time: 0 };
+            self.report(key, sent, world.now(), send);
         } else if is_beacon {
             // Its time is due: it does not wait behind data.
             waiting.push_front(key);
@@ -249,11 +279,20 @@ impl Air {
     /// The radio transmits its next frame, if it has nothing in the model.
     fn transmit_next(&mut self, number: usize, world: &mut World) {
         let radio = &mut self.radios[number];
-        if radio.current.is_some() {
+        if radio.current.is_some() || radio.is_tuning {
             return;
         }
-        let Some(key) = radio.waiting.pop_front() else { return };
+        let Some(&key) = radio.waiting.front() else { return };
         let Some(Pending { octets, sent, .. }) = self.frames.get(&key) else { return };
+        // The driver does not say to which channel a radio changes: the first frame there does.
+        let Place { cell, station, is_tuned, .. } = radio.place;
+        let channel = channel_at(sent.mhz);
+        if is_tuned && radio.channel != Some(channel) {
+            (radio.channel, radio.is_tuning) = (Some(channel), true);
+            world.tune_radio(cell, station, channel);
+            return;
+        }
+        radio.waiting.pop_front();
         let frame = Frame(octets);
         let to = match frame.receiver() {
             Some(address) if !sent.no_ack => {
@@ -268,7 +307,7 @@ impl Air {
             }
             _ => Receiver::Broadcast,
         };
-        let Radio { place: Place { cell, station, standard }, current, .. } = &mut self.radios[number];
+        let Radio { place: Place { cell, station, standard, .. }, current, .. } = &mut self.radios[number];
         let rates = rates::of(&sent.stages, sent.mhz, *standard).unwrap_or(Rates::LowestBasic);
         *current = Some(key);
         let is_taken =
@@ -277,8 +316,9 @@ impl Air {
     }
 
     /// The driver learns what became of a frame.
-    fn report(&mut self, key: u32, sent: Sent, mut send: impl FnMut(&[u8])) {
+    fn report(&mut self, key: u32, sent: Sent, now: Instant, mut send: impl FnMut(&[u8])) {
         let Some(Pending { radio, octets, sent: header, .. }) = self.frames.remove(&key) else { return };
+        Self::follow_power(&mut self.radios, radio, Frame(&octets), sent, now);
         // A frame without a transmission was dropped for lack of room.
         if Frame(&octets).is_data() && sent.transmissions > 0 {
             let used = &mut self.radios[radio].used;
@@ -302,6 +342,22 @@ impl Air {
         self.spare.push(octets);
     }
 
+    /// What a frame says of stations that save power.
+    fn follow_power(radios: &mut [Radio], radio: usize, frame: Frame<'_>, sent: Sent, now: Instant) {
+        if let (Some(dozing), Some(dozes), true) =
+            (&mut radios[radio].dozing, frame.power_management(), sent.acknowledged)
+        {
+            dozing.set(dozes, now);
+        }
+        if frame.is_beacon() {
+            let cell = radios[radio].place.cell;
+            let of_cell = radios.iter_mut().filter(|other| other.place.cell == cell);
+            for dozing in of_cell.filter_map(|radio| radio.dozing.as_mut()) {
+                dozing.wake_for(Duration::from_nanos(sent.air_time));
+            }
+        }
+    }
+
     /// The number of the radio with this address of the driver's.
     fn number(&self, address: [u8; 6]) -> Option<usize> {
         (0..self.radios.len()).find(|number| hwsim::radio_address(*number as u16) == address)
@@ -313,9 +369,23 @@ impl Air {
 }
 
 impl Radio {
-    const fn at(place: Place) -> Self {
-        Self { place, waiting: VecDeque::new(), current: None, used: Used::NOTHING }
+    fn at(place: Place) -> Self {
+        let dozing = place.dozes.then(Dozing::default);
+        Self {
+            place,
+            waiting: VecDeque::new(),
+            current: None,
+            channel: None,
+            is_tuning: false,
+            dozing,
+            used: Used::NOTHING,
+        }
     }
+}
+
+/// The channel at a frequency of the 2.4 GHz band (IEEE 802.11-2020, 15.4.4.3).
+const fn channel_at(mhz: u32) -> Channel {
+    Channel((mhz.saturating_sub(2407) / 5) as u16)
 }
 
 fn dbm(watts: f64) -> i32 {

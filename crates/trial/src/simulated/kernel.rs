@@ -36,7 +36,7 @@ pub(super) const fn address_of(end: usize) -> [u8; 6] {
 
 /// The kernel: its control device comes first, the device of its radios last.
 pub(super) fn of(parts: Parts<'_>) -> Kernel {
-    let mut kernel = Kernel::new(parts.kernel, &parts.program.path.display().to_string());
+    let mut kernel = Kernel::new(parts.kernel, &parts.program.path);
     kernel.memory = parts.memory;
     let count = parts.radios;
     let of_radios = [format!("mac80211_hwsim.radios={count}"), format!("{AIR_TIME_PARAMETER}=1")];

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lasthop_emulator::framing::Framing;
 use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_emulator::{Peer, Summary};
 use lasthop_packet::Instant;
@@ -86,7 +87,10 @@ pub fn run(setting: Setting<'_>, programs: Programs) -> Result<(Ended, Summary),
     let ends: Vec<Attachment> = ends
         .into_iter()
         .enumerate()
-        .map(|(index, (node, peer))| Attachment { node, peer: Peer::Node(peer), address: address_of(index) })
+        .map(|(index, (node, peer))| {
+            let framing = Framing::ToHost(address_of(index));
+            Attachment { node, peer: Peer::Node(peer), framing }
+        })
         .collect();
     let parts = Parts { kernel, program: guest, memory: MEMORY, seed, ends: ends.len(), radios: 0 };
     let between = Between { model: Stepped::new(world, &ends), radios: None, ends: ends.len() };

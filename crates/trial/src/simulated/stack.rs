@@ -1,6 +1,6 @@
-//! The programs of the kernel's Wi-Fi stack on the hosts: hostapd at access points, `wpa_supplicant` at stations. All
-//! networks are open, without Wi-Fi multimedia (WMM), on channel 1; stations are awake, and send data at the rate of
-//! their cell.
+//! The programs of the kernel's Wi-Fi stack on the hosts: hostapd at access points, `wpa_supplicant` at stations. They are
+//! without Wi-Fi multimedia (WMM), and send data at the rate of their cell. Without roaming, networks are open, on
+//! channel 1.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -9,22 +9,26 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use lasthop_gateway::frame::MacAddress;
+use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::tool;
+use lasthop_scenario::model::Roaming;
 use lasthop_scenario::{Scenario, WlanModel};
-use lasthop_wifi::{Rate, Standard};
+use lasthop_sim::ess::Security;
+use lasthop_wifi::{PowerSaveConfig, Rate, Standard};
 
+use super::journeys::Journeys;
+use crate::bridged::{BRIDGE, Lan};
 use crate::error::TrialError;
-use crate::radios::Radio;
+use crate::radios::{GUEST_FOLDER, Radio};
 use crate::site::Site;
 
 /// The programs, and their packages in Debian.
 const PROGRAMS: [(&str, &str); 3] =
     [("hostapd", "hostapd"), ("wpa_supplicant", "wpasupplicant"), ("iw", "iw")];
-/// The guest's scratch space.
-const FOLDER: &str = "/run";
-/// The channel of all cells, and its frequency in MHz.
-const CHANNEL: (u8, u16) = (1, 2412);
+/// The key of protected networks.
+const KEY: &str = "6c617374686f702d6c617374686f702d6c617374686f702d6c617374686f7021";
 /// How long an access point may take to start, or a station to associate.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -57,29 +61,70 @@ pub(super) fn adopt(site: &Site) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Starts the access points, and associates the stations.
-pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<(), TrialError> {
+/// Starts the access points, and associates the stations. Returns the ways of clients that roam.
+pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journeys>, TrialError> {
     let radios = site.radios().all();
-    for radio in radios.iter().filter(|radio| radio.station == 0) {
+    let journeys = Lan::of(scenario).map(|lan| {
+        let numbers = radios.iter().enumerate();
+        let of_access_points =
+            numbers.filter(|(_, radio)| radio.cell == lan.cell() && radio.is_access_point);
+        Journeys::new(lan.clients().count(), of_access_points.map(|(number, _)| address_of(number)))
+    });
+    for radio in radios.iter().filter(|radio| radio.is_access_point) {
         let configuration = hostapd_configuration(*radio, &scenario.wlans[radio.cell]);
-        start(site, *radio, "hostapd", &configuration, "AP-ENABLED")?;
+        start(site, *radio, ("hostapd", "AP-ENABLED"), &configuration, |_| {})?;
     }
-    for radio in radios.iter().filter(|radio| radio.station > 0) {
-        start(site, *radio, "wpa_supplicant", &supplicant_configuration(*radio), "CTRL-EVENT-CONNECTED")?;
+    for radio in radios.iter().filter(|radio| !radio.is_access_point) {
+        let cell = &scenario.wlans[radio.cell];
+        let configuration = supplicant_configuration(*radio, cell);
+        let client = radio.station - access_points_of(cell);
+        let journeys = journeys.clone().filter(|_| cell.roaming.is_some());
+        let follow = move |line: &str| {
+            if let Some(journeys) = &journeys {
+                journeys.add(client, line, clock::now());
+            }
+        };
+        start(site, *radio, ("wpa_supplicant", "CTRL-EVENT-CONNECTED"), &configuration, follow)?;
     }
     for radio in radios {
         let (host, device) = (site.host_of(*radio), radio.device());
-        let config = &scenario.wlans[radio.cell].config;
-        iw(host, &["dev", &device, "set", "bitrates", "legacy-2.4", &mbits(config.phy.rate)])?;
-        if radio.station > 0 {
-            iw(host, &["dev", &device, "set", "power_save", "off"])?;
+        let cell = &scenario.wlans[radio.cell];
+        iw(host, &["dev", &device, "set", "bitrates", "legacy-2.4", &mbits(cell.config.phy.rate)])?;
+        if !radio.is_access_point {
+            let saves = cell.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&radio.station));
+            iw(host, &["dev", &device, "set", "power_save", if saves { "on" } else { "off" }])?;
         }
     }
-    Ok(())
+    Ok(journeys)
+}
+
+/// The number of a cell's access points, which come first among its stations.
+fn access_points_of(cell: &WlanModel) -> usize {
+    cell.roaming.as_ref().map_or(1, |roaming| roaming.access_points)
+}
+
+/// The address that the driver gives the device of the radio with this number.
+const fn address_of(number: usize) -> MacAddress {
+    MacAddress([2, 0, 0, (number >> 8) as u8, number as u8, 0])
 }
 
 fn network(radio: Radio) -> String {
     format!("lasthop-{}", radio.cell)
+}
+
+/// The channel of a station. In the model, all stations may be on a channel without a number.
+fn channel_of(cell: &WlanModel, station: usize) -> u16 {
+    cell.stations[station].config.channel.map_or(1, |channel| channel.0.max(1))
+}
+
+/// The frequency of a channel of the 2.4 GHz band, in MHz (IEEE 802.11-2020, 15.4.4.3).
+const fn mhz_of(channel: u16) -> u16 {
+    2407 + 5 * channel
+}
+
+/// A time in time units, as hostapd reads it.
+fn time_units(time: Duration) -> u128 {
+    (time.as_nanos() / PowerSaveConfig::TIME_UNIT.as_nanos()).max(1)
 }
 
 fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
@@ -94,18 +139,64 @@ fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
     };
     let supported = list(phy.standard.rates().collect());
     let basic = list(phy.standard.rates().filter(is_basic).collect());
+    let power_save = cell.power_save.as_ref().map(|saving| saving.config.clone()).unwrap_or_default();
+    let beacon_interval =
+        cell.roaming.as_ref().map_or(power_save.beacon_interval, |roaming| roaming.config.beacon_interval);
+    let of_roaming = cell.roaming.as_ref().map_or_else(String::new, |roaming| {
+        let folder = radio.hostapd_folder();
+        let security = match roaming.config.sizes.security {
+            Security::Open => String::new(),
+            Security::FourWayHandshake => protected("WPA-PSK"),
+            Security::FastTransition => {
+                let holder = format!("nas_identifier=ap-{}\n", radio.station);
+                protected("FT-PSK") + "mobility_domain=6c68\nft_psk_generate_local=1\nft_over_ds=0\n" + &holder
+            }
+        };
+        format!("bridge={BRIDGE}\nctrl_interface={}\n{security}", folder.display())
+    });
     format!(
-        "interface={}\ndriver=nl80211\nssid={}\nhw_mode={mode}\nchannel={}\nbeacon_int=100\nsupported_rates={supported}\n\
-         basic_rates={basic}\nwmm_enabled=0\n",
+        "interface={}\ndriver=nl80211\nssid={}\nhw_mode={mode}\nchannel={}\nbeacon_int={}\ndtim_period={}\n\
+         supported_rates={supported}\nbasic_rates={basic}\nwmm_enabled=0\n{of_roaming}",
         radio.device(),
         network(radio),
-        CHANNEL.0,
+        channel_of(cell, radio.station),
+        time_units(beacon_interval),
+        power_save.dtim_period.max(1),
     )
 }
 
-fn supplicant_configuration(radio: Radio) -> String {
-    let (ssid, (_, mhz)) = (network(radio), CHANNEL);
-    format!("network={{\nssid=\"{ssid}\"\nkey_mgmt=NONE\nscan_freq={mhz}\nfreq_list={mhz}\n}}\n")
+/// What hostapd needs for a network with a key.
+fn protected(management: &str) -> String {
+    format!("wpa=2\nwpa_key_mgmt={management}\nrsn_pairwise=CCMP\nwpa_psk={KEY}\n")
+}
+
+fn supplicant_configuration(radio: Radio, cell: &WlanModel) -> String {
+    let access_points = 0..access_points_of(cell);
+    let mut frequencies: Vec<u16> = access_points.map(|station| mhz_of(channel_of(cell, station))).collect();
+    frequencies.sort_unstable();
+    frequencies.dedup();
+    let frequencies = frequencies.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
+    let of_roaming = cell.roaming.as_ref().map_or_else(|| "key_mgmt=NONE\n".to_owned(), of_client);
+    format!(
+        "network={{\nssid=\"{}\"\nscan_freq={frequencies}\nfreq_list={frequencies}\n{of_roaming}}}\n",
+        network(radio)
+    )
+}
+
+/// What `wpa_supplicant` needs to roam.
+fn of_client(roaming: &Roaming) -> String {
+    let management = match roaming.config.sizes.security {
+        Security::Open => "key_mgmt=NONE\n".to_owned(),
+        Security::FourWayHandshake => format!("key_mgmt=WPA-PSK\npsk={KEY}\n"),
+        Security::FastTransition => format!("key_mgmt=FT-PSK\npsk={KEY}\n"),
+    };
+    let client = &roaming.client;
+    format!(
+        "{management}bgscan=\"simple:{}:{}:{}\"\n",
+        client.short_interval.as_secs().max(1),
+        client.scan_threshold.0,
+        client.long_interval.as_secs().max(1)
+    )
 }
 
 /// A rate in Mbit/s, as iw(8) reads it.
@@ -113,16 +204,17 @@ fn mbits(rate: Rate) -> String {
     (rate.kbps() as f64 / 1000.0).to_string()
 }
 
-/// Starts a program on a radio, and waits for a line that has `ready`. It runs as long as the guest.
+/// Starts a program on a radio, and waits for a line that has `ready`. It runs as long as the guest, and `follow` gets all
+/// its lines.
 fn start(
     site: &Site,
     radio: Radio,
-    program: &str,
+    (program, ready): (&str, &str),
     configuration: &str,
-    ready: &str,
+    follow: impl Fn(&str) + Send + 'static,
 ) -> Result<(), TrialError> {
     let device = radio.device();
-    let file = format!("{FOLDER}/{program}-{}-{}.conf", radio.cell, radio.station);
+    let file = format!("{GUEST_FOLDER}/{program}-{}-{}.conf", radio.cell, radio.station);
     let host = site.host_of(radio);
     let failed = |problem: String| TrialError::Wifi(format!("{program} on {}: {problem}", host.name()));
     fs::write(&file, configuration).map_err(|error| failed(format!("{file}: {error}")))?;
@@ -138,7 +230,7 @@ fn start(
     });
     let mut child = spawned.and_then(|child| child).map_err(|error| failed(error.to_string()))?;
     let Some(output) = child.stdout.take() else { return Err(failed("it has no output".to_owned())) };
-    let lines = lines(output);
+    let lines = lines(output, follow);
     let mut said = String::new();
     loop {
         match lines.recv_timeout(PATIENCE) {
@@ -159,10 +251,11 @@ fn start(
 
 /// The lines that a program prints. They are read to its end, whether or not they are received, so that it never waits
 /// for a reader.
-fn lines(output: ChildStdout) -> mpsc::Receiver<String> {
+fn lines(output: ChildStdout, follow: impl Fn(&str) + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(io::Result::ok) {
+            follow(&line);
             // The receiver has what it waited for.
             let _ = sender.send(line);
         }
@@ -197,7 +290,7 @@ mod tests {
             .expect("it is right");
             scenario.wlans[0].config = config;
             hostapd_configuration(
-                Radio { cell: 0, station: 0, node: 1, on_adapter: false },
+                Radio { cell: 0, station: 0, node: 1, is_access_point: true, on_adapter: false },
                 &scenario.wlans[0],
             )
         };

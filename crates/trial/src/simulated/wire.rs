@@ -129,7 +129,10 @@ impl<'a, T: Task> ModelWire<'a, T> {
     fn begin(&mut self, now: Instant, out: &mut Frames) {
         let Some(mut model) = self.of_run.take() else { return };
         if let Some(Radios { air, device }) = &mut self.radios {
-            model.with_world(|world| air.move_to(world, |message| out.push(*device, message)));
+            model.with_world(|world| {
+                air.move_to(world, |message| out.push(*device, message));
+                air.hand_out(world, |message| out.push(*device, message));
+            });
         }
         self.running = Some(Timed { model, zero: now });
     }

@@ -250,7 +250,7 @@ impl Calendar {
         match device.handle(&message.request, files).map_err(fault)? {
             Outcome::Reply(reply) => return guest.reply(id.device, &reply),
             Outcome::Done => {}
-            Outcome::Interrupts(socket) => guest.set_interrupts(id.device, socket),
+            Outcome::Interrupts(socket) => guest.set_interrupts(id.device, socket)?,
             Outcome::Receives => device.has_buffers(),
             Outcome::Transmits => {
                 device.transmit(|frame| wire.on_frame(now, id, frame, frames)).map_err(fault)?;

@@ -1,7 +1,6 @@
 //! A connection that a guest makes, from before to after.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 
 use crate::socket::Stream;
@@ -18,15 +17,6 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// What to wait for.
-    pub fn file(&self) -> Option<BorrowedFd<'_>> {
-        match self {
-            Self::Awaited(listener) => Some(listener.as_fd()),
-            Self::Open(stream) => Some(stream.as_fd()),
-            Self::Closed => None,
-        }
-    }
-
     /// The stream, which is there after something has come over it.
     pub fn stream(&self) -> io::Result<&Stream> {
         match self {
@@ -35,11 +25,17 @@ impl Channel {
         }
     }
 
-    /// Accepts the connection, or receives what is there; returns whether it has ended.
-    pub fn proceed(&mut self, longest: usize) -> io::Result<bool> {
+    /// Accepts the connection, which is then `opened`, or receives what is there; returns whether it has ended.
+    pub fn proceed(
+        &mut self,
+        longest: usize,
+        opened: impl FnOnce(&Stream) -> io::Result<()>,
+    ) -> io::Result<bool> {
         match self {
             Self::Awaited(listener) => {
-                *self = Self::Open(Stream::new(listener.accept()?.0.into(), longest));
+                let stream = Stream::new(listener.accept()?.0.into(), longest);
+                opened(&stream)?;
+                *self = Self::Open(stream);
                 Ok(false)
             }
             Self::Open(stream) => stream.receive(),

@@ -8,6 +8,8 @@ pub(super) struct Frame<'a>(pub(super) &'a [u8]);
 const FCS: usize = 4;
 /// The first octet of a beacon's frame control: type 0, subtype 8.
 const BEACON: u8 = 0x80;
+/// Of the second octet.
+const POWER_MANAGEMENT: u8 = 0x10;
 
 impl Frame<'_> {
     /// Octets with FCS.
@@ -23,6 +25,12 @@ impl Frame<'_> {
 
     pub(super) fn is_beacon(self) -> bool {
         self.0.first() == Some(&BEACON)
+    }
+
+    /// The power management bit of a data frame, with or without data: whether its sender dozes after it.
+    pub(super) fn power_management(self) -> Option<bool> {
+        let [control, flags] = *self.0.first_chunk()?;
+        (control & 0x0c == 0x08).then_some(flags & POWER_MANAGEMENT != 0)
     }
 
     /// Whether it carries data to one station: type 2, without the bit of the subtypes that carry none.
@@ -49,6 +57,12 @@ mod tests {
         assert!(!is_data(0x80, 2), "a beacon");
         assert!(!is_data(0xd4, 2), "an ACK");
         assert!(!is_data(0x08, 3), "for a group");
+    }
+
+    #[test]
+    fn data_frames_say_whether_their_sender_dozes() {
+        let of = |control, flags| Frame(&[control, flags]).power_management();
+        assert_eq!([of(0x48, 0x11), of(0x08, 0x01), of(0xb0, 0x10)], [Some(true), Some(false), None]);
     }
 
     #[test]

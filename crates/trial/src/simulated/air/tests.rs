@@ -38,6 +38,8 @@ impl Fixture {
             cell: *cell,
             station: *station,
             standard: Standard::HrDsss,
+            is_tuned: false,
+            dozes: false,
         };
         let air = Air::new(&mut world, &places.iter().map(of_radio).collect::<Vec<_>>());
         let mut fixture = Self { world, air, places, said: Vec::new() };
@@ -140,7 +142,7 @@ fn a_frame_arrives_at_its_end_and_its_status_comes_at_the_end_of_its_ack() {
         awake_s: None,
         awake_share: None,
     };
-    fixture.air.report_use(0, &mut used);
+    fixture.air.report_use(0, fixture.world.now(), &mut used);
     assert_eq!((used.frames, used.transmissions, used.given_up), (1, 1, 0));
     assert!((used.air_time_s - 265e-6).abs() < 1e-6, "{}", used.air_time_s);
 }

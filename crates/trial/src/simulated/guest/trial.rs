@@ -10,6 +10,7 @@ use super::super::job::Case as Wanted;
 use super::super::kernel::address_of;
 use super::super::{fingerprint, radios, stack};
 use super::{Guest, device_with, limits};
+use crate::bridged::Lan;
 use crate::error::TrialError;
 use crate::gateway::Clock;
 use crate::hosts::{HostResults, Hosts};
@@ -64,19 +65,39 @@ fn run_hosts(
 ) -> Result<HostResults, TrialError> {
     plan::check_kernel(scenario).map_err(of_guest)?;
     let radios = radios(scenario, wanted.wifi);
-    let site = Site::with_radios(scenario, site::addresses(scenario), radios)?;
+    let addresses = Lan::of(scenario).map_or_else(|| site::addresses(scenario), |lan| lan.addresses());
+    let site = Site::with_radios(scenario, addresses, radios)?;
     let ends = site::ends_of_devices(scenario, site.radios()).count();
     let devices = (0..ends).map(|end| device_with(address_of(end)));
     let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
     site.adopt(scenario, &devices)?;
     stack::adopt(&site)?;
-    stack::associate(scenario, &site)?;
     limits::set(&site.hosts).map_err(TrialError::Namespace)?;
-    site.configure(scenario)?;
-    let hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;
+    let lan = Lan::of(scenario);
+    if let Some(lan) = &lan {
+        lan.configure(&site)?;
+    }
+    let journeys = stack::associate(scenario, &site)?;
+    if lan.is_none() {
+        site.configure(scenario)?;
+    }
+    let mut hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;
+    if let (Some(lan), Some(journeys)) = (&lan, &journeys)
+        && let Some(told) = hosts.gateways().follow(lan.client_addresses())?
+    {
+        journeys.tell(&told);
+    }
     guest
         .outside
         .say::<HostResults>(&FromGuest::Ready)
         .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
-    hosts.run(clock::now(), options)
+    let mut results = hosts.run(clock::now(), options)?;
+    if let (Some(lan), Some(journeys)) = (&lan, &journeys) {
+        journeys.be_silent();
+        let served = hosts.gateways().served()?;
+        let names = |nodes: Vec<usize>| nodes.into_iter().map(|node| &*scenario.nodes[node].name).collect::<Vec<_>>();
+        let (clients, access_points) = (names(lan.clients().collect()), names(lan.access_points()));
+        results.hand_offs = Some(journeys.hand_offs(&clients, &access_points, served.as_deref()));
+    }
+    Ok(results)
 }
