@@ -3,6 +3,8 @@
 
 #[path = "simulated/programs.rs"]
 mod programs;
+#[path = "simulated/roaming.rs"]
+mod roaming;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [user_mode_kernel, ip]:
             a_run_repeats_to_the_last_digit,
+            a_run_does_not_depend_on_where_the_program_is,
             an_ordinary_user_gets_the_same_as_root,
             a_gateway_in_the_guest_gains_what_the_simulator_predicts,
             an_error_of_the_guest_is_the_commands,
@@ -39,7 +42,9 @@ fn main() -> ExitCode {
             the_kernels_wifi_over_the_models_medium_has_the_models_throughput,
             stations_of_one_cell_share_the_air_and_the_run_repeats,
             acks_made_from_the_drivers_reports_gain_what_the_simulator_predicts,
-            the_driver_reports_each_frame_as_it_was;
+            the_driver_reports_each_frame_as_it_was,
+            roaming::a_client_walks_from_one_access_point_to_another_with_its_connection,
+            roaming::a_station_that_saves_power_dozes_between_pages;
     })
 }
 
@@ -109,6 +114,19 @@ fn a_run_repeats_to_the_last_digit() {
     let (one, other) = (run(), run());
     assert!(rows(&one).len() > 1);
     assert_eq!(String::from_utf8_lossy(&one.stdout), String::from_utf8_lossy(&other.stdout));
+}
+
+fn a_run_does_not_depend_on_where_the_program_is() {
+    let folder = tempfile::TempDir::new().expect("a temporary directory");
+    let elsewhere = folder.path().join("lasthop of another name");
+    fs::copy(env!("CARGO_BIN_EXE_lasthop"), &elsewhere).expect("a writable directory");
+    let here = output(try_simulated(&DOWNLOAD).arg("--json"));
+    let mut command = Command::new(&elsewhere);
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
+    command.args(arguments_of("try.toml", &kernel())).args(DOWNLOAD).arg("--json");
+    let there = output(&mut command);
+    assert!(rows(&here).len() > 1);
+    assert_eq!(String::from_utf8_lossy(&here.stdout), String::from_utf8_lossy(&there.stdout));
 }
 
 fn an_ordinary_user_gets_the_same_as_root() {
