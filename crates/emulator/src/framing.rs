@@ -125,7 +125,8 @@ fn announcement(frame: &[u8]) -> Option<Bytes> {
     packet[8..10].copy_from_slice(&[1, 17]);
     packet[12..16].copy_from_slice(host);
     packet[16..20].copy_from_slice(&Ipv4Addr::BROADCAST.octets());
-    let sum: u32 = packet[..20].chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum: u32 =
+        packet[..20].chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     packet[10..12].copy_from_slice(&(!((sum & 0xffff) + (sum >> 16)) as u16).to_be_bytes());
     packet[20..22].copy_from_slice(&DISCARD.to_be_bytes());
     packet[22..24].copy_from_slice(&DISCARD.to_be_bytes());
@@ -162,7 +163,8 @@ mod tests {
         assert_eq!(hosts_of(&packet), Some(([10, 77, 0, 5].into(), Ipv4Addr::BROADCAST)));
         let packet = lasthop_packet::wire::parse(packet).expect("a packet of UDP, with a right checksum");
         assert_eq!(packet.len(), IPV4_UDP);
-        let made = Framing::BetweenHosts.header(&[0x45, 0, 0, 28, 0, 0, 0, 0, 1, 17, 0, 0, 10, 77, 0, 5, 255, 255, 255, 255]);
+        let made = Framing::BetweenHosts
+            .header(&[0x45, 0, 0, 28, 0, 0, 0, 0, 1, 17, 0, 0, 10, 77, 0, 5, 255, 255, 255, 255]);
         assert_eq!(made.expect("it has one").octets()[..12], frame[..12]);
         assert_eq!(Framing::ToHost([2; 6]).open(&frame), Received::NotIp);
         for (at, octet) in [(0, 0), (6, 4), (14, 0xaa), (15, 0), (16, 3)] {

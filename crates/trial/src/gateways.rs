@@ -79,7 +79,8 @@ impl Gateways {
             }
             if let Some(hand_over) = &hand_over {
                 let radios = site.radios().all().iter().filter(|radio| radio.node == edge);
-                config = hand_over.complete(config, number, radios.map(|radio| radio.hostapd_socket()).collect());
+                config =
+                    hand_over.complete(config, number, radios.map(|radio| radio.hostapd_socket()).collect());
             }
             needs |= config.plan.needs();
             started.push(gateway::start(config, &site.hosts[edge])?);

@@ -109,6 +109,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
             "the kernel chooses the number of tries of a frame, and the cell has retry limits of its own"
         } else if cell.roaming.is_some() && !has_channels_of_kernel(cell) {
             "the kernel's radios are on channels 1 to 11"
+        } else if cell.roaming.as_ref().is_some_and(|roaming| roaming.steering.is_some()) {
+            "a controller steers its clients, which hostapd does not here"
         } else if cell.stations.iter().any(|station| scenario.trial.simulated.contains(&station.node)) {
             "frames for its simulated stations would bypass the kernel's queues"
         } else if !cell.has_access_point && cell.roaming.is_none() {
@@ -125,7 +127,10 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
 
 /// Whether all its stations are on channels on which an access point may be anywhere in the world.
 fn has_channels_of_kernel(cell: &WlanModel) -> bool {
-    cell.stations.iter().filter_map(|station| station.config.channel).all(|channel| (1..=11).contains(&channel.0))
+    cell.stations
+        .iter()
+        .filter_map(|station| station.config.channel)
+        .all(|channel| (1..=11).contains(&channel.0))
 }
 
 fn has_retry_limits(cell: &WlanModel) -> bool {

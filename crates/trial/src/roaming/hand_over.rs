@@ -34,7 +34,11 @@ impl HandOver {
     }
 
     /// Follows the associations of clients with these addresses. `is_told`: whether their hostapd tells the gateways.
-    pub(crate) fn follow(&mut self, clients: Vec<MacAddress>, is_told: bool) -> Result<Sender<Joined>, TrialError> {
+    pub(crate) fn follow(
+        &mut self,
+        clients: Vec<MacAddress>,
+        is_told: bool,
+    ) -> Result<Sender<Joined>, TrialError> {
         let sockets = (0..self.access_points).map(|number| self.files.socket(number)).collect();
         let (associations, joined) = Associations::follow(Followed { clients, sockets, is_told })?;
         self.associations = Some(associations);

@@ -11,9 +11,9 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use lasthop_packet::Instant;
 use lasthop_sim::{RadioEvent, Sent, StationId, WlanId, World};
 use lasthop_uml::hwsim::{self, FromRadios, ReceivedFrame, SentFrame, Stage, TxStatus};
-use lasthop_packet::Instant;
 use lasthop_wifi::{Channel, Rates, RawFrame, Receiver, Standard, StationConfig};
 
 use crate::stations::StationUse;

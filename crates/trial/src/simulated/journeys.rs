@@ -106,7 +106,8 @@ impl Journeys {
     ) -> Vec<HandOff> {
         let of_client = |client: usize| {
             let log = self.log(client);
-            let arrivals = log.visits.iter().map(|visit| (visit.access_point, visit.left_before, Some(visit.joined)));
+            let arrivals =
+                log.visits.iter().map(|visit| (visit.access_point, visit.left_before, Some(visit.joined)));
             let under_way = log.ahead.map(|to| (to, log.left, None));
             let arrivals: Vec<_> = arrivals.chain(under_way).collect();
             let ways = arrivals.windows(2).filter(|pair| pair[0].0 != pair[1].0).filter_map(|pair| {
@@ -210,7 +211,9 @@ mod tests {
     fn a_client_that_has_lost_its_access_point_and_returns_there_has_no_hand_off() {
         let journeys = Journeys::new(1, [HALL, STAIRS]);
         let lost = "wlan.0: CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:00:00 reason=4 locally_generated=1";
-        for (now, line) in [(20, joined(HALL)), (900, lost.to_owned()), (950, leaves(HALL)), (960, joined(HALL))] {
+        for (now, line) in
+            [(20, joined(HALL)), (900, lost.to_owned()), (950, leaves(HALL)), (960, joined(HALL))]
+        {
             journeys.add(0, &line, at(now));
         }
         assert_eq!(hand_offs(&journeys), []);

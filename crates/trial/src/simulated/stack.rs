@@ -66,8 +66,7 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
     let radios = site.radios().all();
     let journeys = Lan::of(scenario).map(|lan| {
         let numbers = radios.iter().enumerate();
-        let of_access_points =
-            numbers.filter(|(_, radio)| radio.cell == lan.cell() && radio.is_access_point);
+        let of_access_points = numbers.filter(|(_, radio)| radio.cell == lan.cell() && radio.is_access_point);
         Journeys::new(lan.clients().count(), of_access_points.map(|(number, _)| address_of(number)))
     });
     for radio in radios.iter().filter(|radio| radio.is_access_point) {
@@ -91,7 +90,8 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
         let cell = &scenario.wlans[radio.cell];
         iw(host, &["dev", &device, "set", "bitrates", "legacy-2.4", &mbits(cell.config.phy.rate)])?;
         if !radio.is_access_point {
-            let saves = cell.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&radio.station));
+            let saves =
+                cell.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&radio.station));
             iw(host, &["dev", &device, "set", "power_save", if saves { "on" } else { "off" }])?;
         }
     }
@@ -149,7 +149,9 @@ fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
             Security::FourWayHandshake => protected("WPA-PSK"),
             Security::FastTransition => {
                 let holder = format!("nas_identifier=ap-{}\n", radio.station);
-                protected("FT-PSK") + "mobility_domain=6c68\nft_psk_generate_local=1\nft_over_ds=0\n" + &holder
+                protected("FT-PSK")
+                    + "mobility_domain=6c68\nft_psk_generate_local=1\nft_over_ds=0\n"
+                    + &holder
             }
         };
         format!("bridge={BRIDGE}\nctrl_interface={}\n{security}", folder.display())

@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn the_first_in_order_comes_first() {
         let watch = Watch::new().expect("epoll");
-        let sources = [Source::End, Source::Interrupt(0), Source::Device(15), Source::Device(0), Source::Time];
+        let sources =
+            [Source::End, Source::Interrupt(0), Source::Device(15), Source::Device(0), Source::Time];
         let mut sockets = Vec::new();
         for source in sources {
             let (here, mut there) = UnixStream::pair().expect("a pair");

@@ -95,7 +95,8 @@ fn run_hosts(
     if let (Some(lan), Some(journeys)) = (&lan, &journeys) {
         journeys.be_silent();
         let served = hosts.gateways().served()?;
-        let names = |nodes: Vec<usize>| nodes.into_iter().map(|node| &*scenario.nodes[node].name).collect::<Vec<_>>();
+        let names =
+            |nodes: Vec<usize>| nodes.into_iter().map(|node| &*scenario.nodes[node].name).collect::<Vec<_>>();
         let (clients, access_points) = (names(lan.clients().collect()), names(lan.access_points()));
         results.hand_offs = Some(journeys.hand_offs(&clients, &access_points, served.as_deref()));
     }
