@@ -132,6 +132,18 @@ pub struct Trial {
     /// Indices of the nodes that are not real hosts. They, and the flows between them, stay in the
     /// model, as background.
     pub simulated: BTreeSet<usize>,
+    /// Who chooses the rates of data frames of the kernel's Wi-Fi.
+    pub rate_control: RateControl,
+}
+
+/// Who chooses the rates of data frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateControl {
+    /// All have the rate of their cell.
+    #[default]
+    Fixed,
+    /// The hosts' kernel.
+    Kernel,
 }
 
 /// A static route: the link that packets for a destination take from a node. It takes precedence
@@ -168,6 +180,7 @@ impl Default for Trial {
             settle: Duration::from_secs(2),
             sysctl: Vec::new(),
             simulated: BTreeSet::new(),
+            rate_control: RateControl::Fixed,
         }
     }
 }

@@ -22,6 +22,7 @@ use super::site::{End, Site, device_name, ends};
 
 /// The bridge of a router. Names of links, and so of their devices, have no dots.
 pub(super) const BRIDGE: &str = "lan.0";
+
 /// The cell of a scenario in which clients roam.
 #[derive(Clone, Copy)]
 pub(super) struct Lan<'a> {

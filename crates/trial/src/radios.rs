@@ -4,11 +4,16 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use lasthop_scenario::model::{PowerSave, Roaming};
 use lasthop_scenario::{LinkModel, Scenario, SchemeChoice, WlanModel};
 use lasthop_schemes::{Placement as _, SchemeStack, Seat};
-use lasthop_wifi::{MacConfig, Standard};
+use lasthop_sim::ServiceSetConfig;
+use lasthop_sim::ess::ClientConfig;
+use lasthop_wifi::{Channel, MacConfig, PowerSaveConfig, Standard};
 
 use super::error::TrialError;
 
@@ -21,7 +26,7 @@ pub struct Radios(Vec<Radio>);
 pub(super) struct Radio {
     /// The index of its cell.
     pub(super) cell: usize,
-    /// Its index in the cell. That of the access point is 0.
+    /// Its index in the cell, in which access points come first.
     pub(super) station: usize,
     /// The index of its node.
     pub(super) node: usize,
@@ -71,7 +76,7 @@ impl Radios {
         };
         let stations = scenario.wlans.iter().enumerate().flat_map(|(cell, model)| {
             let stations = model.stations.iter().enumerate();
-            let access_points = model.roaming.as_ref().map_or(1, |roaming| roaming.access_points);
+            let access_points = model.access_point_count();
             stations.map(move |(station, of)| Radio {
                 cell,
                 station,
@@ -107,10 +112,12 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
             "the cell has stations of several rates"
         } else if has_retry_limits(cell) {
             "the kernel chooses the number of tries of a frame, and the cell has retry limits of its own"
-        } else if cell.roaming.is_some() && !has_channels_of_kernel(cell) {
-            "the kernel's radios are on channels 1 to 11"
-        } else if cell.roaming.as_ref().is_some_and(|roaming| roaming.steering.is_some()) {
-            "a controller steers its clients, which hostapd does not here"
+        } else if cell.power_save.as_ref().is_some_and(has_power_save_of_its_own) {
+            "of power-save, the kernel here has only beacon-interval, dtim-period and stations"
+        } else if !BEACON_INTERVALS.contains(&time_units(beacon_interval(cell))) {
+            "the kernel's access points have beacon intervals from 10 to 10000 time units of 1024 us"
+        } else if let Some(problem) = cell.roaming.as_ref().and_then(|roaming| refusal(cell, roaming)) {
+            problem
         } else if cell.stations.iter().any(|station| scenario.trial.simulated.contains(&station.node)) {
             "frames for its simulated stations would bypass the kernel's queues"
         } else if !cell.has_access_point && cell.roaming.is_none() {
@@ -125,12 +132,69 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Whether all its stations are on channels on which an access point may be anywhere in the world.
-fn has_channels_of_kernel(cell: &WlanModel) -> bool {
-    cell.stations
-        .iter()
-        .filter_map(|station| station.config.channel)
-        .all(|channel| (1..=11).contains(&channel.0))
+/// What of a cell in which clients roam is beyond the programs of the kernel's Wi-Fi.
+fn refusal(cell: &WlanModel, roaming: &Roaming) -> Option<&'static str> {
+    let usual = ClientConfig {
+        short_interval: roaming.client.short_interval,
+        long_interval: roaming.client.long_interval,
+        scan_threshold: roaming.client.scan_threshold,
+        ..ClientConfig::new(roaming.client.channels.clone())
+    };
+    let usual_set = ServiceSetConfig {
+        sizes: roaming.config.sizes,
+        beacon_interval: roaming.config.beacon_interval,
+        ..ServiceSetConfig::default()
+    };
+    // On which an access point may be anywhere in the world.
+    if !(0..cell.access_point_count()).all(|station| (1..=11).contains(&channel_of(cell, station))) {
+        Some("the kernel's access points are on channels 1 to 11 (roaming.channels)")
+    } else if roaming.steering.is_some() {
+        Some("a controller steers its clients, which hostapd does not here")
+    } else if roaming.client != usual || roaming.config != usual_set {
+        Some(
+            "wpa_supplicant scans and chooses by rules of its own: of roaming's keys for that, it has only scan-threshold, \
+             short-scan-interval and long-scan-interval",
+        )
+    } else {
+        None
+    }
+}
+
+/// Whether stations save power in other ways than the kernel's.
+fn has_power_save_of_its_own(saving: &PowerSave) -> bool {
+    let PowerSaveConfig { beacon_interval, dtim_period, first_beacon, .. } = saving.config;
+    saving.config
+        != PowerSaveConfig { beacon_interval, dtim_period, first_beacon, ..PowerSaveConfig::default() }
+}
+
+/// The beacon intervals of cfg80211, in time units.
+const BEACON_INTERVALS: RangeInclusive<u128> = 10..=10_000;
+
+/// The beacon interval of a cell's access points.
+pub(super) fn beacon_interval(cell: &WlanModel) -> Duration {
+    let of_roaming = cell.roaming.as_ref().map(|roaming| roaming.config.beacon_interval);
+    let of_power_save = cell.power_save.as_ref().map(|saving| saving.config.beacon_interval);
+    of_roaming.or(of_power_save).unwrap_or(PowerSaveConfig::default().beacon_interval)
+}
+
+/// A time in whole time units.
+pub(super) const fn time_units(time: Duration) -> u128 {
+    time.as_nanos() / PowerSaveConfig::TIME_UNIT.as_nanos()
+}
+
+/// The channel of a station. In the model, all stations may be on a channel without a number.
+pub(super) fn channel_of(cell: &WlanModel, station: usize) -> u16 {
+    cell.stations[station].config.channel.map_or(1, |channel| channel.0.max(1))
+}
+
+/// The frequency of a channel of the 2.4 GHz band, in MHz (IEEE 802.11-2020, 15.4.4.3).
+pub(super) const fn mhz_of(channel: u16) -> u16 {
+    2407 + 5 * channel
+}
+
+/// The channel at a frequency of that band.
+pub(super) const fn channel_at(mhz: u32) -> Channel {
+    Channel((mhz.saturating_sub(2407) / 5) as u16)
 }
 
 fn has_retry_limits(cell: &WlanModel) -> bool {

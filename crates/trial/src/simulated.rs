@@ -41,6 +41,7 @@ use lasthop_emulator::Peer;
 use lasthop_emulator::framing::Framing;
 use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_packet::Instant;
+use lasthop_scenario::model::RateControl;
 use lasthop_scenario::{BuiltLinks, RealHosts, Scenario, WifiStack};
 use lasthop_uml::kernel::MAX_DEVICES;
 
@@ -81,6 +82,7 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
         let problem = "in simulated time, clients roam with the kernel's Wi-Fi only; expected --wifi kernel, or --time real";
         return Err(TrialError::unsuitable("wlans", problem));
     }
+    check_rate_control(scenario, Some(wifi))?;
     let radios = radios(scenario, wifi);
     gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios)?;
     if !radios.all().is_empty() {
@@ -100,10 +102,28 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
 
 /// What the user should know of a scenario's runs in simulated time.
 pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<&'static str> {
-    let has_radios = !radios(scenario, wifi).all().is_empty();
-    has_radios.then_some(
-        "stations have the kernel's queues, and mac80211's number of tries of each frame; the prediction has those of the cell",
-    )
+    if radios(scenario, wifi).all().is_empty() {
+        return None;
+    }
+    Some(match scenario.trial.rate_control {
+        RateControl::Fixed => {
+            "stations have the kernel's queues, and mac80211's number of tries of each frame; the prediction has those of the cell"
+        }
+        RateControl::Kernel => {
+            "stations have the kernel's queues, and mac80211's rates and number of tries of each frame; the prediction has those of the cell"
+        }
+    })
+}
+
+/// Checks that the kernel chooses rates only where stations of cells have its Wi-Fi stack; `None` in real time.
+pub fn check_rate_control(scenario: &Scenario, wifi: Option<Wifi>) -> Result<(), TrialError> {
+    let has_radios = wifi.is_some_and(|wifi| !radios(scenario, wifi).all().is_empty());
+    if scenario.trial.rate_control == RateControl::Kernel && !has_radios {
+        let problem =
+            "no station of a cell has the kernel's Wi-Fi; expected --time simulated, and a cell of 802.11";
+        return Err(TrialError::unsuitable("try.rate-control", problem));
+    }
+    Ok(())
 }
 
 /// Runs a case.
@@ -121,18 +141,9 @@ pub(super) fn run(
         Wifi::Model => WifiStack::World,
     };
     let real = RealHosts { gateways: &edges, addresses: &addresses, wifi };
-    let build = || scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real);
-    let built = build()?;
+    let built = scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
     let radios = radios(scenario, simulation.wifi);
-    let ends: Vec<Attachment> = site::ends_of_devices(scenario, &radios)
-        .enumerate()
-        .map(|(index, end)| {
-            let (node, peer) = end.of(&built);
-            let framing =
-                if lan.is_some() { Framing::BetweenHosts } else { Framing::ToHost(address_of(index)) };
-            Attachment { node, peer: Peer::Node(peer), framing }
-        })
-        .collect();
+    let ends = attachments(scenario, &radios, &built);
     let stations = stations::list(scenario, &built.wlans);
     let kernel = kernel::of(Parts {
         kernel: &simulation.kernel,
@@ -142,7 +153,13 @@ pub(super) fn run(
         ends: ends.len(),
         radios: radios.all().len(),
     });
-    let on_air = if radios.all().is_empty() { None } else { Some(on_air(scenario, &radios, build()?)) };
+    let on_air = if radios.all().is_empty() {
+        None
+    } else {
+        let still = at_rest(scenario.clone());
+        let before = still.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
+        Some(on_air(scenario, &radios, before))
+    };
     let between = Between { model: Stepped::new(built.world, &ends), radios: on_air, ends: ends.len() };
     let job = Job::Trial(job::Case {
         reading: simulation.reading.clone(),
@@ -186,8 +203,30 @@ impl Task for Transfers {
     }
 }
 
-/// The radios, in the cells of a model in which they associate before the run.
+/// The devices of the hosts, each at its end of a model.
+fn attachments(scenario: &Scenario, radios: &Radios, built: &BuiltLinks) -> Vec<Attachment> {
+    let is_bridged = Lan::of(scenario).is_some();
+    let attached = site::ends_of_devices(scenario, radios).enumerate().map(|(index, end)| {
+        let (node, peer) = end.of(built);
+        let framing = if is_bridged { Framing::BetweenHosts } else { Framing::ToHost(address_of(index)) };
+        Attachment { node, peer: Peer::Node(peer), framing }
+    });
+    attached.collect()
+}
+
+/// A scenario in which nothing moves.
+fn at_rest(mut scenario: Scenario) -> Scenario {
+    for cell in &mut scenario.wlans {
+        (cell.mobility, cell.program) = (None, None);
+        cell.paths.clear();
+    }
+    scenario
+}
+
+/// The radios, in the cells of a model in which they associate before the run. Where clients roam, gateways already
+/// talk to each other over its cables, and bridges learn where the clients are.
 fn on_air(scenario: &Scenario, radios: &Radios, mut before: BuiltLinks) -> (Stepped, Air) {
+    let ends = if Lan::of(scenario).is_some() { attachments(scenario, radios, &before) } else { Vec::new() };
     let places = radios.all().iter().map(|radio| {
         let wlan = &before.wlans[radio.cell];
         let model = &scenario.wlans[radio.cell];
@@ -198,7 +237,7 @@ fn on_air(scenario: &Scenario, radios: &Radios, mut before: BuiltLinks) -> (Step
     });
     let places: Vec<_> = places.collect();
     let air = Air::new(&mut before.world, &places);
-    (Stepped::new(before.world, &[]), air)
+    (Stepped::new(before.world, &ends), air)
 }
 
 /// A number that follows from the octets of a scenario's files, by which a guest finds that they have changed.

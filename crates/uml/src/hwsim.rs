@@ -24,6 +24,11 @@ pub const fn radio_address(radio: u16) -> [u8; 6] {
     [0x42, 0, 0, (radio >> 8) as u8, radio as u8, 0]
 }
 
+/// The address of a radio's first network device, as long as nothing changes it.
+pub const fn device_address(radio: u16) -> [u8; 6] {
+    [0x02, 0, 0, (radio >> 8) as u8, radio as u8, 0]
+}
+
 impl DeviceType for Hwsim {
     /// `VIRTIO_ID_MAC80211_HWSIM`.
     fn id(&self) -> u32 {

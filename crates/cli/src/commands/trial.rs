@@ -223,6 +223,10 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 /// The kernels of the hosts in simulated time; none in real time.
 fn simulations(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Simulation>, Failure> {
     let refused = |problem: &str| Err(Failure::usage(anyhow!("{problem}")));
+    let unsuitable = |error| match error {
+        TrialError::Wifi(_) => Failure::usage(error),
+        of_scenario => Failure::usage(anyhow!("{}: {of_scenario}", name_of(&arguments.scenario))),
+    };
     match arguments.time {
         Time::Simulated if arguments.kernels.len() > 1 && arguments.series.is_some() => {
             refused("--series has the samples of one kernel; expected a single one in --kernel")
@@ -232,10 +236,7 @@ fn simulations(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Simulat
         }
         Time::Simulated => {
             let wifi = arguments.wifi.map_or_else(lasthop_trial::Wifi::default, Into::into);
-            lasthop_trial::simulated::check(scenario, wifi).map_err(|error| match error {
-                TrialError::Wifi(_) => Failure::usage(error),
-                of_scenario => Failure::usage(anyhow!("{}: {of_scenario}", name_of(&arguments.scenario))),
-            })?;
+            lasthop_trial::simulated::check(scenario, wifi).map_err(unsuitable)?;
             let simulations = simulated::simulations(scenario, &arguments.kernels, wifi)?;
             if let Some(note) = lasthop_trial::simulated::note(scenario, wifi) {
                 output::complain(&format!("note: {note}"));
@@ -248,7 +249,10 @@ fn simulations(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Simulat
         Time::Real if !arguments.kernels.is_empty() => {
             refused("--kernel: the hosts have this machine's; expected --time simulated beside it")
         }
-        Time::Real => Ok(Vec::new()),
+        Time::Real => {
+            lasthop_trial::simulated::check_rate_control(scenario, None).map_err(unsuitable)?;
+            Ok(Vec::new())
+        }
     }
 }
 

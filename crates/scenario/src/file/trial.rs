@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::quantity::Text;
 use super::reader::Reader;
-use crate::model::{FlowModel, SessionModel, Trial};
+use crate::model::{FlowModel, RateControl, SessionModel, Trial};
 use lasthop_config::FileError;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,6 +43,19 @@ pub(super) struct TryTable {
     /// model as background to each run.
     #[serde(default)]
     simulated: Vec<String>,
+    /// Who chooses the rates of data frames where the stations of cells have the kernel's Wi-Fi, in simulated time;
+    /// default "fixed".
+    rate_control: Option<RateControlChoice>,
+}
+
+/// Who chooses the rates of data frames.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum RateControlChoice {
+    /// All have the rate of their cell.
+    Fixed,
+    /// The kernel, as its rate control finds best (minstrel).
+    Kernel,
 }
 
 /// Which flows run at the same time.
@@ -110,7 +123,12 @@ pub(super) fn read(
     if let Some(session) = sessions.iter().find(|session| is_split(session.client, session.server)) {
         return Err(reader.fail(&["sessions", &session.name], problem));
     }
-    Ok(Trial { together, congestion, duration, settle, sysctl: sysctl.collect::<Result<_, _>>()?, simulated })
+    let rate_control = match table.rate_control {
+        None | Some(RateControlChoice::Fixed) => RateControl::Fixed,
+        Some(RateControlChoice::Kernel) => RateControl::Kernel,
+    };
+    let sysctl = sysctl.collect::<Result<_, _>>()?;
+    Ok(Trial { together, congestion, duration, settle, sysctl, simulated, rate_control })
 }
 
 /// The path of a setting below `/proc/sys/net`; `None` for a key that could lead out of that

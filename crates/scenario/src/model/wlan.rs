@@ -48,6 +48,11 @@ pub struct WlanModel {
 }
 
 impl WlanModel {
+    /// The number of its access points, which come first in `stations`: none in a cell without.
+    pub fn access_point_count(&self) -> usize {
+        self.roaming.as_ref().map_or(usize::from(self.has_access_point), |roaming| roaming.access_points)
+    }
+
     /// The nodes that are access points among which clients roam; none with a single access point.
     pub fn access_points(&self) -> impl Iterator<Item = usize> {
         self.stations[..self.roaming.as_ref().map_or(0, |roaming| roaming.access_points)]

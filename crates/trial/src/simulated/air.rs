@@ -16,6 +16,7 @@ use lasthop_sim::{RadioEvent, Sent, StationId, WlanId, World};
 use lasthop_uml::hwsim::{self, FromRadios, ReceivedFrame, SentFrame, Stage, TxStatus};
 use lasthop_wifi::{Channel, Rates, RawFrame, Receiver, Standard, StationConfig};
 
+use crate::radios::channel_at;
 use crate::stations::StationUse;
 use dozing::Dozing;
 use frame::Frame;
@@ -381,11 +382,6 @@ impl Radio {
             used: Used::NOTHING,
         }
     }
-}
-
-/// The channel at a frequency of the 2.4 GHz band (IEEE 802.11-2020, 15.4.4.3).
-const fn channel_at(mhz: u32) -> Channel {
-    Channel((mhz.saturating_sub(2407) / 5) as u16)
 }
 
 fn dbm(watts: f64) -> i32 {

@@ -12,6 +12,8 @@ use lasthop_packet::{Packet, Payload, Transport, wire};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::job::Job;
+
 /// What the guest says. At the end of a run it reports an `R`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum FromGuest<R> {
@@ -57,13 +59,24 @@ const INPUT: u8 = 4;
 
 /// The datagrams of a message.
 pub(super) fn datagrams(message: &impl Serialize) -> serde_json::Result<Vec<Vec<u8>>> {
-    let octets = serde_json::to_vec(message)?;
+    Ok(in_pieces(&serde_json::to_vec(message)?))
+}
+
+/// The datagrams of a job: at least 16. Each takes the guest a moment of its time, and the lengths of the user's paths should
+/// make no difference.
+pub(super) fn datagrams_of_job(job: &Job) -> serde_json::Result<Vec<Vec<u8>>> {
+    let mut octets = serde_json::to_vec(job)?;
+    octets.resize(octets.len().max(16 * PIECE), b' ');
+    Ok(in_pieces(&octets))
+}
+
+fn in_pieces(octets: &[u8]) -> Vec<Vec<u8>> {
     let mut datagrams: Vec<Vec<u8>> =
         octets.chunks(PIECE).map(|piece| [&[MORE][..], piece].concat()).collect();
     if let Some(first) = datagrams.last_mut().and_then(|last| last.first_mut()) {
         *first = LAST;
     }
-    Ok(datagrams)
+    datagrams
 }
 
 /// The first octet of datagrams with what programs print.

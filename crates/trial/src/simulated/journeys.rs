@@ -96,12 +96,12 @@ impl Journeys {
         }
     }
 
-    /// The hand-offs until now, with the names of clients and access points. `served`: when gateways served the clients, if
-    /// they hand over.
+    /// The hand-offs that began at `zero` or later, with the names of clients and access points. `served`: when gateways
+    /// served the clients, if they hand over.
     pub(super) fn hand_offs(
         &self,
-        clients: &[&str],
-        access_points: &[&str],
+        zero: Instant,
+        (clients, access_points): (&[&str], &[&str]),
         served: Option<&[Served]>,
     ) -> Vec<HandOff> {
         let of_client = |client: usize| {
@@ -112,7 +112,7 @@ impl Journeys {
             let arrivals: Vec<_> = arrivals.chain(under_way).collect();
             let ways = arrivals.windows(2).filter(|pair| pair[0].0 != pair[1].0).filter_map(|pair| {
                 let (from, (to, left, joined)) = (pair[0].0, pair[1]);
-                let left = left?;
+                let left = left.filter(|left| *left >= zero)?;
                 let at = joined.map(|at| Joined { client, access_point: to, at });
                 let end = at.and_then(|joined| match served {
                     Some(served) => served_at(served, joined),
@@ -181,7 +181,9 @@ mod tests {
     }
 
     fn hand_offs(journeys: &Journeys) -> Vec<(String, String, Option<f64>)> {
-        let all = journeys.hand_offs(&["walker"], &["hall", "stairs"], None);
+        let of = |zero| journeys.hand_offs(zero, (&["walker"], &["hall", "stairs"]), None);
+        assert_eq!(of(Instant::MAX), [], "they were before");
+        let all = of(Instant::ZERO);
         assert!(all.iter().all(|one| one.client == "walker" && one.interruption_s == one.radio_gap_s));
         all.into_iter().map(|one| (one.from, one.to, one.radio_gap_s)).collect()
     }

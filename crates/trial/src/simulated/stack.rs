@@ -1,5 +1,5 @@
 //! The programs of the kernel's Wi-Fi stack on the hosts: hostapd at access points, `wpa_supplicant` at stations. They are
-//! without Wi-Fi multimedia (WMM), and send data at the rate of their cell. Without roaming, networks are open, on
+//! without Wi-Fi multimedia (WMM), and send data at the rate of their cell, unless the kernel chooses rates. Without roaming, networks are open, on
 //! channel 1.
 
 use std::fs;
@@ -13,15 +13,16 @@ use lasthop_gateway::frame::MacAddress;
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::tool;
-use lasthop_scenario::model::Roaming;
+use lasthop_scenario::model::{RateControl, Roaming};
 use lasthop_scenario::{Scenario, WlanModel};
 use lasthop_sim::ess::Security;
-use lasthop_wifi::{PowerSaveConfig, Rate, Standard};
+use lasthop_uml::hwsim::device_address;
+use lasthop_wifi::{Rate, Standard};
 
 use super::journeys::Journeys;
 use crate::bridged::{BRIDGE, Lan};
 use crate::error::TrialError;
-use crate::radios::{GUEST_FOLDER, Radio};
+use crate::radios::{GUEST_FOLDER, Radio, beacon_interval, channel_of, mhz_of, time_units};
 use crate::site::Site;
 
 /// The programs, and their packages in Debian.
@@ -67,7 +68,8 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
     let journeys = Lan::of(scenario).map(|lan| {
         let numbers = radios.iter().enumerate();
         let of_access_points = numbers.filter(|(_, radio)| radio.cell == lan.cell() && radio.is_access_point);
-        Journeys::new(lan.clients().count(), of_access_points.map(|(number, _)| address_of(number)))
+        let addresses = of_access_points.map(|(number, _)| MacAddress(device_address(number as u16)));
+        Journeys::new(lan.clients().count(), addresses)
     });
     for radio in radios.iter().filter(|radio| radio.is_access_point) {
         let configuration = hostapd_configuration(*radio, &scenario.wlans[radio.cell]);
@@ -76,7 +78,7 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
     for radio in radios.iter().filter(|radio| !radio.is_access_point) {
         let cell = &scenario.wlans[radio.cell];
         let configuration = supplicant_configuration(*radio, cell);
-        let client = radio.station - access_points_of(cell);
+        let client = radio.station - cell.access_point_count();
         let journeys = journeys.clone().filter(|_| cell.roaming.is_some());
         let follow = move |line: &str| {
             if let Some(journeys) = &journeys {
@@ -88,7 +90,9 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
     for radio in radios {
         let (host, device) = (site.host_of(*radio), radio.device());
         let cell = &scenario.wlans[radio.cell];
-        iw(host, &["dev", &device, "set", "bitrates", "legacy-2.4", &mbits(cell.config.phy.rate)])?;
+        if scenario.trial.rate_control == RateControl::Fixed {
+            iw(host, &["dev", &device, "set", "bitrates", "legacy-2.4", &mbits(cell.config.phy.rate)])?;
+        }
         if !radio.is_access_point {
             let saves =
                 cell.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&radio.station));
@@ -98,33 +102,8 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
     Ok(journeys)
 }
 
-/// The number of a cell's access points, which come first among its stations.
-fn access_points_of(cell: &WlanModel) -> usize {
-    cell.roaming.as_ref().map_or(1, |roaming| roaming.access_points)
-}
-
-/// The address that the driver gives the device of the radio with this number.
-const fn address_of(number: usize) -> MacAddress {
-    MacAddress([2, 0, 0, (number >> 8) as u8, number as u8, 0])
-}
-
 fn network(radio: Radio) -> String {
     format!("lasthop-{}", radio.cell)
-}
-
-/// The channel of a station. In the model, all stations may be on a channel without a number.
-fn channel_of(cell: &WlanModel, station: usize) -> u16 {
-    cell.stations[station].config.channel.map_or(1, |channel| channel.0.max(1))
-}
-
-/// The frequency of a channel of the 2.4 GHz band, in MHz (IEEE 802.11-2020, 15.4.4.3).
-const fn mhz_of(channel: u16) -> u16 {
-    2407 + 5 * channel
-}
-
-/// A time in time units, as hostapd reads it.
-fn time_units(time: Duration) -> u128 {
-    (time.as_nanos() / PowerSaveConfig::TIME_UNIT.as_nanos()).max(1)
 }
 
 fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
@@ -139,9 +118,7 @@ fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
     };
     let supported = list(phy.standard.rates().collect());
     let basic = list(phy.standard.rates().filter(is_basic).collect());
-    let power_save = cell.power_save.as_ref().map(|saving| saving.config.clone()).unwrap_or_default();
-    let beacon_interval =
-        cell.roaming.as_ref().map_or(power_save.beacon_interval, |roaming| roaming.config.beacon_interval);
+    let dtim_period = cell.power_save.as_ref().map_or(1, |saving| saving.config.dtim_period);
     let of_roaming = cell.roaming.as_ref().map_or_else(String::new, |roaming| {
         let folder = radio.hostapd_folder();
         let security = match roaming.config.sizes.security {
@@ -162,8 +139,8 @@ fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
         radio.device(),
         network(radio),
         channel_of(cell, radio.station),
-        time_units(beacon_interval),
-        power_save.dtim_period.max(1),
+        time_units(beacon_interval(cell)),
+        dtim_period,
     )
 }
 
@@ -173,7 +150,7 @@ fn protected(management: &str) -> String {
 }
 
 fn supplicant_configuration(radio: Radio, cell: &WlanModel) -> String {
-    let access_points = 0..access_points_of(cell);
+    let access_points = 0..cell.access_point_count();
     let mut frequencies: Vec<u16> = access_points.map(|station| mhz_of(channel_of(cell, station))).collect();
     frequencies.sort_unstable();
     frequencies.dedup();

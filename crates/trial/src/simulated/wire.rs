@@ -82,7 +82,7 @@ impl<'a, T: Task> ModelWire<'a, T> {
             running: before.map(|model| Timed { model, zero: Instant::ZERO }),
             of_run: Some(model),
             radios,
-            job: control::datagrams(job)?.into(),
+            job: control::datagrams_of_job(job)?.into(),
             inbox: Inbox::default(),
             report: None,
             task,
@@ -176,8 +176,8 @@ impl<T: Task> Wire for ModelWire<'_, T> {
         if self.radios.as_ref().is_some_and(|radios| radios.device == device) {
             return self.on_radio(now, frame, out);
         }
-        // Hosts that are not ready have nothing to say.
-        let Some(running) = self.running.as_mut().filter(|_| self.of_run.is_none()) else { return };
+        // Before the run, the model has ends only where clients roam. Elsewhere hosts have nothing to say yet.
+        let Some(running) = &mut self.running else { return };
         let now = running.now(now);
         running.model.take(now, device.device - 1, frame, |end, frame| out.push(device_of(end), frame));
     }

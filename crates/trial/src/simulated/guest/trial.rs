@@ -91,14 +91,15 @@ fn run_hosts(
         .outside
         .say::<HostResults>(&FromGuest::Ready)
         .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
-    let mut results = hosts.run(clock::now(), options)?;
+    let zero = clock::now();
+    let mut results = hosts.run(zero, options)?;
     if let (Some(lan), Some(journeys)) = (&lan, &journeys) {
         journeys.be_silent();
         let served = hosts.gateways().served()?;
         let names =
             |nodes: Vec<usize>| nodes.into_iter().map(|node| &*scenario.nodes[node].name).collect::<Vec<_>>();
         let (clients, access_points) = (names(lan.clients().collect()), names(lan.access_points()));
-        results.hand_offs = Some(journeys.hand_offs(&clients, &access_points, served.as_deref()));
+        results.hand_offs = Some(journeys.hand_offs(zero, (&clients, &access_points), served.as_deref()));
     }
     Ok(results)
 }
