@@ -8,12 +8,13 @@ use crate::edit::Edit;
 use crate::options::Options;
 
 /// The edits of the kernels that lasthop builds, in the order in which they are made.
-const EDITS: [(&str, &str); 7] = [
+const EDITS: [(&str, &str); 8] = [
     ("register-area", include_str!("../kernel/edits/register-area.toml")),
     ("register-transfers", include_str!("../kernel/edits/register-transfers.toml")),
     ("debugger-registers", include_str!("../kernel/edits/debugger-registers.toml")),
     ("random-seed", include_str!("../kernel/edits/random-seed.toml")),
     ("hwsim-queue-limits", include_str!("../kernel/edits/hwsim-queue-limits.toml")),
+    ("hwsim-wake-queues", include_str!("../kernel/edits/hwsim-wake-queues.toml")),
     ("hwsim-air-time", include_str!("../kernel/edits/hwsim-air-time.toml")),
     ("hwsim-aggregates", include_str!("../kernel/edits/hwsim-aggregates.toml")),
 ];

@@ -106,7 +106,7 @@ fn what_is_not_an_edit_is_refused() {
 #[test]
 fn our_edits_have_reasons_and_names_and_say_their_license() {
     let recipe = Recipe::ours();
-    assert_eq!(recipe.edits().len(), 7);
+    assert_eq!(recipe.edits().len(), 8);
     for edit in recipe.edits() {
         assert!(edit.text().starts_with("# SPDX-License-Identifier: GPL-2.0-only\n"), "{}", edit.name());
         let is_name = |name: &String| {
