@@ -43,6 +43,7 @@ fn main() -> ExitCode {
             stations_of_one_cell_share_the_air_and_the_run_repeats,
             acks_made_from_the_drivers_reports_gain_what_the_simulator_predicts,
             the_driver_reports_each_frame_as_it_was,
+            no_packet_is_left_in_the_kernels_queue,
             roaming::a_client_walks_from_one_access_point_to_another_with_its_connection,
             roaming::a_station_that_saves_power_dozes_between_pages;
     })
@@ -266,6 +267,35 @@ fn the_driver_reports_each_frame_as_it_was() {
     assert!(others < 100, "{others} frames without a report");
     assert!((given_up..=given_up + others).contains(&on_air("given_up")), "{run}");
     assert_eq!(run["intact"], true);
+}
+
+/// mac80211 limits the frames of a station by their air time. Those behind the limit go when a frame is done with, also if TCP
+/// waits for its own queue and sends nothing more.
+fn no_packet_is_left_in_the_kernels_queue() {
+    let scenario = r#"
+duration = "12 s"
+seeds = 1
+schemes = ["none"]
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.near = { kind = "host", count = 2 }
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "20 ms" }
+wlans.cell = { standard = "802.11g", rate = "6 Mbit/s", access-point = "gateway", stations = ["near"], errors = { bit-error-rate = "0.001%" } }
+flows.download = { from = "server", to = "near-1" }
+flows.upload = { from = "near-2", to = "server" }
+try = { flows = "together", congestion = ["cubic"], duration = "10 s" }
+tcp = { preset = "linux" }
+"#;
+    let folder = tempfile::TempDir::new().expect("a temporary directory");
+    let file = folder.path().join("cell.toml");
+    fs::write(&file, scenario).expect("a writable directory");
+    let file = file.to_str().expect("a path in UTF-8");
+    let runs = rows(&output(&mut try_scenario(file, &kernel(), &["--json"])));
+    for run in runs.iter().filter(|run| run["flow"] == "upload") {
+        let (real, predicted) = (goodput(run), run["predicted_goodput_bps"].as_f64().expect("a number"));
+        println!("upload {:.2} Mbit/s, predicted {:.2}", real / 1e6, predicted / 1e6);
+        assert!(real > 0.75 * predicted, "{run}");
+    }
 }
 
 fn stations_of_one_cell_share_the_air_and_the_run_repeats() {

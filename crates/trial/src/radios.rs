@@ -103,7 +103,7 @@ impl Radios {
 pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
     for cell in &scenario.wlans {
         let problem = if !matches!(cell.config.phy.standard, Standard::HrDsss | Standard::Erp) {
-            "the kernel's radios here are of 802.11b and 802.11g"
+            "the kernel's radios here are of 802.11b and 802.11g (standard)"
         } else if cell
             .stations
             .iter()
@@ -125,8 +125,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), TrialError> {
         } else {
             continue;
         };
-        let expected = if cell.roaming.is_some() { "--time real" } else { "--wifi model" };
-        let problem = format!("{problem}; expected {expected}");
+        let instead = if cell.roaming.is_some() { "--time real" } else { "--wifi model" };
+        let problem = format!("{problem}; change this, or use {instead}");
         return Err(TrialError::unsuitable(format!("wlans.{}", cell.name), problem));
     }
     Ok(())
@@ -150,6 +150,13 @@ fn refusal(cell: &WlanModel, roaming: &Roaming) -> Option<&'static str> {
         Some("the kernel's access points are on channels 1 to 11 (roaming.channels)")
     } else if roaming.steering.is_some() {
         Some("a controller steers its clients, which hostapd does not here")
+    } else if [roaming.client.short_interval, roaming.client.long_interval]
+        .iter()
+        .any(|time| time.subsec_nanos() != 0)
+    {
+        Some(
+            "wpa_supplicant scans at intervals of whole seconds (roaming.short-scan-interval, roaming.long-scan-interval)",
+        )
     } else if roaming.client != usual || roaming.config != usual_set {
         Some(
             "wpa_supplicant scans and chooses by rules of its own: of roaming's keys for that, it has only scan-threshold, \

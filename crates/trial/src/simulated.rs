@@ -101,18 +101,23 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
 }
 
 /// What the user should know of a scenario's runs in simulated time.
-pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<&'static str> {
+pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<String> {
     if radios(scenario, wifi).all().is_empty() {
         return None;
     }
-    Some(match scenario.trial.rate_control {
-        RateControl::Fixed => {
-            "stations have the kernel's queues, and mac80211's number of tries of each frame; the prediction has those of the cell"
-        }
-        RateControl::Kernel => {
-            "stations have the kernel's queues, and mac80211's rates and number of tries of each frame; the prediction has those of the cell"
-        }
-    })
+    let rates = match scenario.trial.rate_control {
+        RateControl::Fixed => "",
+        RateControl::Kernel => "rates and ",
+    };
+    let saving = if scenario.wlans.iter().any(|cell| cell.power_save.is_some()) {
+        "; Linux's stations leave power-save mode for their traffic, and those of the prediction do not"
+    } else {
+        ""
+    };
+    Some(format!(
+        "stations have the kernel's queues, and mac80211's {rates}number of tries of each frame; the prediction has those of the \
+         cell{saving}"
+    ))
 }
 
 /// Checks that the kernel chooses rates only where stations of cells have its Wi-Fi stack; `None` in real time.

@@ -49,10 +49,52 @@ fn cells_that_the_kernels_radios_cannot_be_in_are_refused_with_their_key() {
         (("\"far\"] }", "\"far\"], short-retry-limit = 2 }"), "retry limits"),
         (("access-point = \"gateway\", stations = [", "stations = [\"gateway\", "), "no access point"),
         (("duration = \"4 s\"", "duration = \"4 s\", simulated = [\"far\"]"), "simulated stations"),
+        (("\"far\"] }", "\"far\"], power-save = { listen-interval = 3 } }"), "power-save"),
+        (("\"far\"] }", "\"far\"], power-save = { beacon-interval = \"5 ms\" } }"), "10 to 10000 time units"),
     ] {
         let message = refusal(change).unwrap_or_default();
         assert!(message.starts_with("wlans.cell: ") && message.contains(expected), "{change:?}: {message}");
-        assert!(message.ends_with("expected --wifi model"), "{message}");
+        assert!(message.ends_with("; change this, or use --wifi model"), "{message}");
+    }
+}
+
+#[test]
+fn clients_roam_as_wpa_supplicant_can_and_not_otherwise() {
+    let refusal = |roaming: &str| {
+        let cell = format!(
+            "wlans.cell = {{ standard = \"802.11g\", propagation = \"log-distance\", stations = [\"near\"], roaming = {{ \
+             access-points = [\"gateway\", \"far\"], {roaming} }} }}"
+        );
+        let text = CELL.lines().map(|line| if line.starts_with("wlans.cell") { &cell } else { line });
+        let text = text
+            .collect::<Vec<_>>()
+            .join("\n")
+            .replace("nodes.far.kind = \"host\"", "nodes.far.kind = \"router\"");
+        let text = text
+            + "\nlinks.other = { between = [\"gateway\", \"far\"], rate = \"100 Mbit/s\", delay = \"1 ms\" }\n";
+        let text = text.replace(
+            "nodes.gateway.kind = \"router\"",
+            "nodes.gateway = { kind = \"router\", position = [\"9 m\", \"0 m\"] }",
+        );
+        let scenario = file::parse(&text, "cell.toml", Path::new(""), &Overrides::default());
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        check(&scenario).err().map(|error| error.to_string())
+    };
+    assert_eq!(refusal("security = \"open\""), None, "all are on one channel without a number");
+    assert_eq!(refusal("channels = [1, 11], short-scan-interval = \"2 s\", scan-threshold = -60"), None);
+    for (roaming, expected) in [
+        ("channels = [1, 36]", "channels 1 to 11"),
+        ("short-scan-interval = \"1500 ms\"", "whole seconds"),
+        ("margin = 7", "rules of its own"),
+        ("scan = \"passive\"", "rules of its own"),
+        ("switch-time = \"10 ms\"", "rules of its own"),
+        ("beacon-interval = \"10 ms\"", "10 to 10000 time units"),
+    ] {
+        let message = refusal(roaming).unwrap_or_default();
+        assert!(
+            message.contains(expected) && message.ends_with("or use --time real"),
+            "{roaming}: {message}"
+        );
     }
 }
 

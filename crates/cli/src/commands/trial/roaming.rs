@@ -118,7 +118,7 @@ pub(super) fn table(rows: &[RoamingRow]) -> Option<String> {
 
 /// What the columns mean; `None` without rows.
 pub(super) fn remark(rows: &[RoamingRow]) -> Option<String> {
-    let remark = "no access point: median time without one; hand-off: mean time from leaving an access point until the \
+    let remark = "hand-offs, not served, connections lost, corrupted: in all runs; no access point: median time without one; hand-off: mean time from leaving an access point until the \
                   next one serves the client, with the state of its connections if gateways hand over";
     (!rows.is_empty()).then(|| remark.to_owned())
 }
