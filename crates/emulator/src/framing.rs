@@ -12,7 +12,7 @@ pub enum Framing {
     /// All frames go to the device's own Ethernet address.
     ToHost([u8; 6]),
     /// Frames have the Ethernet addresses of both hosts of the packet ([`ethernet_address`]). The frame by which an access
-    /// point announces a station to bridges is a [packet](announcement) of that station to all.
+    /// point announces a station to bridges is a packet of that station to all.
     BetweenHosts,
 }
 

@@ -11,6 +11,7 @@ mod roaming;
 mod seats;
 mod sessions;
 mod translation;
+mod variant;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,11 +26,13 @@ use lasthop_wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 
 pub use built::{Built, BuiltWlan};
 pub use error::BuildError;
-pub use links::{BuiltLinks, RealHosts, WifiStack};
+pub use links::{BuiltLinks, RealHosts};
 pub use network::Network;
 pub(crate) use places::of_stations;
 use roaming::RoamingLinks;
 use seats::{SeatedAgent, Seats};
+use variant::Variant;
+pub use variant::WifiStack;
 
 use crate::model::{
     FlowModel, Link, LinkModel, Mobility, PowerSave, Scenario, SchemeChoice, TcpModel, TransportModel,
@@ -45,15 +48,6 @@ struct Plan {
     places: Vec<Vec<Position>>,
     /// The scheme's agents, at indices of the scenario's nodes.
     agents: Vec<SeatedAgent<usize>>,
-}
-
-/// How a world is built.
-#[derive(Clone, Copy)]
-struct Variant {
-    seed: u64,
-    /// For the row of the upper bound.
-    without_loss: bool,
-    wifi: WifiStack,
 }
 
 impl Plan {

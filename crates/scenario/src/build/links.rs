@@ -9,7 +9,8 @@ use lasthop_schemes::{Placement, Seat};
 use lasthop_sim::{Direction, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig, World};
 
 use super::built::BuiltWlan;
-use super::{BuildError, Seats, Variant, of_stations};
+use super::variant::{Variant, WifiStack};
+use super::{BuildError, Seats, of_stations};
 use crate::model::{Link, LinkModel, NodeModel, Scenario, SchemeChoice, WlanStation};
 
 /// A world of links between external nodes.
@@ -40,15 +41,6 @@ pub struct RealHosts<'a> {
     pub addresses: &'a [IpAddr],
     /// Whose the MAC layer of the stations of cells is, above the access to the medium.
     pub wifi: WifiStack,
-}
-
-/// Whose the upper part of the MAC layer is: beacons, association, power save.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WifiStack {
-    /// That of the world.
-    World,
-    /// That of the hosts: the stations of the world only transmit and receive.
-    Hosts,
 }
 
 impl Scenario {
