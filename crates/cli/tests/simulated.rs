@@ -102,10 +102,21 @@ fn output(command: &mut Command) -> Output {
     command.output().expect("it starts")
 }
 
-fn rows(output: &Output) -> Vec<Value> {
+/// The output of a scenario with this text, as JSON.
+fn of_text(scenario: &str) -> Output {
+    let folder = tempfile::TempDir::new().expect("a temporary directory");
+    let file = folder.path().join("scenario.toml");
+    fs::write(&file, scenario).expect("a writable directory");
+    output(&mut try_scenario(file.to_str().expect("a path in UTF-8"), &kernel(), &["--json"]))
+}
+
+fn document(output: &Output) -> Value {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    document["runs"].as_array().expect("runs").clone()
+    serde_json::from_slice(&output.stdout).expect("a document")
+}
+
+fn rows(output: &Output) -> Vec<Value> {
+    document(output)["runs"].as_array().expect("runs").clone()
 }
 
 const DOWNLOAD: [&str; 6] = ["--flows", "download", "--congestion", "cubic", "--set", "try.duration=6 s"];
@@ -286,11 +297,7 @@ flows.upload = { from = "near-2", to = "server" }
 try = { flows = "together", congestion = ["cubic"], duration = "10 s" }
 tcp = { preset = "linux" }
 "#;
-    let folder = tempfile::TempDir::new().expect("a temporary directory");
-    let file = folder.path().join("cell.toml");
-    fs::write(&file, scenario).expect("a writable directory");
-    let file = file.to_str().expect("a path in UTF-8");
-    let runs = rows(&output(&mut try_scenario(file, &kernel(), &["--json"])));
+    let runs = rows(&of_text(scenario));
     for run in runs.iter().filter(|run| run["flow"] == "upload") {
         let (real, predicted) = (goodput(run), run["predicted_goodput_bps"].as_f64().expect("a number"));
         println!("upload {:.2} Mbit/s, predicted {:.2}", real / 1e6, predicted / 1e6);
@@ -312,11 +319,7 @@ flows.upload = { from = "near", to = "server" }
 try = { flows = "together", congestion = ["cubic"], duration = "4 s" }
 tcp = { preset = "linux" }
 "#;
-    let folder = tempfile::TempDir::new().expect("a temporary directory");
-    let file = folder.path().join("cell.toml");
-    fs::write(&file, scenario).expect("a writable directory");
-    let run = || output(&mut try_scenario(file.to_str().expect("a path in UTF-8"), &kernel(), &["--json"]));
-    let (one, other) = (run(), run());
+    let (one, other) = (of_text(scenario), of_text(scenario));
     let flows = rows(&one);
     assert_eq!(flows.len(), 3);
     let sum: f64 = flows.iter().map(goodput).sum();

@@ -124,7 +124,7 @@ impl Gateways {
     /// Follows the associations of clients with these addresses, of which hostapd tells the gateways, if they hand over.
     /// Returns where to report them.
     pub(super) fn follow(&mut self, clients: Vec<MacAddress>) -> Result<Option<Sender<Joined>>, TrialError> {
-        self.hand_over.as_mut().map(|hand_over| hand_over.follow(clients, true)).transpose()
+        self.hand_over.as_mut().map(|hand_over| hand_over.follow(clients)).transpose()
     }
 
     /// When they served clients that have associated, if they hand over. Who reports associations must have been dropped.

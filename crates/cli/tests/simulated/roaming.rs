@@ -1,21 +1,15 @@
 //! Clients of the kernel's Wi-Fi that roam, and stations that save power.
 
-use std::fs;
-
 use serde_json::Value;
 
-use crate::{kernel, output, try_scenario};
-
-fn document(scenario: &str, arguments: &[&str]) -> Value {
-    let output = output(try_scenario(scenario, &kernel(), arguments).arg("--json"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("a document")
-}
+use crate::{document, kernel, of_text, output, try_scenario};
 
 pub fn a_client_walks_from_one_access_point_to_another_with_its_connection() {
-    let document = document(
+    let document = document(&output(&mut try_scenario(
         "try-roaming.toml",
+        &kernel(),
         &[
+            "--json",
             "--set",
             "wlans.corridor.standard=802.11g",
             "--set",
@@ -29,7 +23,7 @@ pub fn a_client_walks_from_one_access_point_to_another_with_its_connection() {
             "--schemes",
             "none,snoop",
         ],
-    );
+    )));
     let runs = document["roaming_runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 2);
     for (run, gateways) in runs.iter().zip([0, 2]) {
@@ -67,10 +61,7 @@ sessions.browsing = { kind = "web", client = "phone", server = "server", think-t
 try = { congestion = ["cubic"], duration = "20 s", settle = "1 s" }
 tcp = { preset = "linux" }
 "#;
-    let folder = tempfile::TempDir::new().expect("a temporary directory");
-    let file = folder.path().join("phone.toml");
-    fs::write(&file, scenario).expect("a writable directory");
-    let document = document(file.to_str().expect("a path in UTF-8"), &[]);
+    let document = document(&of_text(scenario));
     let run = &document["session_runs"][0];
     let (pages, phone) = (&run["real"]["transactions"], &run["stations"][1]);
     println!("{} pages; {phone}", pages["completed"]);

@@ -27,8 +27,17 @@ pub(crate) struct Followed {
     pub(crate) clients: Vec<MacAddress>,
     /// The control socket of each access point's gateway.
     pub(crate) sockets: Vec<PathBuf>,
-    /// Whether something else tells the gateways of associations.
-    pub(crate) is_told: bool,
+    /// Who tells the gateways of associations.
+    pub(crate) teller: Teller,
+}
+
+/// Who tells gateways of associations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Teller {
+    /// The thread that follows them.
+    This,
+    /// Their own hostapd.
+    Hostapd,
 }
 
 /// A thread that follows associations, until the sender of the last is dropped.
@@ -101,7 +110,7 @@ impl Follower {
     /// A client has come to an access point.
     fn add(&mut self, joined: Joined) -> Result<(), TrialError> {
         let reported = clock::now();
-        if !self.followed.is_told {
+        if self.followed.teller == Teller::This {
             self.tell(joined)?;
         }
         let all = &self.all;

@@ -8,7 +8,7 @@ use lasthop_gateway::Config;
 use lasthop_gateway::frame::MacAddress;
 use lasthop_sim::Observer;
 
-use super::associations::{Associations, Followed, Reporter};
+use super::associations::{Associations, Followed, Reporter, Teller};
 use super::files::Files;
 use super::{Joined, Served, Stations};
 use crate::error::TrialError;
@@ -33,16 +33,10 @@ impl HandOver {
         self.files.complete(config, access_point, hostapd)
     }
 
-    /// Follows the associations of clients with these addresses. `is_told`: whether their hostapd tells the gateways.
-    pub(crate) fn follow(
-        &mut self,
-        clients: Vec<MacAddress>,
-        is_told: bool,
-    ) -> Result<Sender<Joined>, TrialError> {
-        let sockets = (0..self.access_points).map(|number| self.files.socket(number)).collect();
-        let (associations, joined) = Associations::follow(Followed { clients, sockets, is_told })?;
-        self.associations = Some(associations);
-        Ok(joined)
+    /// Follows the associations of clients with these addresses, of which hostapd tells the gateways. Returns where to
+    /// report them.
+    pub(crate) fn follow(&mut self, clients: Vec<MacAddress>) -> Result<Sender<Joined>, TrialError> {
+        self.start(clients, Teller::Hostapd)
     }
 
     /// The observer that has the gateways told of associations in the model, of clients with these addresses.
@@ -51,8 +45,15 @@ impl HandOver {
         stations: Stations,
         clients: Vec<MacAddress>,
     ) -> Result<Box<dyn Observer>, TrialError> {
-        let to = self.follow(clients, false)?;
+        let to = self.start(clients, Teller::This)?;
         Ok(Box::new(Reporter { stations, to }))
+    }
+
+    fn start(&mut self, clients: Vec<MacAddress>, teller: Teller) -> Result<Sender<Joined>, TrialError> {
+        let sockets = (0..self.access_points).map(|number| self.files.socket(number)).collect();
+        let (associations, joined) = Associations::follow(Followed { clients, sockets, teller })?;
+        self.associations = Some(associations);
+        Ok(joined)
     }
 
     /// When they served the clients. Who tells of associations must have been dropped.

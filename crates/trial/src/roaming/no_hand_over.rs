@@ -25,11 +25,7 @@ impl HandOver {
         match *self {}
     }
 
-    pub(crate) fn follow(
-        &mut self,
-        _clients: Vec<MacAddress>,
-        _is_told: bool,
-    ) -> Result<Sender<Joined>, TrialError> {
+    pub(crate) fn follow(&mut self, _clients: Vec<MacAddress>) -> Result<Sender<Joined>, TrialError> {
         match *self {}
     }
 

@@ -16,7 +16,7 @@ use lasthop_sim::{RadioEvent, Sent, StationId, WlanId, World};
 use lasthop_uml::hwsim::{self, FromRadios, ReceivedFrame, SentFrame, Stage, TxStatus};
 use lasthop_wifi::{Channel, Rates, RawFrame, Receiver, Standard, StationConfig};
 
-use crate::radios::channel_at;
+use crate::radios::bss::channel_at;
 use crate::stations::StationUse;
 use dozing::Dozing;
 use frame::Frame;

@@ -1,6 +1,6 @@
 //! The programs of the kernel's Wi-Fi stack on the hosts: hostapd at access points, `wpa_supplicant` at stations. They are
-//! without Wi-Fi multimedia (WMM), and send data at the rate of their cell, unless the kernel chooses rates. Without roaming, networks are open, on
-//! channel 1.
+//! without Wi-Fi multimedia (WMM), and send data at the rate of their cell, unless the kernel chooses rates. Without
+//! roaming, networks are open, on channel 1.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -22,7 +22,8 @@ use lasthop_wifi::{Rate, Standard};
 use super::journeys::Journeys;
 use crate::bridged::{BRIDGE, Lan};
 use crate::error::TrialError;
-use crate::radios::{GUEST_FOLDER, Radio, beacon_interval, channel_of, mhz_of, time_units};
+use crate::radios::bss::{beacon_interval, channel_of, mhz_of, time_units};
+use crate::radios::{GUEST_FOLDER, Radio};
 use crate::site::Site;
 
 /// The programs, and their packages in Debian.

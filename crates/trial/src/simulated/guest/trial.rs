@@ -65,7 +65,8 @@ fn run_hosts(
 ) -> Result<HostResults, TrialError> {
     plan::check_kernel(scenario).map_err(of_guest)?;
     let radios = radios(scenario, wanted.wifi);
-    let addresses = Lan::of(scenario).map_or_else(|| site::addresses(scenario), |lan| lan.addresses());
+    let lan = Lan::of(scenario);
+    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
     let site = Site::with_radios(scenario, addresses, radios)?;
     let ends = site::ends_of_devices(scenario, site.radios()).count();
     let devices = (0..ends).map(|end| device_with(address_of(end)));
@@ -73,7 +74,7 @@ fn run_hosts(
     site.adopt(scenario, &devices)?;
     stack::adopt(&site)?;
     limits::set(&site.hosts).map_err(TrialError::Namespace)?;
-    let lan = Lan::of(scenario);
+    // hostapd finds the bridges; routes over a radio need it to be up.
     if let Some(lan) = &lan {
         lan.configure(&site)?;
     }
