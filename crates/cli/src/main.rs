@@ -44,7 +44,7 @@ enum Command {
     Try(commands::trial::Arguments),
     /// Run as the first program of a guest in simulated time
     #[command(hide = true)]
-    Guest,
+    Guest(commands::guest::Arguments),
     /// Run the schemes on this machine's traffic: the daemon and its control commands
     Gateway(commands::gateway::Arguments),
     /// Build, list and remove the user-mode kernels that run in simulated time
@@ -98,7 +98,7 @@ fn main() -> ExitCode {
             return commands::emulate::execute(&arguments).unwrap_or_else(|failure| output::report(&failure));
         }
         Command::Try(arguments) => commands::trial::execute(&arguments),
-        Command::Guest => commands::guest::execute(),
+        Command::Guest(arguments) => commands::guest::execute(&arguments),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
         Command::Kernel(arguments) => commands::kernel::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),

@@ -1,6 +1,8 @@
 //! `lasthop try --time simulated` and `lasthop emulate --time simulated`, with the kernel that `LASTHOP_KERNEL` names.
 #![allow(clippy::print_stdout, reason = "the figures are a result")]
 
+#[path = "simulated/crash.rs"]
+mod crash;
 #[path = "simulated/programs.rs"]
 mod programs;
 #[path = "simulated/roaming.rs"]
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
             acks_made_from_the_drivers_reports_gain_what_the_simulator_predicts,
             the_driver_reports_each_frame_as_it_was,
             no_packet_is_left_in_the_kernels_queue,
+            crash::a_gateway_that_is_killed_corrupts_nothing_and_what_it_owed_is_counted,
             roaming::a_client_walks_from_one_access_point_to_another_with_its_connection,
             roaming::a_station_that_saves_power_dozes_between_pages;
     })

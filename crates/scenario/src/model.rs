@@ -134,6 +134,8 @@ pub struct Trial {
     pub simulated: BTreeSet<usize>,
     /// Who chooses the rates of data frames of the kernel's Wi-Fi.
     pub rate_control: RateControl,
+    /// The time at which the gateways' processes are killed.
+    pub gateway_crash: Option<Duration>,
 }
 
 /// Who chooses the rates of data frames.
@@ -181,6 +183,7 @@ impl Default for Trial {
             sysctl: Vec::new(),
             simulated: BTreeSet::new(),
             rate_control: RateControl::Fixed,
+            gateway_crash: None,
         }
     }
 }

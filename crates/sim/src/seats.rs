@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
 use lasthop_agent::counter::DEADLINES_STUCK;
-use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Owed, Progress, Report, Side};
+use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Owed, Progress, Report, Side, Verdict};
 use lasthop_packet::{Instant, LinkOptions, Packet, Rng};
 
 use crate::id::{AgentId, NodeId};
@@ -76,6 +76,16 @@ impl Seats {
         let placed = &mut self.agents[id.index()];
         debug_assert_eq!(placed.needs, agent.needs(), "another agent of the same scheme");
         placed.agent = agent;
+    }
+
+    /// Takes an agent away without a word to it: from now on its seat forwards all packets. Returns how many the agent
+    /// held.
+    pub(crate) fn vacate(&mut self, id: AgentId) -> u64 {
+        let placed = &mut self.agents[id.index()];
+        let held = placed.agent.held();
+        placed.agent = Box::new(|_: &mut Packet, _: Side, _: &mut Context<'_>| Verdict::Forward);
+        placed.needs = LinkSenses::empty();
+        held
     }
 
     #[inline]

@@ -100,6 +100,14 @@ pub enum TrialError {
     /// The gateway did not start, or failed.
     #[error("the gateway: {0}")]
     Daemon(#[from] GatewayError),
+    /// A gateway in a process of its own did not start.
+    #[error("the process of gateway {number}: {error}")]
+    GatewayProcess {
+        /// Its number, from 0.
+        number: usize,
+        /// The cause.
+        error: io::Error,
+    },
     /// A gateway did not answer on its control socket.
     #[error(transparent)]
     Unanswered(AskError),

@@ -61,15 +61,16 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// At an edge of a site, with these ports.
+    /// At an edge with this address and these ports.
     pub(super) fn at_edge(
         scenario: &Scenario,
-        (edge, site): (usize, &Site),
+        (edge, address): (usize, IpAddr),
+        radios: &Radios,
         ports: (Vec<String>, Vec<String>),
     ) -> Self {
-        let has_driver = has_only_radios(scenario, edge, site.radios());
+        let has_driver = has_only_radios(scenario, edge, radios);
         let senses = if has_driver { OF_DRIVER } else { senses(scenario, edge) };
-        Self { role: Role::Edge, address: site.address(edge), ports, senses, has_driver }
+        Self { role: Role::Edge, address, ports, senses, has_driver }
     }
 
     /// On the Wi-Fi adapter of a client.

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use lasthop_agent::LinkSenses;
 use lasthop_emulator::Emulator;
 use lasthop_gateway::Gateway;
-use lasthop_gateway::config::Backend;
+use lasthop_gateway::config::{Backend, Config};
 use lasthop_gateway::frame::MacAddress;
 use lasthop_gateway::packet_loop::LoopReport;
 use lasthop_gateway::plan::AgentMaker;
@@ -18,11 +18,12 @@ use super::adapters::Adapter;
 use super::bridged::Lan;
 use super::error::TrialError;
 use super::gateway::{self, Clock, Place};
-use super::plan::edges;
-use super::radios::has_agent;
+use super::gateway_process::GatewayProcess;
+use super::plan::{Case, edges};
+use super::radios::{Radios, has_agent};
 use super::roaming::hand_over::HandOver;
 use super::roaming::{Joined, Served, Stations};
-use super::site::Site;
+use super::site::{self, Site};
 
 /// The reports of gateways' packet loops.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -41,7 +42,7 @@ impl Reports {
 /// Running gateways. They end when this value is dropped.
 pub(super) struct Gateways {
     /// In the order of the edges.
-    all: Vec<Gateway>,
+    at_edges: Vec<AtEdge>,
     /// On Wi-Fi adapters of clients.
     on_adapters: Vec<Gateway>,
     needs: LinkSenses,
@@ -49,10 +50,42 @@ pub(super) struct Gateways {
     hand_over: Option<HandOver>,
 }
 
+/// A gateway at an edge.
+enum AtEdge {
+    /// In this process.
+    Here(Gateway),
+    /// In a process of its own, which is killed during the run.
+    Elsewhere(GatewayProcess),
+}
+
+impl AtEdge {
+    fn report(&self) -> Result<LoopReport, TrialError> {
+        match self {
+            Self::Here(gateway) => Ok(gateway.report()?),
+            Self::Elsewhere(process) => process.report(),
+        }
+    }
+}
+
+/// The configuration of the gateway with this number in a case; `None` if the case has none.
+pub(super) fn config_at_edge(
+    scenario: &Scenario,
+    case: &Case,
+    number: usize,
+    radios: &Radios,
+) -> Result<Option<Config>, TrialError> {
+    let stack = scenario.schemes[case.scheme_index].stack().filter(|stack| !stack.is_nothing());
+    let edge = edges(scenario)?.get(number).copied();
+    let Some((stack, edge)) = stack.zip(edge) else { return Ok(None) };
+    let at = (edge, site::addresses(scenario)[edge]);
+    let place = Place::at_edge(scenario, at, radios, site::ports(scenario, radios, edge));
+    place.config(stack, None, Clock::Simulated).map(Some)
+}
+
 impl Gateways {
     /// No gateway.
     pub(super) const fn none() -> Self {
-        Self { all: Vec::new(), on_adapters: Vec::new(), needs: LinkSenses::empty(), hand_over: None }
+        Self { at_edges: Vec::new(), on_adapters: Vec::new(), needs: LinkSenses::empty(), hand_over: None }
     }
 
     /// Starts a gateway with these schemes at each edge. `agent`, if given, replaces the schemes' own.
@@ -68,22 +101,28 @@ impl Gateways {
         let addresses = || edges.iter().map(|edge| site.address(*edge)).collect();
         let hand_over = registry.map(|registry| HandOver::new(&clock.folder(), addresses(), registry));
         let hand_over = hand_over.transpose()?;
-        let (mut started, mut needs) = (Vec::new(), LinkSenses::empty());
+        let (mut at_edges, mut needs) = (Vec::new(), LinkSenses::empty());
         for (number, edge) in edges.into_iter().enumerate() {
-            let ports = lan.as_ref().map_or_else(|| site.ports(scenario, edge), |lan| lan.ports(edge));
-            let place = Place::at_edge(scenario, (edge, site), ports);
+            if scenario.trial.gateway_crash.is_some() {
+                at_edges.push(AtEdge::Elsewhere(GatewayProcess::start(number, &site.hosts[edge])?));
+                continue;
+            }
+            let radios = site.radios();
+            let ports =
+                lan.as_ref().map_or_else(|| site::ports(scenario, radios, edge), |lan| lan.ports(edge));
+            let place = Place::at_edge(scenario, (edge, site.address(edge)), radios, ports);
             let mut config = place.config(stack, agent.cloned(), clock)?;
             if lan.is_some() {
                 // The other one routes, and bridged frames would pass by it.
                 config.backend = Backend::TcBpf;
             }
             if let Some(hand_over) = &hand_over {
-                let radios = site.radios().all().iter().filter(|radio| radio.node == edge);
+                let radios = radios.all().iter().filter(|radio| radio.node == edge);
                 config =
                     hand_over.complete(config, number, radios.map(|radio| radio.hostapd_socket()).collect());
             }
             needs |= config.plan.needs();
-            started.push(gateway::start(config, &site.hosts[edge])?);
+            at_edges.push(AtEdge::Here(gateway::start(config, &site.hosts[edge])?));
         }
         let with_agent = |adapter: &&Adapter| has_agent(scenario, stack, adapter.radio.node);
         let on_adapters = site.adapters().iter().filter(with_agent).map(|adapter| {
@@ -91,7 +130,16 @@ impl Gateways {
             gateway::start(config, &adapter.host)
         });
         let on_adapters = on_adapters.collect::<Result<_, _>>()?;
-        Ok(Self { all: started, on_adapters, needs, hand_over })
+        Ok(Self { at_edges, on_adapters, needs, hand_over })
+    }
+
+    /// Those that can be killed.
+    pub(super) fn processes(&self) -> Vec<&GatewayProcess> {
+        let processes = self.at_edges.iter().filter_map(|gateway| match gateway {
+            AtEdge::Here(_) => None,
+            AtEdge::Elsewhere(process) => Some(process),
+        });
+        processes.collect()
     }
 
     /// Has the model report to the gateways what the drivers and daemons of real access points report: the fates of
@@ -107,7 +155,7 @@ impl Gateways {
             emulator.observe(hand_over.observer(stations, clients)?);
         }
         // Only a single edge offers them: see `gateway::senses`.
-        if let [gateway] = &self.all[..]
+        if let [AtEdge::Here(gateway)] = &self.at_edges[..]
             && self.needs.contains(LinkSenses::FRAME_FATE)
         {
             gateway::report_fates(gateway, emulator, transmitters)?;
@@ -117,8 +165,9 @@ impl Gateways {
 
     /// The reports of their packet loops: of those at edges, and of those of clients.
     pub(super) fn reports(&self) -> Result<Reports, TrialError> {
-        let of = |gateways: &[Gateway]| gateways.iter().map(Gateway::report).collect::<Result<_, _>>();
-        Ok(Reports { at_edges: of(&self.all)?, of_clients: of(&self.on_adapters)? })
+        let at_edges = self.at_edges.iter().map(AtEdge::report).collect::<Result<_, _>>()?;
+        let of_clients = self.on_adapters.iter().map(Gateway::report).collect::<Result<_, _>>()?;
+        Ok(Reports { at_edges, of_clients })
     }
 
     /// Follows the associations of clients with these addresses, of which hostapd tells the gateways, if they hand over.

@@ -2,6 +2,7 @@
 //! It does not know what is between the hosts, nor whose time their clock shows.
 
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_linux::clock;
@@ -18,7 +19,7 @@ use super::options::Options;
 use super::plan::{Case, edges};
 use super::program::Running;
 use super::roaming::HandOff;
-use super::site::Site;
+use super::site::{self, Site};
 use super::wait;
 
 /// The hosts of a run, with what runs at their edges. It ends when this value is dropped.
@@ -59,7 +60,7 @@ impl<'a> Hosts<'a> {
                 return Err(TrialError::unsuitable("--beside", problem));
             }
             let edge = edges(scenario)?[0];
-            let (core, radio) = site.ports(scenario, edge);
+            let (core, radio) = site::ports(scenario, site.radios(), edge);
             program
                 .start(&site.hosts[edge], &core, &radio)
                 .map_err(|error| TrialError::Program { path: program.path.clone(), error })
@@ -79,13 +80,29 @@ impl<'a> Hosts<'a> {
         &mut self.gateways
     }
 
+    /// Runs the flows and sessions, and kills the gateways meanwhile if the scenario says so.
+    fn run_flows(&self, zero: Instant, options: Options<'_>) -> Result<RunResults, TrialError> {
+        let run = || flows::run_all(self.scenario, self.case, self.site, zero, options);
+        let Some(crash) = self.scenario.trial.gateway_crash else { return run() };
+        let doomed = self.gateways.processes();
+        thread::scope(|scope| {
+            let killing = scope.spawn(|| {
+                wait::until(zero + crash, options.stop);
+                doomed.iter().try_for_each(|gateway| gateway.kill())
+            });
+            let results = run();
+            killing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            results
+        })
+    }
+
     /// Runs the flows and sessions, from the time `zero` at which the model starts.
     pub(super) fn run(&self, zero: Instant, options: Options<'_>) -> Result<HostResults, TrialError> {
         let cpu_s = |reports: &Reports| reports.all().map(|report| report.cpu_s).sum::<f64>();
         let busy_before = cpu_s(&self.gateways.reports()?);
         wait::until(zero + self.case.times(self.scenario).first, options.stop);
         let began = clock::now();
-        let run = flows::run_all(self.scenario, self.case, self.site, zero, options)?;
+        let run = self.run_flows(zero, options)?;
         if options.stop.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }

@@ -20,6 +20,7 @@
 //! | `latency` | round-trip times of small packets during a run |
 //! | [`plan`] | the runs of a trial |
 //! | `gateway`, `gateways` | the gateway at an edge, and what its link layers report; all gateways of a run |
+//! | `gateway_process` | a gateway that is killed during the run |
 //! | [`roaming`] | gateways between which clients roam, and their hand-offs |
 //! | [`stations`] | the use of the air by the stations of 802.11 cells |
 //! | `congestion` | the names of congestion controls in the kernel and in the simulator |
@@ -39,6 +40,7 @@ mod dialogue;
 mod error;
 mod flows;
 mod gateway;
+mod gateway_process;
 mod gateways;
 mod hosts;
 mod latency;
@@ -71,7 +73,7 @@ use plan::Case;
 
 pub use error::TrialError;
 pub use options::{GuestProgram, Options, Reading, Simulation, Wifi};
-pub use outcome::{Outcome, RunOutcome};
+pub use outcome::{Crash, Outcome, RunOutcome};
 pub use program::Program;
 
 /// Runs one case: builds the hosts, runs its flows and sessions, and removes the hosts.

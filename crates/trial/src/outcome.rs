@@ -72,6 +72,8 @@ pub struct Outcome {
     pub completion_s: Option<f64>,
     /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,
+    /// What became of what the gateway owed when it was killed; `None` if it was not.
+    pub crash: Option<Crash>,
     /// Median round-trip time of the latency probe, in milliseconds; `None` if no packet came back.
     /// The probe sends small packets over the path of the run's first flow during the transfer.
     pub latency_median_ms: Option<f64>,
@@ -108,6 +110,15 @@ pub struct Outcome {
     pub predicted_series: Vec<Sample>,
 }
 
+/// What a gateway owed when it was killed, and what that led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Crash {
+    /// Octets that it had acknowledged and that were not known to be delivered, of all connections.
+    pub owed_octets: u64,
+    /// Octets of the flow that were acknowledged to the sender, and that the receiver had not received at the end.
+    pub undelivered_octets: u64,
+}
+
 /// Facts that are the same for all flows and sessions of a run.
 struct Circumstances {
     kernel: Option<String>,
@@ -124,6 +135,11 @@ impl Circumstances {
             [only] => Some(only.clone()),
             _ => None,
         }
+    }
+
+    /// Octets at risk at the gateways at edges, as last reported.
+    fn owed(&self) -> u64 {
+        self.gateways.at_edges.iter().map(|report| report.engine.octets_at_risk).sum()
     }
 
     /// The sum of a counter of clients' agents.
@@ -220,6 +236,10 @@ fn flows(
             octets: transferred.octets,
             completion_s: transferred.completion.map(|time| time.as_secs_f64()),
             retransmits: transferred.retransmits,
+            crash: scenario.trial.gateway_crash.map(|_| Crash {
+                owed_octets: circumstances.owed(),
+                undelivered_octets: transferred.undelivered,
+            }),
             latency_median_ms: round_trips.quantile(0.5).map(millis),
             latency_p95_ms: round_trips.quantile(0.95).map(millis),
             gateway_cores: circumstances.gateway_cores,

@@ -338,9 +338,16 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Refuses a change that is after the end of every run.
+/// Refuses a change that is after the end of every run, and a crash that is after that of some.
 fn check_changes(scenario: &Scenario) -> Result<(), TrialError> {
-    let Some(end) = cases(scenario).iter().map(|case| case.times(scenario).end).max() else { return Ok(()) };
+    let ends = || cases(scenario).into_iter().map(|case| case.times(scenario).end);
+    if let Some((crash, end)) = scenario.trial.gateway_crash.zip(ends().min()).filter(|(at, end)| at >= end) {
+        let [crash, end] = [crash, end].map(format_duration);
+        let problem =
+            format!("gateways crash at {crash}, and a run ends at {end}; expected a time before that");
+        return Err(TrialError::unsuitable("try.gateway-crash", problem));
+    }
+    let Some(end) = ends().max() else { return Ok(()) };
     let times = scenario.changes.iter().map(|change| change.at);
     match times.chain(scenario.intervals.iter().map(|interval| interval.first)).find(|at| *at >= end) {
         None => Ok(()),

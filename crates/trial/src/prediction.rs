@@ -18,7 +18,7 @@ use lasthop_tcp::{Congestion, SlowStart};
 
 use super::congestion::simulated;
 use super::error::TrialError;
-use super::plan::Case;
+use super::plan::{Case, edges};
 use super::roaming::{HandOff, Ways};
 use super::sample::Sample;
 use super::session::SessionFigures;
@@ -90,7 +90,17 @@ pub fn predict(
     let in_case = |error| TrialError::Prediction { of: case.traffic(), error };
     let watch = |_| memory::exceeded().map_or(Ok(()), |limit| Err(Stop::Memory { limit }));
     let mut pieces = SteppedRun::begin(&reduced, &scheme, case.seed, &mut built, &watch).map_err(in_case)?;
-    let advance = |built: &mut Built, until: Instant| pieces.advance(built, until, stop_when_done);
+    let mut crash = scenario.trial.gateway_crash.map(|at| Instant::ZERO + at);
+    let edges = edges(scenario)?;
+    let advance = |built: &mut Built, until: Instant| {
+        if let Some(at) = crash.take_if(|at| *at <= until) {
+            pieces.advance(built, at, stop_when_done)?;
+            for edge in &edges {
+                built.world.crash_agents(built.nodes[*edge]);
+            }
+        }
+        pieces.advance(built, until, stop_when_done)
+    };
     let mut flows =
         run(&mut built, &flows, &established, [settled, end], advance, sample_every).map_err(in_case)?;
     let stations = stations::used(&built.world, stations::list(&reduced, &built.wlans));

@@ -16,6 +16,8 @@ use std::path::PathBuf;
 use lasthop_scenario::{LinkModel, Scenario, SchemeChoice};
 use lasthop_schemes::{Placement as _, SchemeStack, Seat};
 
+use super::options::Wifi;
+
 pub(super) use check::check;
 
 /// The radios of a trial's hosts.
@@ -87,6 +89,14 @@ impl Radios {
             })
         });
         Self(stations.filter(|radio| !scenario.trial.simulated.contains(&radio.node)).collect())
+    }
+
+    /// Those of a trial's hosts, whose Wi-Fi stack is this.
+    pub(super) fn with(scenario: &Scenario, wifi: Wifi) -> Self {
+        match wifi {
+            Wifi::Kernel => Self::of_kernel(scenario),
+            Wifi::Model => Self::none(),
+        }
     }
 
     /// All of them, in the order of cells and stations.

@@ -65,16 +65,10 @@ use wire::{Between, ModelWire};
 
 /// Octets of the guest's memory.
 const MEMORY: u64 = 256 << 20;
+/// The key of a crash of gateways.
+const CRASH: &str = "try.gateway-crash";
 /// More than any start and end of a guest takes, beside the run itself and associations.
 const MARGIN: Duration = Duration::from_secs(60);
-
-/// The radios of the hosts' kernel.
-fn radios(scenario: &Scenario, wifi: Wifi) -> Radios {
-    match wifi {
-        Wifi::Kernel => Radios::of_kernel(scenario),
-        Wifi::Model => Radios::none(),
-    }
-}
 
 /// Checks that a scenario can be tried in simulated time.
 pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
@@ -83,7 +77,8 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
         return Err(TrialError::unsuitable("wlans", problem));
     }
     check_rate_control(scenario, Some(wifi))?;
-    let radios = radios(scenario, wifi);
+    check_crash(scenario)?;
+    let radios = Radios::with(scenario, wifi);
     gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios)?;
     if !radios.all().is_empty() {
         radios::check(scenario)?;
@@ -102,7 +97,7 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
 
 /// What the user should know of a scenario's runs in simulated time.
 pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<String> {
-    if radios(scenario, wifi).all().is_empty() {
+    if Radios::with(scenario, wifi).all().is_empty() {
         return None;
     }
     let rates = match scenario.trial.rate_control {
@@ -121,12 +116,32 @@ pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<String> {
 }
 
 /// Checks that the kernel chooses rates only where stations of cells have its Wi-Fi stack; `None` in real time.
-pub fn check_rate_control(scenario: &Scenario, wifi: Option<Wifi>) -> Result<(), TrialError> {
-    let has_radios = wifi.is_some_and(|wifi| !radios(scenario, wifi).all().is_empty());
+fn check_rate_control(scenario: &Scenario, wifi: Option<Wifi>) -> Result<(), TrialError> {
+    let has_radios = wifi.is_some_and(|wifi| !Radios::with(scenario, wifi).all().is_empty());
     if scenario.trial.rate_control == RateControl::Kernel && !has_radios {
         let problem =
             "no station of a cell has the kernel's Wi-Fi; expected --time simulated, and a cell of 802.11";
         return Err(TrialError::unsuitable("try.rate-control", problem));
+    }
+    Ok(())
+}
+
+/// Checks a crash of gateways: clients do not roam, because gateways between which they do share files.
+fn check_crash(scenario: &Scenario) -> Result<(), TrialError> {
+    if scenario.trial.gateway_crash.is_some() && Lan::of(scenario).is_some() {
+        let problem = "gateways between which clients roam do not crash here; expected none";
+        return Err(TrialError::unsuitable(CRASH, problem));
+    }
+    Ok(())
+}
+
+/// Refuses what only hosts with a kernel of their own have, for a run in real time.
+pub fn check_real_time(scenario: &Scenario) -> Result<(), TrialError> {
+    check_rate_control(scenario, None)?;
+    if scenario.trial.gateway_crash.is_some() {
+        let problem =
+            "in real time, gateways have no process of their own; expected --time simulated, or no crash";
+        return Err(TrialError::unsuitable(CRASH, problem));
     }
     Ok(())
 }
@@ -147,7 +162,7 @@ pub(super) fn run(
     };
     let real = RealHosts { gateways: &edges, addresses: &addresses, wifi };
     let built = scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
-    let radios = radios(scenario, simulation.wifi);
+    let radios = Radios::with(scenario, simulation.wifi);
     let ends = attachments(scenario, &radios, &built);
     let stations = stations::list(scenario, &built.wlans);
     let kernel = kernel::of(Parts {

@@ -87,6 +87,26 @@ pub fn device_name(link: &LinkModel, index: usize) -> String {
     }
 }
 
+/// The name of the device through which a link leads at its end.
+fn device(scenario: &Scenario, radios: &Radios, end: End) -> String {
+    let link = &scenario.links[end.link];
+    radios.of(link, end.node).map_or_else(|| device_name(link, end.link), Radio::device)
+}
+
+/// A node's interfaces: to the wired network, and to wireless hops.
+pub(super) fn ports(scenario: &Scenario, radios: &Radios, node: usize) -> (Vec<String>, Vec<String>) {
+    let ends = ends(scenario).filter(|end| end.node == node);
+    let (radio, core): (Vec<End>, Vec<End>) =
+        ends.partition(|end| scenario.links[end.link].link.is_wireless());
+    let names = |ends: Vec<End>| {
+        let mut names: Vec<String> = ends.into_iter().map(|end| device(scenario, radios, end)).collect();
+        // Links of a radio have one device.
+        names.dedup();
+        names
+    };
+    (names(core), names(radio))
+}
+
 /// Checks that there are enough hosts and addresses.
 pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     let counts = [("nodes", scenario.nodes.len(), MAX_NODES), ("links", scenario.links.len(), MAX_LINKS)];
@@ -160,26 +180,6 @@ impl Site {
         self.adapters.host_of(radio).unwrap_or(&self.hosts[radio.node])
     }
 
-    /// The name of the device through which a link leads at its end.
-    fn device(&self, scenario: &Scenario, end: End) -> String {
-        let link = &scenario.links[end.link];
-        self.radios.of(link, end.node).map_or_else(|| device_name(link, end.link), Radio::device)
-    }
-
-    /// A node's interfaces: to the wired network, and to wireless hops.
-    pub(super) fn ports(&self, scenario: &Scenario, node: usize) -> (Vec<String>, Vec<String>) {
-        let ends = ends(scenario).filter(|end| end.node == node);
-        let (radio, core): (Vec<End>, Vec<End>) =
-            ends.partition(|end| scenario.links[end.link].link.is_wireless());
-        let names = |ends: Vec<End>| {
-            let mut names: Vec<String> = ends.into_iter().map(|end| self.device(scenario, end)).collect();
-            // Links of a radio have one device.
-            names.dedup();
-            names
-        };
-        (names(core), names(radio))
-    }
-
     /// Creates the devices of the hosts at all links between them, each at its end of the model.
     pub fn attach(&self, scenario: &Scenario, built: &BuiltLinks) -> Result<Vec<emulator::End>, TrialError> {
         let attached = ends(scenario).map(|end| {
@@ -214,7 +214,7 @@ impl Site {
         for (node, host) in self.hosts.iter().enumerate() {
             let mut commands = Vec::new();
             for end in ends(scenario).filter(|end| end.node == node) {
-                let device = self.device(scenario, end);
+                let device = device(scenario, &self.radios, end);
                 commands.push(format!("address add {}/24 dev {device}", address(end)));
                 let radio = self.radios.of(&scenario.links[end.link], node);
                 if radio.is_none_or(|radio| radio.on_adapter) {

@@ -1,6 +1,6 @@
 //! Sockets of a trial's hosts, and the meaning of their errors.
 
-#![expect(unsafe_code, reason = "rustix has no SIOCGSTAMPNS")]
+#![expect(unsafe_code, reason = "rustix has no SIOCGSTAMPNS and no SIOCOUTQ")]
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -66,6 +66,16 @@ pub(super) fn is_transient(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted | ErrorKind::ConnectionRefused
     ) || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EHOSTUNREACH | libc::ENETUNREACH))
+}
+
+/// Octets that were written to a connection and that its TCP has no acknowledgment of: `SIOCOUTQ` of tcp(7), which includes
+/// those that it has not sent.
+pub(super) fn unacknowledged(stream: &TcpStream) -> io::Result<u64> {
+    let mut octets: libc::c_int = 0;
+    // SAFETY: the request writes one integer.
+    let result =
+        unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ as _, std::ptr::from_mut(&mut octets)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(u64::try_from(octets).unwrap_or_default()) }
 }
 
 /// The time of day at which the last datagram that was read from a socket arrived; `None` if the

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::{self, PIECE};
 use super::sample::{Sample, retransmits};
-use super::socket::{self, abort_on_close, is_closed_by_peer, is_timeout};
+use super::socket::{self, abort_on_close, is_closed_by_peer, is_timeout, unacknowledged};
 use super::wait::{CHECK_INTERVAL, pause, timespec};
 use lasthop_linux::clock::now;
 use lasthop_linux::namespace::Namespace;
@@ -64,6 +64,8 @@ pub struct Transferred {
     pub kept_waiting: Option<KeptWaiting>,
     /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,
+    /// Octets that were acknowledged to the sender, and that the receiver had not received at the end.
+    pub undelivered: u64,
     /// Whether every octet arrived as it was sent.
     pub intact: bool,
     /// Whether the connection ended before its time, for example because it was reset.
@@ -78,6 +80,8 @@ struct Sent {
     began: Instant,
     /// Segments that its TCP retransmitted.
     retransmits: u64,
+    /// Octets that were acknowledged to it.
+    acknowledged: u64,
     /// Samples of the sender, if requested.
     series: Vec<Sample>,
 }
@@ -141,6 +145,7 @@ impl Transfer<'_> {
             goodput_bps: if seconds > 0.0 { (octets - before) as f64 * 8.0 / seconds } else { 0.0 },
             completion: completed.map(|last| last.since(begin)),
             retransmits: sent.retransmits,
+            undelivered: sent.acknowledged.saturating_sub(octets),
             intact,
             lost,
             kept_waiting: None,
@@ -183,16 +188,18 @@ impl Transfer<'_> {
         thread::scope(|scope| {
             let watching =
                 watched.map(|(stream, every)| scope.spawn(move || samples(&stream, begin, every, over)));
-            let retransmits = self.send_all(stream);
+            let all = self.send_all(stream);
             is_over.store(true, Ordering::Relaxed);
             let series = watching.map(thread::ScopedJoinHandle::join);
             let series = series.transpose().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok(Sent { began, retransmits: retransmits?, series: series.unwrap_or_default() })
+            let (retransmits, acknowledged) = all?;
+            Ok(Sent { began, retransmits, acknowledged, series: series.unwrap_or_default() })
         })
     }
 
-    /// Sends until the size or the end is reached. Returns the number of retransmitted segments.
-    fn send_all(&self, mut stream: TcpStream) -> io::Result<u64> {
+    /// Sends until the size or the end is reached. Returns the number of retransmitted segments, and that of octets that
+    /// were acknowledged.
+    fn send_all(&self, mut stream: TcpStream) -> io::Result<(u64, u64)> {
         debug_assert!(tcp_congestion(&stream).is_ok_and(|name| name == self.congestion));
         stream.set_write_timeout(Some(CHECK_INTERVAL))?;
         let mut sent = 0;
@@ -216,10 +223,11 @@ impl Transfer<'_> {
                 }
             }
         }
-        let retransmits = retransmits(&stream);
+        let retransmits = retransmits(&stream)?;
+        let acknowledged = sent.saturating_sub(unacknowledged(&stream)?);
         // Octets that have not been sent yet are discarded.
         abort_on_close(&stream);
-        retransmits
+        Ok((retransmits, acknowledged))
     }
 
     fn receive(&self, mut stream: TcpStream) -> io::Result<Received> {
@@ -302,7 +310,7 @@ mod tests {
             sample_every: None,
             stop: &AtomicBool::new(false),
         };
-        let sent = Sent { began: at(150), retransmits: 0, series: Vec::new() };
+        let sent = Sent { began: at(150), retransmits: 0, acknowledged: 0, series: Vec::new() };
         transfer.transferred(at(0), sent, received)
     }
 

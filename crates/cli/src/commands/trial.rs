@@ -250,7 +250,7 @@ fn simulations(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Simulat
             refused("--kernel: the hosts have this machine's; expected --time simulated beside it")
         }
         Time::Real => {
-            lasthop_trial::simulated::check_rate_control(scenario, None).map_err(unsuitable)?;
+            lasthop_trial::simulated::check_real_time(scenario).map_err(unsuitable)?;
             Ok(Vec::new())
         }
     }

@@ -46,6 +46,9 @@ pub(super) struct TryTable {
     /// Who chooses the rates of data frames where the stations of cells have the kernel's Wi-Fi, in simulated time;
     /// default "fixed".
     rate_control: Option<RateControlChoice>,
+    /// The time at which the processes of the gateways are killed, as by a crash, in simulated time; by default they run
+    /// to the end. The prediction's gateways lose their agents then.
+    gateway_crash: Option<Text<Duration>>,
 }
 
 /// Who chooses the rates of data frames.
@@ -127,8 +130,9 @@ pub(super) fn read(
         None | Some(RateControlChoice::Fixed) => RateControl::Fixed,
         Some(RateControlChoice::Kernel) => RateControl::Kernel,
     };
+    let gateway_crash = table.gateway_crash.map(|at| at.0);
     let sysctl = sysctl.collect::<Result<_, _>>()?;
-    Ok(Trial { together, congestion, duration, settle, sysctl, simulated, rate_control })
+    Ok(Trial { together, congestion, duration, settle, sysctl, simulated, rate_control, gateway_crash })
 }
 
 /// The path of a setting below `/proc/sys/net`; `None` for a key that could lead out of that

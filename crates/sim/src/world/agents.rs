@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::counter::{AT_BOUND, DROPPED_HELD};
 use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, Scope, Side, Verdict};
 use lasthop_packet::{Ip, LinkOptions, Packet, Payload, Transport, Udp};
 
@@ -123,6 +123,18 @@ impl World {
         self.seats.replace(id, agent);
         let import = |state: &FlowState| self.call_agent(id, |agent, cx| agent.import(state, cx)).err();
         Some(states.iter().filter_map(import).collect())
+    }
+
+    /// Ends the agents at a node as a crash of their process would: what they hold is lost, what they owe is never
+    /// delivered by them, and all later packets pass.
+    pub fn crash_agents(&mut self, node: NodeId) {
+        let agents: Vec<AgentId> = self.seats.at(node).collect();
+        for id in agents {
+            let held = self.seats.vacate(id);
+            self.transit.telemetry_mut().count_report(&DROPPED_HELD, held);
+            // Its links learn that nobody has them refuse frames any more.
+            self.call_agent(id, |_, _| ());
+        }
     }
 
     /// Calls an agent about no link, and carries out what it requests.

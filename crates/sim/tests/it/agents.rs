@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::counter::FULL;
+use lasthop_agent::counter::{DROPPED_HELD, FULL};
 use lasthop_agent::{
     Accounts, Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Stack, Stateless, Transfer,
     Verdict,
@@ -154,6 +154,26 @@ fn an_agent_that_needs_fates_is_refused_where_there_are_none() {
     let elsewhere = world.add_wired_link(other, third, &wired("elsewhere", &direction(1000), 1));
     let refusal = world.attach(ends[0], &[elsewhere], Box::new(Mangler::new(0.0)));
     assert_eq!(refusal, Err(AttachError::NotItsLink(elsewhere)));
+}
+
+#[test]
+fn a_crash_takes_what_an_agent_holds_and_lets_later_packets_pass() {
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let link = world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(1000), 1));
+    let mut hoarder = Mangler::new(0.0);
+    let kept = packet(&world, ends[0], ends[1], 1);
+    hoarder.held.push_back((ms(50), Side::Radio, kept));
+    world.attach(ends[0], &[link], Box::new(hoarder)).expect("a wire will do");
+    assert_eq!(world.held_by_agents(), 1);
+    world.crash_agents(ends[1]);
+    assert_eq!(world.held_by_agents(), 1, "that is another node");
+    world.crash_agents(ends[0]);
+    assert_eq!((world.held_by_agents(), world.reported().get(&DROPPED_HELD)), (0, 1));
+    world.inject(ends[0], packet(&world, ends[0], ends[1], 2));
+    world.advance_to(ms(200));
+    assert_eq!(arrived(&mut world, ends[1]), [2], "nothing is sent on behalf of what is gone");
+    assert!(world.accounts().balance());
 }
 
 #[test]

@@ -4,12 +4,14 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`trial`] | the part of the hosts in a run of a trial |
+//! | [`gateway`] | a gateway of that, if it is to be killed |
 //! | [`programs`] | programs at both ends of a link |
 //! | `files` | the files that these programs see |
 //! | `limits` | the limits of the hosts' kernel |
 //! | `outside` | the control device |
 
 mod files;
+pub mod gateway;
 mod limits;
 mod outside;
 pub mod programs;

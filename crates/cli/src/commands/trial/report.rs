@@ -84,6 +84,11 @@ struct Row {
     completion_s: Option<f64>,
     /// Segments that the sender's TCP retransmitted.
     retransmits: f64,
+    /// Octets that the gateway owed when it was killed: it had acknowledged them, and they were not known to be delivered;
+    /// `None` if it was not killed.
+    owed_octets: Option<f64>,
+    /// Octets that had been acknowledged to the sender and did not arrive; `None` likewise.
+    undelivered_octets: Option<f64>,
     /// Median round-trip time of the latency probe, in milliseconds.
     latency_median_ms: Option<f64>,
     /// 95th percentile of that round-trip time, in milliseconds.
@@ -174,6 +179,8 @@ impl Report {
         let dozes = self.rows.iter().any(|row| row.awake_share.is_some());
         header.extend(dozes.then_some(["awake %", "predicted awake %"]).into_iter().flatten());
         header.extend(completes.then_some("completion s"));
+        let crashes = self.rows.iter().any(|row| row.owed_octets.is_some());
+        header.extend(crashes.then_some(["owed octets", "undelivered octets"]).into_iter().flatten());
         header.extend(["improvement %", "retransmits", "latency ms", "p95 latency ms"]);
         header.extend((!is_simulated).then_some("gateway CPU cores"));
         let mut table = Table::with_numbers(&header).with_labels(labels);
@@ -201,6 +208,9 @@ impl Report {
                 cells.extend([percent(row.awake_share), percent(row.predicted_awake_share)]);
             }
             cells.extend(completes.then(|| number(row.completion_s, 2)));
+            if crashes {
+                cells.extend([number(row.owed_octets, 0), number(row.undelivered_octets, 0)]);
+            }
             cells.extend([
                 number(row.improvement_percent, 1),
                 number(Some(row.retransmits), 0),
@@ -249,6 +259,13 @@ impl Report {
                 self.baseline,
                 if self.fairness.is_empty() { "the flow" } else { "the flows, on the path of the first" }
             ));
+        }
+        if self.rows.iter().any(|row| row.owed_octets.is_some()) {
+            lines.push(
+                "owed: acknowledged by the gateway before it was killed, not known to be delivered; undelivered: acknowledged to the \
+                 sender, and never received"
+                    .to_owned(),
+            );
         }
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.extend(roaming::remark(&self.roaming));
@@ -320,6 +337,8 @@ impl Row {
             predicted_awake_share: of(|run| run.predicted_awake_share),
             completion_s: of(|run| run.completion_s),
             retransmits: of(|run| Some(run.retransmits as f64))?,
+            owed_octets: of(|run| Some(run.crash?.owed_octets as f64)),
+            undelivered_octets: of(|run| Some(run.crash?.undelivered_octets as f64)),
             latency_median_ms: of(|run| run.latency_median_ms),
             latency_p95_ms: of(|run| run.latency_p95_ms),
             gateway_cores: of(|run| run.gateway_cores),

@@ -8,14 +8,15 @@ use lasthop_scenario::Scenario;
 use super::super::control::FromGuest;
 use super::super::job::Case as Wanted;
 use super::super::kernel::address_of;
-use super::super::{fingerprint, radios, stack};
-use super::{Guest, device_with, limits};
+use super::super::{fingerprint, stack};
+use super::{Guest, device_with, gateway, limits};
 use crate::bridged::Lan;
 use crate::error::TrialError;
 use crate::gateway::Clock;
 use crate::hosts::{HostResults, Hosts};
 use crate::options::Options;
 use crate::plan::{self, Case};
+use crate::radios::Radios;
 use crate::site::{self, Site};
 
 /// The command line by which the process outside has read the scenario, without the program and the subcommand.
@@ -64,7 +65,7 @@ fn run_hosts(
     options: Options<'_>,
 ) -> Result<HostResults, TrialError> {
     plan::check_kernel(scenario).map_err(of_guest)?;
-    let radios = radios(scenario, wanted.wifi);
+    let radios = Radios::with(scenario, wanted.wifi);
     let lan = Lan::of(scenario);
     let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
     let site = Site::with_radios(scenario, addresses, radios)?;
@@ -81,6 +82,9 @@ fn run_hosts(
     let journeys = stack::associate(scenario, &site)?;
     if lan.is_none() {
         site.configure(scenario)?;
+    }
+    if scenario.trial.gateway_crash.is_some() {
+        gateway::leave(wanted)?;
     }
     let mut hosts = Hosts::start(scenario, case, &site, None, Clock::Simulated, options)?;
     if let (Some(lan), Some(journeys)) = (&lan, &journeys)
