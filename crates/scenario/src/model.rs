@@ -9,7 +9,7 @@ mod row;
 mod session;
 mod wlan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -136,6 +136,8 @@ pub struct Trial {
     pub rate_control: RateControl,
     /// The time at which the gateways' processes are killed.
     pub gateway_crash: Option<Duration>,
+    /// The kernels of nodes that do not have the run's, in simulated time: versions or paths, by the index of the node.
+    pub kernels: BTreeMap<usize, String>,
 }
 
 /// Who chooses the rates of data frames.
@@ -184,6 +186,7 @@ impl Default for Trial {
             simulated: BTreeSet::new(),
             rate_control: RateControl::Fixed,
             gateway_crash: None,
+            kernels: BTreeMap::new(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use lasthop_config::{Document, FileError};
 use toml::Spanned;
-use toml::de::{DeArray, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 /// The maximum number of members of a group.
 const MAX_MEMBERS: i128 = 5_000;
@@ -129,12 +129,15 @@ impl Groups {
         Ok(())
     }
 
-    /// Expands lists of nodes, and the stations of cells with properties of their own.
+    /// Expands lists of nodes, kernels of nodes, and the stations of cells with properties of their own.
     fn expand_lists(&self, document: &mut Document<'_>) {
-        if let Some(DeValue::Table(table)) = document.root_mut().get_mut("try").map(Spanned::get_mut)
-            && let Some(DeValue::Array(simulated)) = table.get_mut("simulated").map(Spanned::get_mut)
-        {
-            self.expand_list(simulated);
+        if let Some(DeValue::Table(table)) = document.root_mut().get_mut("try").map(Spanned::get_mut) {
+            if let Some(DeValue::Array(simulated)) = table.get_mut("simulated").map(Spanned::get_mut) {
+                self.expand_list(simulated);
+            }
+            if let Some(DeValue::Table(kernels)) = table.get_mut("kernels").map(Spanned::get_mut) {
+                self.expand_keys(kernels);
+            }
         }
         let Some(wlans) = document.root_mut().get_mut("wlans") else { return };
         let DeValue::Table(wlans) = wlans.get_mut() else { return };
@@ -157,14 +160,7 @@ impl Groups {
             if let Some(except) = wlan.get_mut("except")
                 && let DeValue::Table(except) = except.get_mut()
             {
-                for (group, count) in &self.0 {
-                    // The table of a member takes precedence over that of its group.
-                    let Some((key, value)) = except.remove_entry(group.as_str()) else { continue };
-                    for number in 1..=*count {
-                        let key = Spanned::new(key.span(), member(group, number).into());
-                        except.entry(key).or_insert_with(|| value.clone());
-                    }
-                }
+                self.expand_keys(except);
             }
         }
     }
@@ -177,6 +173,17 @@ impl Groups {
             }
             DeValue::Array(elements) => elements.iter_mut().for_each(|element| self.rename(element, number)),
             _ => {}
+        }
+    }
+
+    /// Replaces each key that is a group by its members, of which each has the group's value unless it has its own.
+    fn expand_keys(&self, table: &mut DeTable<'_>) {
+        for (group, count) in &self.0 {
+            let Some((key, value)) = table.remove_entry(group.as_str()) else { continue };
+            for number in 1..=*count {
+                let key = Spanned::new(key.span(), member(group, number).into());
+                table.entry(key).or_insert_with(|| value.clone());
+            }
         }
     }
 

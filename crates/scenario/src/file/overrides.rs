@@ -70,8 +70,11 @@ impl Setting {
     }
 }
 
+/// The table whose values are versions, which look like numbers: 6.10 is not 6.1.
+const VERSIONS: &str = "try.kernels.";
+
 /// Settings as lines of TOML. A value that is not TOML is treated as a string, so that it needs no
-/// quotes in a shell.
+/// quotes in a shell; so is a version.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, FileError> {
     settings.iter().map(|given| Ok(Setting { given: given.clone(), line: line(given)? })).collect()
 }
@@ -92,7 +95,12 @@ fn line(setting: &str) -> Result<String, FileError> {
         return Err(FileError::in_file(name(setting), problem));
     };
     let (key, value) = (key.trim(), value.trim());
-    let is_value = toml::from_str::<toml::Table>(&format!("x = {value}")).is_ok();
+    let parsed = toml::from_str::<toml::Table>(&format!("x = {value}")).ok();
+    let is_version = |parsed: &toml::Table| {
+        let is_number = parsed.get("x").is_some_and(|value| value.is_float() || value.is_integer());
+        is_number && key.starts_with(VERSIONS)
+    };
+    let is_value = parsed.is_some_and(|parsed| !is_version(&parsed));
     Ok(if is_value { format!("{key} = {value}") } else { format!("{key} = {}", toml::Value::from(value)) })
 }
 

@@ -49,6 +49,10 @@ pub(super) struct TryTable {
     /// The time at which the processes of the gateways are killed, as by a crash, in simulated time; by default they run
     /// to the end. The prediction's gateways lose their agents then.
     gateway_crash: Option<Text<Duration>>,
+    /// Nodes, or groups, whose kernel is not that of the run, in simulated time: versions such as "6.1", or paths, as
+    /// `--kernel` takes them.
+    #[serde(default)]
+    kernels: BTreeMap<String, String>,
 }
 
 /// Who chooses the rates of data frames.
@@ -131,8 +135,41 @@ pub(super) fn read(
         Some(RateControlChoice::Kernel) => RateControl::Kernel,
     };
     let gateway_crash = table.gateway_crash.map(|at| at.0);
+    let kernels = kernels(reader, table.kernels, &simulated)?;
     let sysctl = sysctl.collect::<Result<_, _>>()?;
-    Ok(Trial { together, congestion, duration, settle, sysctl, simulated, rate_control, gateway_crash })
+    Ok(Trial {
+        together,
+        congestion,
+        duration,
+        settle,
+        sysctl,
+        simulated,
+        rate_control,
+        gateway_crash,
+        kernels,
+    })
+}
+
+/// The kernels of nodes, which must be real hosts.
+fn kernels(
+    reader: &Reader<'_>,
+    table: BTreeMap<String, String>,
+    simulated: &BTreeSet<usize>,
+) -> Result<BTreeMap<usize, String>, FileError> {
+    let of_node = |(name, kernel): (String, String)| {
+        let key = ["try", "kernels", name.as_str()];
+        let (node, _) = reader.node(&key, &name)?;
+        if simulated.contains(&node) {
+            return Err(
+                reader.fail(&key, "a simulated node (try.simulated) has no kernel; expected a real host")
+            );
+        }
+        if kernel.is_empty() {
+            return Err(reader.fail(&key, "expected a version, such as \"6.1\", or the path of a kernel"));
+        }
+        Ok((node, kernel))
+    };
+    table.into_iter().map(of_node).collect()
 }
 
 /// The path of a setting below `/proc/sys/net`; `None` for a key that could lead out of that

@@ -33,6 +33,14 @@ fn a_group_stands_for_its_members_wherever_it_is_named() {
 }
 
 #[test]
+fn the_kernel_of_a_group_is_that_of_its_members_without_their_own() {
+    let kernels = "[try.kernels]\nphone = \"6.1\"\nphone-2 = \"6.6\"\n";
+    let kernels = read(&format!("{GROUP}{kernels}")).expect("a right scenario").trial.kernels;
+    let first: Vec<_> = kernels.iter().take(3).map(|(node, kernel)| (*node, kernel.as_str())).collect();
+    assert_eq!((kernels.len(), &first[..]), (11, &[(1, "6.1"), (2, "6.6"), (3, "6.1")][..]));
+}
+
+#[test]
 fn groups_of_equal_size_are_joined_member_by_member() {
     let pairs = r#"[nodes.left]
 kind = "host"

@@ -36,10 +36,26 @@ fn the_error_about_a_setting_names_it() {
         ("try.flows=\"both\"", "\"one-by-one\""),
         ("try.congestion=[\"../x\"]", "congestion control"),
         ("try.sysctl={ \"ipv4..x\" = \"1\" }", "below net."),
+        ("try.kernels.serve=6.1", "unknown node \"serve\" (did you mean \"server\"?)"),
+        ("try.kernels.server=", "the path of a kernel"),
     ] {
         let error = with(&[setting]).expect_err(setting).to_string();
         assert!(error.contains(problem), "{setting}: {error}");
     }
+}
+
+#[test]
+fn the_version_of_a_kernel_needs_no_quotes_although_it_looks_like_a_number() {
+    let kernels = |settings: &[&str]| with(settings).expect("good").trial.kernels;
+    assert!(kernels(&[]).is_empty());
+    let of_one = |node: &str, kernel: &str| {
+        let node = with(&[]).expect("good").nodes.iter().position(|known| known.name == node);
+        [(node.expect("a node"), kernel.to_owned())].into()
+    };
+    assert_eq!(kernels(&["try.kernels.server=6.10"]), of_one("server", "6.10"));
+    assert_eq!(kernels(&["try.kernels.server=\"6.1\""]), of_one("server", "6.1"));
+    assert_eq!(kernels(&["try.kernels={ server = \"./linux\" }"]), of_one("server", "./linux"));
+    assert!(with(&["try.kernels={ server = 6.10 }"]).is_err(), "it may be 6.1");
 }
 
 #[test]
