@@ -3,6 +3,8 @@
 
 #[path = "simulated/crash.rs"]
 mod crash;
+#[path = "simulated/kernels.rs"]
+mod kernels;
 #[path = "simulated/programs.rs"]
 mod programs;
 #[path = "simulated/roaming.rs"]
@@ -25,6 +27,9 @@ fn main() -> ExitCode {
             a_gateway_in_the_guest_gains_what_the_simulator_predicts,
             an_error_of_the_guest_is_the_commands,
             kernels_are_compared_row_by_row,
+            kernels::a_server_on_another_kernel_has_the_goodput_of_one_on_the_same,
+            kernels::a_file_arrives_whole_at_a_host_on_another_kernel_and_takes_as_long,
+            kernels::an_error_says_which_kernel_the_guest_has,
             programs::the_exit_code_is_that_of_the_command,
             programs::the_output_of_a_command_is_neither_mixed_nor_lost,
             programs::standard_input_reaches_the_command_octet_by_octet,
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
             acks_made_from_the_drivers_reports_gain_what_the_simulator_predicts,
             the_driver_reports_each_frame_as_it_was,
             no_packet_is_left_in_the_kernels_queue,
+            kernels::stations_on_several_kernels_share_a_cell,
             crash::a_gateway_that_is_killed_corrupts_nothing_and_what_it_owed_is_counted,
             roaming::a_client_walks_from_one_access_point_to_another_with_its_connection,
             roaming::a_station_that_saves_power_dozes_between_pages;

@@ -4,7 +4,7 @@
 use lasthop_linux::namespace::{IpError, Namespace};
 
 use super::error::TrialError;
-use super::radios::{Radio, Radios};
+use super::radios::Radio;
 
 /// The device at the adapter's end of the cable. Devices of radios have a dot in their names.
 pub(super) const CABLE: &str = "cable";
@@ -21,14 +21,16 @@ pub(super) struct Adapter {
 }
 
 impl Adapters {
-    /// A host for each radio that is on an adapter, still without devices. `name_of` has the names of nodes.
-    pub(super) fn new<'a>(radios: &Radios, name_of: impl Fn(usize) -> &'a str) -> Result<Self, TrialError> {
-        let of_radio = |radio: &Radio| {
+    /// A host for each of these radios that is on an adapter, still without devices. `name_of` has the names of nodes.
+    pub(super) fn new<'a>(
+        radios: impl Iterator<Item = Radio>,
+        name_of: impl Fn(usize) -> &'a str,
+    ) -> Result<Self, TrialError> {
+        let of_radio = |radio: Radio| {
             let host = Namespace::new(format!("the adapter of {}", name_of(radio.node)));
-            host.map(|host| Adapter { radio: *radio, host }).map_err(TrialError::Namespace)
+            host.map(|host| Adapter { radio, host }).map_err(TrialError::Namespace)
         };
-        let on_adapters = radios.all().iter().filter(|radio| radio.on_adapter);
-        on_adapters.map(of_radio).collect::<Result<_, _>>().map(Self)
+        radios.filter(|radio| radio.on_adapter).map(of_radio).collect::<Result<_, _>>().map(Self)
     }
 
     /// All of them, in the order of their radios.

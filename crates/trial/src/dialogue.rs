@@ -173,7 +173,7 @@ impl RunningDialogue<'_> {
         self.on_lane(lane, |before| before.lane = None);
         let Conversation { server, congestion, .. } = self.conversation;
         if !self.listeners.iter().any(|listener| listener.port == port) {
-            let socket = socket::listen(server.0, server.1, 0, congestion)?;
+            let socket = socket::listen(server.0, SocketAddr::new(server.1, 0), congestion)?;
             let address = socket.local_addr()?;
             self.listeners.push(Listener { port, socket, address });
         }

@@ -133,6 +133,14 @@ pub enum TrialError {
     /// The guest of a run in simulated time failed.
     #[error("the guest: {0}")]
     Guest(String),
+    /// One of several guests of a run in simulated time failed.
+    #[error("the guest with kernel {kernel}: {problem}")]
+    GuestOf {
+        /// The version or the path of its kernel.
+        kernel: String,
+        /// The problem.
+        problem: String,
+    },
     /// A message to the guest has no form.
     #[error("the guest's job: {0}")]
     Control(#[source] serde_json::Error),

@@ -33,6 +33,12 @@ pub(super) struct Reports {
 }
 
 impl Reports {
+    /// Adds those of another kernel's hosts.
+    pub(super) fn add(&mut self, others: Self) {
+        self.at_edges.extend(others.at_edges);
+        self.of_clients.extend(others.of_clients);
+    }
+
     /// All of them.
     pub(super) fn all(&self) -> impl Iterator<Item = &LoopReport> {
         self.at_edges.iter().chain(&self.of_clients)
@@ -103,8 +109,9 @@ impl Gateways {
         let hand_over = hand_over.transpose()?;
         let (mut at_edges, mut needs) = (Vec::new(), LinkSenses::empty());
         for (number, edge) in edges.into_iter().enumerate() {
+            let Some(host) = site.host(edge) else { continue };
             if scenario.trial.gateway_crash.is_some() {
-                at_edges.push(AtEdge::Elsewhere(GatewayProcess::start(number, &site.hosts[edge])?));
+                at_edges.push(AtEdge::Elsewhere(GatewayProcess::start(number, host)?));
                 continue;
             }
             let radios = site.radios();
@@ -122,7 +129,7 @@ impl Gateways {
                     hand_over.complete(config, number, radios.map(|radio| radio.hostapd_socket()).collect());
             }
             needs |= config.plan.needs();
-            at_edges.push(AtEdge::Here(gateway::start(config, &site.hosts[edge])?));
+            at_edges.push(AtEdge::Here(gateway::start(config, host)?));
         }
         let with_agent = |adapter: &&Adapter| has_agent(scenario, stack, adapter.radio.node);
         let on_adapters = site.adapters().iter().filter(with_agent).map(|adapter| {

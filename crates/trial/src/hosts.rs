@@ -8,17 +8,16 @@ use lasthop_gateway::plan::AgentMaker;
 use lasthop_linux::clock;
 use lasthop_packet::Instant;
 use lasthop_scenario::Scenario;
-use serde::{Deserialize, Serialize};
 
 use super::bridged::Lan;
 use super::error::TrialError;
-use super::flows::{self, RunResults};
+use super::flows::{self, AllOver, Listening, RunPart};
 use super::gateway::Clock;
 use super::gateways::{Gateways, Reports};
 use super::options::Options;
+use super::parts::HostPart;
 use super::plan::{Case, edges};
 use super::program::Running;
-use super::roaming::HandOff;
 use super::site::{self, Site};
 use super::wait;
 
@@ -28,19 +27,9 @@ pub(super) struct Hosts<'a> {
     case: &'a Case,
     site: &'a Site,
     gateways: Gateways,
+    listening: Listening,
     /// Until the end of the run.
     _program: Option<Running>,
-}
-
-/// What the hosts of a run have to report.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct HostResults {
-    pub(super) run: RunResults,
-    pub(super) gateways: Reports,
-    /// Processor time of the packet loops of all gateways, as a share of one core; `None` without one.
-    pub(super) gateway_cores: Option<f64>,
-    /// The hand-offs of clients, where hosts know of them.
-    pub(super) hand_offs: Option<Vec<HandOff>>,
 }
 
 impl<'a> Hosts<'a> {
@@ -72,7 +61,8 @@ impl<'a> Hosts<'a> {
             }
             _ => Gateways::none(),
         };
-        Ok(Self { scenario, case, site, gateways, _program: program })
+        let listening = Listening::open(scenario, case, site)?;
+        Ok(Self { scenario, case, site, gateways, listening, _program: program })
     }
 
     /// The gateways.
@@ -81,8 +71,14 @@ impl<'a> Hosts<'a> {
     }
 
     /// Runs the flows and sessions, and kills the gateways meanwhile if the scenario says so.
-    fn run_flows(&self, zero: Instant, options: Options<'_>) -> Result<RunResults, TrialError> {
-        let run = || flows::run_all(self.scenario, self.case, self.site, zero, options);
+    fn run_flows(
+        &self,
+        zero: Instant,
+        all_over: AllOver<'_>,
+        options: Options<'_>,
+    ) -> Result<RunPart, TrialError> {
+        let of_case = (self.scenario, self.case);
+        let run = || flows::run_all(of_case, self.site, &self.listening, (zero, all_over), options);
         let Some(crash) = self.scenario.trial.gateway_crash else { return run() };
         let doomed = self.gateways.processes();
         thread::scope(|scope| {
@@ -96,13 +92,18 @@ impl<'a> Hosts<'a> {
         })
     }
 
-    /// Runs the flows and sessions, from the time `zero` at which the model starts.
-    pub(super) fn run(&self, zero: Instant, options: Options<'_>) -> Result<HostResults, TrialError> {
+    /// Runs the flows and sessions, from the time `zero` at which the model starts, until those of all hosts are over.
+    pub(super) fn run(
+        &self,
+        zero: Instant,
+        all_over: AllOver<'_>,
+        options: Options<'_>,
+    ) -> Result<HostPart, TrialError> {
         let cpu_s = |reports: &Reports| reports.all().map(|report| report.cpu_s).sum::<f64>();
         let busy_before = cpu_s(&self.gateways.reports()?);
         wait::until(zero + self.case.times(self.scenario).first, options.stop);
         let began = clock::now();
-        let run = self.run_flows(zero, options)?;
+        let run = self.run_flows(zero, all_over, options)?;
         if options.stop.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
@@ -110,6 +111,6 @@ impl<'a> Hosts<'a> {
         let gateways = self.gateways.reports()?;
         let gateway_cores =
             gateways.all().next().is_some().then(|| (cpu_s(&gateways) - busy_before) / took.max(1e-9));
-        Ok(HostResults { run, gateways, gateway_cores, hand_offs: None })
+        Ok(HostPart { run, gateways, gateway_cores, hand_offs: None })
     }
 }

@@ -73,30 +73,68 @@ fn quantile(sorted: &[Duration], share: f64) -> Option<Duration> {
     sorted.get((share.clamp(0.0, 1.0) * last as f64).round() as usize).copied()
 }
 
+/// The hosts of the probe that are here.
+#[derive(Clone, Copy)]
+pub struct Probe<'a> {
+    /// The host that asks, if it is here.
+    pub from: Option<&'a Namespace>,
+    /// The address of the host that answers.
+    pub to: IpAddr,
+    /// That host, if it is here.
+    pub echo: Option<Echo<'a>>,
+}
+
+/// The host that answers.
+#[derive(Clone, Copy)]
+pub enum Echo<'a> {
+    /// It answers from the start of the work on.
+    On(&'a Namespace),
+    /// It has this socket already.
+    With(&'a UdpSocket),
+}
+
+/// The socket on which a host with this address answers.
+pub fn echo(on: &Namespace, address: IpAddr) -> io::Result<UdpSocket> {
+    on.enter(|| UdpSocket::bind((address, PORT)))?
+}
+
 /// Sends an echo request every 200 ms from one host to another while `work` runs. Returns the
-/// results of both.
+/// results of both; those of the probe where the host is that asks.
 pub fn beside<R: Send>(
-    from: &Namespace,
-    to: (&Namespace, IpAddr),
+    probe: Probe<'_>,
     work: impl FnOnce() -> R + Send,
-) -> io::Result<(R, RoundTrips)> {
+) -> io::Result<(R, Option<RoundTrips>)> {
+    let Probe { from, to, .. } = probe;
     let over = AtomicBool::new(false);
-    let echo = to.0.enter(|| UdpSocket::bind((to.1, PORT)))??;
-    let any = if to.1.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let probe = from.enter(|| UdpSocket::bind(any))??;
-    probe.connect(SocketAddr::new(to.1, PORT))?;
-    for socket in [&echo, &probe] {
+    let opened = match probe.echo {
+        Some(Echo::On(host)) => Some(echo(host, to)?),
+        _ => None,
+    };
+    let echo = match probe.echo {
+        Some(Echo::With(socket)) => Some(socket),
+        _ => opened.as_ref(),
+    };
+    let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let probe = from.map(|from| from.enter(|| UdpSocket::bind(any))?).transpose()?;
+    if let Some(probe) = &probe {
+        probe.connect(SocketAddr::new(to, PORT))?;
+    }
+    for socket in echo.into_iter().chain(&probe) {
         socket.set_read_timeout(Some(CHECK_INTERVAL))?;
         // From now on the kernel records the arrival of datagrams.
         let _ = waited(socket);
     }
+    let over = &over;
     thread::scope(|scope| {
-        scope.spawn(|| reply(&echo, &over));
-        let probing = scope.spawn(|| request(&probe, &over));
+        if let Some(echo) = echo {
+            scope.spawn(move || reply(echo, over));
+        }
+        let probing = probe.as_ref().map(|probe| scope.spawn(move || request(probe, over)));
         let result = work();
         over.store(true, Ordering::Relaxed);
-        let round_trips = probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok((result, round_trips))
+        let round_trips =
+            probing.map(|probing| probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok((result, round_trips.transpose()?))
     })
 }
 

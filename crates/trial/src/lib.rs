@@ -7,6 +7,8 @@
 //! | [`simulated`] | a run in the simulated time of a kernel of its own |
 //! | `options` | what a run is asked for |
 //! | `hosts` | the part of a run that the hosts have: their gateways, flows and sessions |
+//! | `here` | which hosts are on a kernel |
+//! | `parts` | the parts of hosts on several kernels, and how they are joined |
 //! | `model` | the part that the model between them has |
 //! | `site` | hosts: namespaces with addresses and routes |
 //! | `bridged` | the same where clients roam: a bridged network |
@@ -42,11 +44,13 @@ mod flows;
 mod gateway;
 mod gateway_process;
 mod gateways;
+mod here;
 mod hosts;
 mod latency;
 mod model;
 mod options;
 mod outcome;
+mod parts;
 mod pattern;
 pub mod plan;
 pub mod prediction;
@@ -72,9 +76,10 @@ use lasthop_scenario::Scenario;
 use plan::Case;
 
 pub use error::TrialError;
-pub use options::{GuestProgram, Options, Reading, Simulation, Wifi};
+pub use options::{GuestProgram, HostKernel, Options, Reading, Simulation};
 pub use outcome::{Crash, Outcome, RunOutcome};
 pub use program::Program;
+pub use radios::Wifi;
 
 /// Runs one case: builds the hosts, runs its flows and sessions, and removes the hosts.
 pub fn run(scenario: &Scenario, case: &Case, options: Options<'_>) -> Result<RunOutcome, TrialError> {
@@ -99,6 +104,6 @@ pub fn run_with(
     } else {
         prediction::predict(scenario, case, options.sample_every)?
     };
-    let kernel = options.simulation.map(|simulation| simulation.name.as_str());
-    Ok(RunOutcome::new(scenario, (case, kernel), hosts, model, predicted.as_ref()))
+    let kernel = options.simulation.map(|simulation| simulation.label(scenario));
+    Ok(RunOutcome::new(scenario, (case, kernel.as_deref()), hosts, model, predicted.as_ref()))
 }

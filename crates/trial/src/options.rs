@@ -1,13 +1,16 @@
 //! What a run of a case is asked for.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lasthop_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Case;
 use super::program::Program;
+use super::radios::Wifi;
 
 /// Options for the run of a case.
 #[derive(Clone, Copy, Debug)]
@@ -29,19 +32,58 @@ impl Options<'_> {
     }
 }
 
-/// The kernel of a run in simulated time, and what runs on it.
+/// The most nodes with the same kernel that a label names.
+const LABELLED: usize = 3;
+
+/// A kernel of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Simulation {
-    /// The kernel, built for user mode.
-    pub kernel: PathBuf,
+pub struct HostKernel {
+    /// Its file, built for user mode.
+    pub path: PathBuf,
     /// Its version, or its path if the user has given that.
     pub name: String,
+}
+
+/// The kernels of a run in simulated time, and what runs on them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simulation {
+    /// The kernel of all hosts without one of their own.
+    pub kernel: HostKernel,
+    /// The kernels of hosts that have their own, by the indices of their nodes.
+    pub own_kernels: BTreeMap<usize, HostKernel>,
     /// Its first program.
     pub guest: GuestProgram,
     /// How that reads the scenario.
     pub reading: Reading,
     /// Whose Wi-Fi stack the stations of cells have.
     pub wifi: Wifi,
+}
+
+impl Simulation {
+    /// The kernel of a node's host.
+    pub(super) fn kernel_of(&self, node: usize) -> &HostKernel {
+        self.own_kernels.get(&node).unwrap_or(&self.kernel)
+    }
+
+    /// The kernels of its hosts, for tables: `6.12.117 (server 6.1.192)`.
+    pub fn label(&self, scenario: &Scenario) -> String {
+        let mut others: Vec<(&HostKernel, Vec<&str>)> = Vec::new();
+        for (node, kernel) in self.own_kernels.iter().filter(|(_, kernel)| kernel.path != self.kernel.path) {
+            let name = scenario.nodes[*node].name.as_str();
+            match others.iter_mut().find(|(known, _)| known.path == kernel.path) {
+                Some((_, nodes)) => nodes.push(name),
+                None => others.push((kernel, vec![name])),
+            }
+        }
+        let others = others.iter().map(|(kernel, nodes)| {
+            let (first, more) = nodes.split_at(nodes.len().min(LABELLED));
+            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+            format!("{}{more} {}", first.join(", "), kernel.name)
+        });
+        let others: Vec<String> = others.collect();
+        let run = &self.kernel.name;
+        if others.is_empty() { run.clone() } else { format!("{run} ({})", others.join("; ")) }
+    }
 }
 
 /// The first program of a guest.
@@ -62,15 +104,4 @@ pub struct Reading {
     pub fingerprint: u64,
     /// The command line by which this process has read the scenario, without the program and the subcommand.
     pub arguments: Vec<String>,
-}
-
-/// Whose Wi-Fi stack the stations of cells have in simulated time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wifi {
-    /// That of the hosts' kernel, with hostapd and `wpa_supplicant`; the model has the distributed coordination function and
-    /// the air.
-    #[default]
-    Kernel,
-    /// That of the model: the hosts have wired devices.
-    Model,
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::flows::RunResults;
 use super::gateways::Reports;
-use super::hosts::HostResults;
 use super::model::ModelResults;
+use super::parts::HostResults;
 use super::plan::{Case, CaseFlow};
 use super::prediction::{Predicted, Prediction, share_of};
 use super::roaming::RoamingRun;

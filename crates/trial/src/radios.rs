@@ -15,10 +15,20 @@ use std::path::PathBuf;
 
 use lasthop_scenario::{LinkModel, Scenario, SchemeChoice};
 use lasthop_schemes::{Placement as _, SchemeStack, Seat};
-
-use super::options::Wifi;
+use serde::{Deserialize, Serialize};
 
 pub(super) use check::check;
+
+/// Whose Wi-Fi stack the stations of cells have in simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wifi {
+    /// That of the hosts' kernel, with hostapd and `wpa_supplicant`; the model has the distributed coordination function and
+    /// the air.
+    #[default]
+    Kernel,
+    /// That of the model: the hosts have wired devices.
+    Model,
+}
 
 /// The radios of a trial's hosts.
 #[derive(Clone, Debug, Default)]

@@ -33,14 +33,14 @@ impl Conversation<'_> {
     }
 }
 
-/// The sessions of a case, in order; `zero` is the start of its emulator.
+/// The sessions of a case, in order, each `None` if its hosts are elsewhere; `zero` is the start of its emulator.
 pub(super) fn of_case<'a>(
     scenario: &'a Scenario,
     case: &'a Case,
     site: &'a Site,
     zero: Instant,
     interrupted: &'a AtomicBool,
-) -> impl Iterator<Item = Conversation<'a>> {
+) -> impl Iterator<Item = Option<Conversation<'a>>> {
     let end = Instant::ZERO + case.times(scenario).end;
     let sessions = case.sessions.iter().enumerate();
     sessions.map(move |(place, of_case)| {
@@ -49,10 +49,10 @@ pub(super) fn of_case<'a>(
         let stop = session.stop.map_or(end, |stop| end.min(Instant::ZERO + stop));
         let timetable = Timetable { zero, start, stop, end, interrupted };
         let draws = Draws { seed: case.seed, index: of_case.index, name: &session.name };
-        let [client, server] =
-            [session.client, session.server].map(|node| (&site.hosts[node], site.address(node)));
+        let end = |node| Some((site.host(node)?, site.address(node)));
+        let (client, server) = end(session.client).zip(end(session.server))?;
         let CaseSession { name, congestion, .. } = of_case;
-        match &session.activity {
+        Some(match &session.activity {
             ActivityModel::Dialogue { dialogue, pace, .. } => {
                 Conversation::Dialogue(Box::new(dialogue::Conversation {
                     name,
@@ -75,6 +75,6 @@ pub(super) fn of_case<'a>(
                     timetable,
                 }))
             }
-        }
+        })
     })
 }

@@ -1,5 +1,6 @@
 //! A run in simulated time: the hosts are network namespaces of a kernel of their own, which asks this
-//! process what time it is, and the model between them is the wire of its network devices.
+//! process what time it is, and the model between them is the wire of its network devices. Hosts may be on several kernels,
+//! each of which is a guest.
 //!
 //! This file has the outside of a trial's run; `programs` has that of any programs at the ends of a link.
 //!
@@ -10,8 +11,10 @@
 //! | [`programs`] | programs at the ends of a link: what they print, read and lead to, outside |
 //! | `journeys` | where clients roam |
 //! | `stack` | the programs of the kernel's Wi-Fi stack, on the hosts |
+//! | `guests` | which hosts are in which guest, where hosts have kernels of their own |
+//! | `layout` | the guests' devices, at the ends of the model and for radios |
 //! | `kernel` | what a guest is started with |
-//! | `conduct` | a run from the guest's start to its report |
+//! | `conduct` | a run from the guests' start to their reports |
 //! | `control` | what guest and host say to each other, over a device of its own |
 //! | `task` | who takes what the guest says |
 //! | `wire` | the model and the control device, as the guest's wire |
@@ -24,9 +27,11 @@ mod air;
 mod conduct;
 mod control;
 pub mod guest;
+mod guests;
 pub mod job;
 mod journeys;
 mod kernel;
+mod layout;
 pub mod programs;
 mod stack;
 mod task;
@@ -48,18 +53,20 @@ use lasthop_uml::kernel::MAX_DEVICES;
 use super::bridged::Lan;
 use super::error::TrialError;
 use super::gateway;
-use super::hosts::HostResults;
 use super::model::{ModelResults, Observed};
-use super::options::{Options, Simulation, Wifi};
+use super::options::{Options, Simulation};
+use super::parts::{HostPart, HostResults};
 use super::plan::{self, Case};
-use super::radios::{self, Radios};
+use super::radios::{self, Radios, Wifi};
 use super::site;
 use super::stations;
 use air::{Air, Place};
 use conduct::Over;
 use control::Output;
+use guests::Guest;
 use job::Job;
 use kernel::{Parts, address_of};
+use layout::Layout;
 use task::Task;
 use wire::{Between, ModelWire};
 
@@ -93,6 +100,11 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
         return Err(TrialError::unsuitable("links", problem));
     }
     Ok(())
+}
+
+/// Checks that the hosts of a scenario can be on these kernels.
+pub fn check_kernels(scenario: &Scenario, simulation: &Simulation) -> Result<(), TrialError> {
+    guests::check(scenario, simulation)
 }
 
 /// What the user should know of a scenario's runs in simulated time.
@@ -143,6 +155,11 @@ pub fn check_real_time(scenario: &Scenario) -> Result<(), TrialError> {
             "in real time, gateways have no process of their own; expected --time simulated, or no crash";
         return Err(TrialError::unsuitable(CRASH, problem));
     }
+    if !scenario.trial.kernels.is_empty() {
+        let problem =
+            "in real time, the hosts have this machine's kernel; expected --time simulated, or none";
+        return Err(TrialError::unsuitable("try.kernels", problem));
+    }
     Ok(())
 }
 
@@ -165,14 +182,20 @@ pub(super) fn run(
     let radios = Radios::with(scenario, simulation.wifi);
     let ends = attachments(scenario, &radios, &built);
     let stations = stations::list(scenario, &built.wlans);
-    let kernel = kernel::of(Parts {
-        kernel: &simulation.kernel,
-        program: &simulation.guest,
-        memory: MEMORY,
-        seed: case.seed,
-        ends: ends.len(),
-        radios: radios.all().len(),
+    let guests = guests::of(scenario, simulation);
+    let layout = layout(scenario, &radios, &guests);
+    let kernels = guests.iter().enumerate().map(|(number, guest)| {
+        kernel::of(Parts {
+            kernel: &guest.kernel.path,
+            program: &simulation.guest,
+            memory: MEMORY,
+            seed: guests::seed(case.seed, number),
+            ends: layout.ends_of(number),
+            // Those of other guests stay idle: a radio's addresses follow from its number.
+            radios: if layout.has_radios(number) { radios.all().len() } else { 0 },
+        })
     });
+    let kernels: Vec<_> = kernels.collect();
     let on_air = if radios.all().is_empty() {
         None
     } else {
@@ -180,18 +203,24 @@ pub(super) fn run(
         let before = still.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
         Some(on_air(scenario, &radios, before))
     };
-    let between = Between { model: Stepped::new(built.world, &ends), radios: on_air, ends: ends.len() };
-    let job = Job::Trial(job::Case {
-        reading: simulation.reading.clone(),
-        number: plan::cases(scenario).iter().position(|known| known == case).unwrap_or_default(),
-        sample_every: options.sample_every,
-        wifi: simulation.wifi,
-    });
-    let wire = ModelWire::new(between, &job, Transfers, options.stop).map_err(TrialError::Control)?;
+    let between = Between { model: Stepped::new(built.world, &ends), radios: on_air, layout };
+    let number = plan::cases(scenario).iter().position(|known| known == case).unwrap_or_default();
+    let job = |guest: &Guest<'_>| {
+        Job::Trial(job::Case {
+            reading: simulation.reading.clone(),
+            number,
+            sample_every: options.sample_every,
+            wifi: simulation.wifi,
+            here: guest.nodes.clone(),
+        })
+    };
+    let jobs: Vec<Job> = guests.iter().map(job).collect();
+    let wire = ModelWire::new(between, &jobs, Transfers, options.stop).map_err(TrialError::Control)?;
     let to_associate = stack::PATIENCE * radios.all().len() as u32;
     let end = Instant::ZERO + case.times(scenario).end + MARGIN + to_associate;
-    let Over { report, mut model, air } = conduct::run(kernel, wire, end)?;
-    let results = report.ok_or(TrialError::Interrupted)?;
+    let names: Vec<&str> = guests.iter().map(|guest| guest.kernel.name.as_str()).collect();
+    let Over { reports, mut model, air } = conduct::run(kernels, &names, wire, end)?;
+    let results = HostResults::of(scenario, case, reports.ok_or(TrialError::Interrupted)?)?;
     let (now, observed) = model.with_world(|world| (world.now(), Observed::of(world, stations)));
     let Observed { mut stations, reported, .. } = observed;
     if let Some(air) = air {
@@ -212,15 +241,22 @@ pub(super) fn run(
 struct Transfers;
 
 impl Task for Transfers {
-    type Report = HostResults;
+    type Report = HostPart;
 
-    fn print(&mut self, _: Output, _: &[u8]) -> Option<Result<HostResults, String>> {
+    fn print(&mut self, _: Output, _: &[u8]) -> Option<Result<HostPart, String>> {
         Some(Err("its first program has sent what no program prints".to_owned()))
     }
 
     fn input(&mut self) -> Result<Vec<u8>, String> {
         Ok(Vec::new())
     }
+}
+
+/// The devices of guests that have these hosts.
+fn layout(scenario: &Scenario, radios: &Radios, guests: &[Guest<'_>]) -> Layout {
+    let ends = site::ends_of_devices(scenario, radios).map(|end| guests::with(guests, end.node));
+    let radios = radios.all().iter().map(|radio| guests::with(guests, radio.node));
+    Layout::new(guests.len(), &ends.collect::<Vec<_>>(), &radios.collect::<Vec<_>>())
 }
 
 /// The devices of the hosts, each at its end of a model.

@@ -2,6 +2,7 @@
 //! join them. Here every link is a subnet, and routers route; where clients roam, see `bridged`.
 
 use std::collections::VecDeque;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_emulator::{self as emulator, Device, Peer};
@@ -11,6 +12,7 @@ use lasthop_sim::{NodeId, NodeKind};
 
 use super::adapters::{Adapter, Adapters};
 use super::error::TrialError;
+use super::here::Here;
 use super::radios::{Radio, Radios};
 use lasthop_linux::namespace::Namespace;
 
@@ -23,13 +25,14 @@ const LONGEST_DEVICE_NAME: usize = 15;
 
 /// The hosts of a scenario's nodes, and their addresses.
 pub struct Site {
-    /// Hosts by the index of their node.
+    /// Hosts by the index of their node. Those that are not here stay empty.
     pub hosts: Vec<Namespace>,
     /// The address of each node for others.
     pub addresses: Vec<IpAddr>,
     /// The radios of the hosts' kernel.
     radios: Radios,
     adapters: Adapters,
+    here: Here,
 }
 
 /// One end of a link.
@@ -144,20 +147,32 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
 impl Site {
     /// A namespace for each node, still without devices.
     pub fn new(scenario: &Scenario, addresses: Vec<IpAddr>) -> Result<Self, TrialError> {
-        Self::with_radios(scenario, addresses, Radios::none())
+        Self::with_radios(scenario, addresses, Radios::none(), Here::All)
     }
 
-    /// As [`Self::new`], for hosts whose kernel has these radios.
+    /// As [`Self::new`], for hosts whose kernels have these radios, and of which some may be elsewhere.
     pub(super) fn with_radios(
         scenario: &Scenario,
         addresses: Vec<IpAddr>,
         radios: Radios,
+        here: Here,
     ) -> Result<Self, TrialError> {
         check(scenario)?;
         let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
         let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
-        let adapters = Adapters::new(&radios, |node| scenario.nodes[node].name.as_str())?;
-        Ok(Self { hosts, addresses, radios, adapters })
+        let radios_here = radios.all().iter().copied().filter(|radio| here.has(radio.node));
+        let adapters = Adapters::new(radios_here, |node| scenario.nodes[node].name.as_str())?;
+        Ok(Self { hosts, addresses, radios, adapters, here })
+    }
+
+    /// The host of a node, if it is here.
+    pub(super) fn host(&self, node: usize) -> Option<&Namespace> {
+        self.hosts.get(node).filter(|_| self.here.has(node))
+    }
+
+    /// The hosts that are here, with the indices of their nodes.
+    fn hosts_here(&self) -> impl Iterator<Item = (usize, &Namespace)> {
+        self.hosts.iter().enumerate().filter(|(node, _)| self.here.has(*node))
     }
 
     /// The address of a node for others.
@@ -165,9 +180,15 @@ impl Site {
         self.addresses[node]
     }
 
-    /// The radios of the hosts' kernel.
+    /// The radios of the hosts' kernels.
     pub(super) const fn radios(&self) -> &Radios {
         &self.radios
+    }
+
+    /// The radios of the hosts that are here, with their numbers among all.
+    pub(super) fn radios_here(&self) -> impl Iterator<Item = (usize, Radio)> {
+        let radios = self.radios.all().iter().copied().enumerate();
+        radios.filter(|(_, radio)| self.here.has(radio.node))
     }
 
     /// The adapters of clients.
@@ -191,27 +212,35 @@ impl Site {
         attached.collect()
     }
 
-    /// Gives each host the devices at its ends of links, which have these names in the namespace of the calling thread, in
-    /// the order of [`ends_of_devices`].
-    pub fn adopt(&self, scenario: &Scenario, devices: &[String]) -> Result<(), TrialError> {
+    /// The ends of links at which hosts here have a device each, with their numbers in the order of [`ends_of_devices`].
+    fn ends_here<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = (usize, End)> + 'a {
+        ends_of_devices(scenario, &self.radios).enumerate().filter(|(_, end)| self.here.has(end.node))
+    }
+
+    /// Gives each host here the devices at its ends of links. `device` finds the name that the device at the end with this
+    /// number, in the order of [`ends_of_devices`], has in the namespace of the calling thread.
+    pub fn adopt(
+        &self,
+        scenario: &Scenario,
+        device: impl Fn(usize) -> io::Result<String>,
+    ) -> Result<(), TrialError> {
         let here = Namespace::current("here").map_err(TrialError::Namespace)?;
-        let moves: Vec<String> = ends_of_devices(scenario, &self.radios)
-            .zip(devices)
-            .map(|(end, device)| {
-                let name = device_name(&scenario.links[end.link], end.link);
-                // Without addrgenmode, the kernel would look for routers.
-                let netns = self.hosts[end.node].path();
-                format!("link set {device} addrgenmode none\nlink set {device} netns {netns} name {name}")
-            })
-            .collect();
+        let moves = self.ends_here(scenario).map(|(number, end)| {
+            let device = device(number)?;
+            let name = device_name(&scenario.links[end.link], end.link);
+            // Without addrgenmode, the kernel would look for routers.
+            let netns = self.hosts[end.node].path();
+            Ok(format!("link set {device} addrgenmode none\nlink set {device} netns {netns} name {name}"))
+        });
+        let moves = moves.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
         here.ip(&moves.iter().map(String::as_str).collect::<Vec<_>>())?;
         Ok(())
     }
 
-    /// Configures the addresses of the devices, which must exist, and a route from every node to
+    /// Configures the addresses of the devices, which must exist, and a route from every node here to
     /// every link.
     pub fn configure(&self, scenario: &Scenario) -> Result<(), TrialError> {
-        for (node, host) in self.hosts.iter().enumerate() {
+        for (node, host) in self.hosts_here() {
             let mut commands = Vec::new();
             for end in ends(scenario).filter(|end| end.node == node) {
                 let device = device(scenario, &self.radios, end);
@@ -251,7 +280,7 @@ impl Site {
 
     /// Makes the scenario's settings of the hosts' kernel.
     pub fn set_sysctls(&self, scenario: &Scenario) -> Result<(), TrialError> {
-        for host in &self.hosts {
+        for (_, host) in self.hosts_here() {
             for (path, value) in &scenario.trial.sysctl {
                 host.sysctl(path, value).map_err(|error| TrialError::Sysctl { path: path.clone(), error })?;
             }

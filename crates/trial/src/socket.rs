@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "rustix has no SIOCGSTAMPNS and no SIOCOUTQ")]
 
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -30,13 +30,8 @@ pub(super) fn open(to: SocketAddr, congestion: &str) -> io::Result<TcpStream> {
 }
 
 /// A non-blocking listening socket on a host. Port 0 stands for a free one.
-pub(super) fn listen(
-    on: &Namespace,
-    address: IpAddr,
-    port: u16,
-    congestion: &str,
-) -> io::Result<TcpListener> {
-    let listener = on.enter(|| TcpListener::bind((address, port)))??;
+pub(super) fn listen(on: &Namespace, address: SocketAddr, congestion: &str) -> io::Result<TcpListener> {
+    let listener = on.enter(|| TcpListener::bind(address))??;
     // An accepted connection has the congestion control of the socket that listens.
     set_tcp_congestion(&listener, congestion)?;
     listener.set_nonblocking(true)?;

@@ -1,7 +1,8 @@
-//! A transfer between two hosts over the kernel's TCP.
+//! A transfer between two hosts over the kernel's TCP. The two ends report what they know, each a half; the halves are joined
+//! afterwards, as the hosts may be on different kernels.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -22,20 +23,31 @@ use lasthop_linux::processor::KeptWaiting;
 /// The stream of the pattern: each transfer has its own connection.
 const STREAM: u64 = 0;
 
-/// A transfer before it starts.
+/// How a host gets its end of a connection.
+#[derive(Clone, Copy)]
+pub enum End<'a> {
+    /// It opens the connection.
+    Opens(&'a Namespace),
+    /// It listens from the start of the transfer on.
+    Listens(&'a Namespace),
+    /// It has listened on this socket before.
+    Accepts(&'a TcpListener),
+}
+
+/// A transfer before it starts: both ends of it, or that which is here.
 pub struct Transfer<'a> {
-    /// The host that sends, and its address.
-    pub from: (&'a Namespace, IpAddr),
-    /// The host that receives, and its address.
-    pub to: (&'a Namespace, IpAddr),
-    /// Whether the receiver opens the connection, as for a download.
-    pub receiver_opens: bool,
-    /// The port on which the other host listens.
-    pub port: u16,
+    /// The sender's end, if its host is here.
+    pub sender: Option<End<'a>>,
+    /// The receiver's end, if its host is here.
+    pub receiver: Option<End<'a>>,
+    /// Where one of the hosts listens.
+    pub address: SocketAddr,
     /// The sender's congestion control.
     pub congestion: String,
     /// Octets to transfer; `None` to send until `end`.
     pub size: Option<u64>,
+    /// The start of the run, from which halves count the time.
+    pub zero: Instant,
     /// The time from which received octets count toward the goodput; only without a size.
     pub settled: Instant,
     /// The end of the transfer, complete or not.
@@ -47,7 +59,7 @@ pub struct Transfer<'a> {
 }
 
 /// The result of a transfer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transferred {
     /// Octets that the receiver received.
     pub octets: u64,
@@ -74,82 +86,121 @@ pub struct Transferred {
     pub series: Vec<Sample>,
 }
 
+/// The results at the ends of a transfer that are here.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Halves {
+    sent: Option<Sent>,
+    received: Option<Received>,
+}
+
 /// The result at the sender's end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Sent {
+    /// The time at which it began to open the connection; `None` if the receiver has opened it.
+    opened: Option<Duration>,
     /// The time at which the connection was established, and the first octet could be sent.
-    began: Instant,
+    began: Duration,
     /// Segments that its TCP retransmitted.
     retransmits: u64,
     /// Octets that were acknowledged to it.
     acknowledged: u64,
     /// Samples of the sender, if requested.
     series: Vec<Sample>,
+    /// The waits of its thread for a processor.
+    kept_waiting: Option<KeptWaiting>,
 }
 
 /// The result at the receiver's end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Received {
+    /// The time at which it began to open the connection; `None` if the sender has opened it.
+    opened: Option<Duration>,
     octets: u64,
     intact: bool,
     /// Whether the connection ended before the last octet, and before the end.
     lost: bool,
     /// The time of the last octet; `None` if the transfer did not complete.
-    completed: Option<Instant>,
+    completed: Option<Duration>,
     /// The octets received until the goodput began to count, and that time; only without a size.
-    settled: Option<(u64, Instant)>,
+    settled: Option<(u64, Duration)>,
     /// The time at which it stopped receiving.
-    end: Instant,
+    end: Duration,
+    /// The waits of its thread for a processor.
+    kept_waiting: Option<KeptWaiting>,
 }
 
-impl Transfer<'_> {
-    /// Runs the transfer to its end.
-    pub fn run(&self) -> io::Result<Transferred> {
-        let (listening, opening) =
-            if self.receiver_opens { (self.from, self.to) } else { (self.to, self.from) };
-        let listener = socket::listen(listening.0, listening.1, self.port, &self.congestion)?;
-        let address = SocketAddr::new(listening.1, self.port);
-        let accept = || self.accept(&listener);
-        let open = || opening.0.enter(|| connect(address, &self.congestion, self.end))?;
-        let begin = now();
-        // Each end starts as soon as the connection is established at its side.
-        let (sent, received) = thread::scope(|scope| {
-            let sending = scope.spawn(|| {
-                KeptWaiting::during(|| {
-                    let stream = if self.receiver_opens { accept() } else { open() }?;
-                    self.send(stream, begin)
-                })
-            });
-            let received = KeptWaiting::during(|| {
-                let stream = if self.receiver_opens { open() } else { accept() }?;
-                self.receive(stream)
-            });
-            let sent = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (sent, received)
-        });
-        let kept_waiting = [sent.1, received.1]
-            .into_iter()
-            .flatten()
-            .max_by(|one, other| one.mean_s().total_cmp(&other.mean_s()));
-        Ok(Transferred { kept_waiting, ..self.transferred(begin, sent.0?, &received.0?) })
+impl Halves {
+    /// These, and those that another kernel's hosts have.
+    #[must_use]
+    pub fn and(self, others: Self) -> Self {
+        Self { sent: self.sent.or(others.sent), received: self.received.or(others.received) }
     }
 
-    /// The combined results of both ends.
-    fn transferred(&self, begin: Instant, sent: Sent, received: &Received) -> Transferred {
-        let Received { octets, intact, lost, completed, settled, end } = *received;
-        let (before, since) = match self.size {
+    /// The result of the transfer, which has this size or none; `None` if a half is missing.
+    pub fn join(self, size: Option<u64>) -> Option<Transferred> {
+        let (sent, received) = (self.sent?, self.received?);
+        let begin = sent.opened.or(received.opened)?;
+        let Received { octets, intact, lost, completed, settled, end, .. } = received;
+        let (before, since) = match size {
             Some(_) => (0, sent.began),
             None => settled.unwrap_or((octets, end)),
         };
-        let seconds = completed.unwrap_or(end).since(since).as_secs_f64();
-        Transferred {
+        let seconds = completed.unwrap_or(end).saturating_sub(since).as_secs_f64();
+        let waits = [sent.kept_waiting, received.kept_waiting].into_iter().flatten();
+        Some(Transferred {
             octets,
             goodput_bps: if seconds > 0.0 { (octets - before) as f64 * 8.0 / seconds } else { 0.0 },
-            completion: completed.map(|last| last.since(begin)),
+            completion: completed.map(|last| last.saturating_sub(begin)),
             retransmits: sent.retransmits,
             undelivered: sent.acknowledged.saturating_sub(octets),
             intact,
             lost,
-            kept_waiting: None,
+            kept_waiting: waits.max_by(|one, other| one.mean_s().total_cmp(&other.mean_s())),
             series: sent.series,
+        })
+    }
+}
+
+impl Transfer<'_> {
+    /// Runs the ends that are here to the end of the transfer.
+    pub fn run(&self) -> io::Result<Halves> {
+        let listening = [self.sender, self.receiver].into_iter().find_map(|end| match end {
+            Some(End::Listens(host)) => Some(socket::listen(host, self.address, &self.congestion)),
+            _ => None,
+        });
+        let listening = listening.transpose()?;
+        let connection = |end| self.connection(end, listening.as_ref());
+        let begin = now();
+        // Each end starts as soon as the connection is established at its side.
+        let (sent, received) = thread::scope(|scope| {
+            let send = |end| KeptWaiting::during(|| self.send(connection(end)?, begin));
+            let sending = self.sender.map(|end| scope.spawn(move || send(end)));
+            let received = self.receiver.map(|end| KeptWaiting::during(|| self.receive(connection(end)?)));
+            let sent = sending
+                .map(|sending| sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            (sent, received)
+        });
+        let opened =
+            |end: Option<End<'_>>| matches!(end, Some(End::Opens(_))).then(|| self.since_zero(begin));
+        let sent = sent.map(|(sent, kept_waiting)| {
+            sent.map(|sent| Sent { opened: opened(self.sender), kept_waiting, ..sent })
+        });
+        let received = received.map(|(received, kept_waiting)| {
+            received.map(|received| Received { opened: opened(self.receiver), kept_waiting, ..received })
+        });
+        Ok(Halves { sent: sent.transpose()?, received: received.transpose()? })
+    }
+
+    fn since_zero(&self, time: Instant) -> Duration {
+        time.since(self.zero)
+    }
+
+    /// Waits until the connection is established at an end.
+    fn connection(&self, end: End<'_>, listening: Option<&TcpListener>) -> io::Result<TcpStream> {
+        match end {
+            End::Opens(host) => host.enter(|| connect(self.address, &self.congestion, self.end))?,
+            End::Listens(_) => self.accept(listening.ok_or(ErrorKind::NotConnected)?),
+            End::Accepts(listener) => self.accept(listener),
         }
     }
 
@@ -193,7 +244,14 @@ impl Transfer<'_> {
             let series = watching.map(thread::ScopedJoinHandle::join);
             let series = series.transpose().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let (retransmits, acknowledged) = all?;
-            Ok(Sent { began, retransmits, acknowledged, series: series.unwrap_or_default() })
+            Ok(Sent {
+                opened: None,
+                began: self.since_zero(began),
+                retransmits,
+                acknowledged,
+                series: series.unwrap_or_default(),
+                kept_waiting: None,
+            })
         })
     }
 
@@ -257,7 +315,16 @@ impl Transfer<'_> {
         let is_over = self.over();
         abort_on_close(&stream);
         let completed = last.filter(|_| self.size.is_some_and(|size| octets >= size));
-        Ok(Received { octets, intact, lost: completed.is_none() && !is_over, completed, settled, end })
+        Ok(Received {
+            opened: None,
+            octets,
+            intact,
+            lost: completed.is_none() && !is_over,
+            completed: completed.map(|last| self.since_zero(last)),
+            settled: settled.map(|(before, at)| (before, self.since_zero(at))),
+            end: self.since_zero(end),
+            kept_waiting: None,
+        })
     }
 }
 
@@ -289,46 +356,56 @@ fn connect(to: SocketAddr, congestion: &str, end: Instant) -> io::Result<TcpStre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
+    const fn at(ms: u64) -> Duration {
+        Duration::from_millis(ms)
     }
 
-    fn goodput(size: Option<u64>, received: &Received) -> Transferred {
-        let host = Namespace::current("here").expect("there is one");
-        let end = (&host, Ipv4Addr::LOCALHOST.into());
-        let transfer = Transfer {
-            from: end,
-            to: end,
-            receiver_opens: true,
-            port: 0,
-            congestion: String::new(),
-            size,
-            settled: at(2000),
-            end: at(10_000),
-            sample_every: None,
-            stop: &AtomicBool::new(false),
-        };
-        let sent = Sent { began: at(150), retransmits: 0, acknowledged: 0, series: Vec::new() };
-        transfer.transferred(at(0), sent, received)
+    /// A half that the receiver's host has.
+    const RECEIVED: Received = Received {
+        opened: Some(at(0)),
+        octets: 10_000,
+        intact: true,
+        lost: false,
+        completed: Some(at(250)),
+        settled: None,
+        end: at(300),
+        kept_waiting: None,
+    };
+
+    fn sent() -> Sent {
+        Sent {
+            opened: None,
+            began: at(150),
+            retransmits: 0,
+            acknowledged: 9_000,
+            series: Vec::new(),
+            kept_waiting: None,
+        }
+    }
+
+    fn goodput(size: Option<u64>, received: Received) -> Transferred {
+        let of_sender = Halves { sent: Some(sent()), received: None };
+        let of_receiver = Halves { sent: None, received: Some(received) };
+        of_sender.and(of_receiver).join(size).expect("both halves")
+    }
+
+    #[test]
+    fn a_transfer_of_which_a_half_is_missing_has_no_result() {
+        let of_sender = Halves { sent: Some(sent()), received: None };
+        assert_eq!(of_sender.join(None), None);
+        let nobody_opened = Received { opened: None, ..RECEIVED };
+        assert_eq!(Halves { sent: Some(sent()), received: Some(nobody_opened) }.join(None), None);
+        assert_eq!(Halves::default().join(None), None);
     }
 
     #[test]
     fn the_goodput_of_a_file_counts_from_the_established_connection_to_its_last_octet() {
-        let whole = Received {
-            octets: 10_000,
-            intact: true,
-            lost: false,
-            completed: Some(at(250)),
-            settled: None,
-            end: at(300),
-        };
-        let transferred = goodput(Some(10_000), &whole);
+        let transferred = goodput(Some(10_000), RECEIVED);
         assert!((transferred.goodput_bps - 800_000.0).abs() < 1e-6, "{transferred:?}");
         assert_eq!(transferred.completion, Some(Duration::from_millis(250)), "the handshake is part of it");
-        let cut = Received { octets: 5_000, completed: None, end: at(1150), ..whole };
-        let transferred = goodput(Some(10_000), &cut);
+        let cut = Received { octets: 5_000, completed: None, end: at(1150), ..RECEIVED };
+        let transferred = goodput(Some(10_000), cut);
         assert!((transferred.goodput_bps - 40_000.0).abs() < 1e-6 && transferred.completion.is_none());
     }
 
@@ -336,12 +413,11 @@ mod tests {
     fn without_a_size_the_goodput_counts_after_the_settling_time() {
         let received = Received {
             octets: 3_000_000,
-            intact: true,
-            lost: false,
             completed: None,
             settled: Some((1_000_000, at(2000))),
             end: at(10_000),
+            ..RECEIVED
         };
-        assert!((goodput(None, &received).goodput_bps - 2e6).abs() < 1e-6);
+        assert!((goodput(None, received).goodput_bps - 2e6).abs() < 1e-6);
     }
 }

@@ -11,9 +11,10 @@ use lasthop_scenario::{RealHosts, Scenario, WifiStack};
 use super::bridged::Lan;
 use super::error::TrialError;
 use super::gateway::{self, Clock};
-use super::hosts::{HostResults, Hosts};
+use super::hosts::Hosts;
 use super::model::{ModelResults, Observed};
 use super::options::Options;
+use super::parts::HostResults;
 use super::plan::{self, Case};
 use super::site::{self, Site};
 use super::stations;
@@ -51,7 +52,8 @@ pub(super) fn run(
     let failed = |error| TrialError::Transfer { what: "the emulator".to_owned(), error };
     let running = emulator.spawn(emulator::Options::default()).map_err(failed)?;
 
-    let results = hosts.run(clock::now(), options)?;
+    let part = hosts.run(clock::now(), &|| Ok(()), options)?;
+    let results = HostResults::of(scenario, case, vec![part])?;
     let observed = running.with_world(move |world| Observed::of(world, stations));
     let Observed { stations, reported, ways } = observed.map_err(|gone| failed(io::Error::other(gone)))?;
     // The emulator's clock stops first, for the same reason; the gateways then only lose their

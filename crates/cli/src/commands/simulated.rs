@@ -1,13 +1,13 @@
 //! What commands with `--time simulated` share: whose time it is, the kernel, and the first program of its guests.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use clap::ValueEnum;
 use lasthop_kernels::Kernels;
-use lasthop_trial::GuestProgram;
 use lasthop_trial::simulated::guest::OWN_FOLDERS;
+use lasthop_trial::{GuestProgram, HostKernel};
 
 use crate::failure::Failure;
 
@@ -23,16 +23,28 @@ pub enum Time {
     Simulated,
 }
 
-/// The path of a kernel, and its name in tables: by default the newest one. A name without a slash is a version.
-pub fn kernel(wanted: Option<&str>) -> Result<(PathBuf, String), Failure> {
-    if let Some(path) = wanted.filter(|wanted| wanted.contains('/')) {
-        if !Path::new(path).is_file() {
-            return Err(Failure::usage(anyhow!("--kernel {path}: expected the file of a kernel")));
-        }
-        return Ok((path.into(), path.to_owned()));
+/// The kernel of `--kernel`: by default the newest one.
+pub fn kernel(wanted: Option<&str>) -> Result<HostKernel, Failure> {
+    match wanted.filter(|wanted| wanted.contains('/')) {
+        Some(path) => named_kernel(path).with_context(|| format!("--kernel {path}")),
+        None => newest(wanted),
     }
-    let kernel = Kernels::of_user().map_err(Failure::usage)?.find(wanted).map_err(Failure::usage)?;
-    Ok((kernel.path(), kernel.record().version().to_string()))
+    .map_err(Failure::usage)
+}
+
+/// A kernel by its name. One without a slash is a version.
+pub fn named_kernel(wanted: &str) -> anyhow::Result<HostKernel> {
+    if !wanted.contains('/') {
+        return newest(Some(wanted));
+    }
+    anyhow::ensure!(Path::new(wanted).is_file(), "expected the file of a kernel");
+    Ok(HostKernel { path: wanted.into(), name: wanted.to_owned() })
+}
+
+/// The newest kernel of a version, or of all.
+fn newest(wanted: Option<&str>) -> anyhow::Result<HostKernel> {
+    let kernel = Kernels::of_user()?.find(wanted)?;
+    Ok(HostKernel { path: kernel.path(), name: kernel.record().version().to_string() })
 }
 
 /// The first program of guests: this one.

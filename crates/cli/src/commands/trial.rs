@@ -238,6 +238,9 @@ fn simulations(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Simulat
             let wifi = arguments.wifi.map_or_else(lasthop_trial::Wifi::default, Into::into);
             lasthop_trial::simulated::check(scenario, wifi).map_err(unsuitable)?;
             let simulations = simulated::simulations(scenario, &arguments.kernels, wifi)?;
+            for simulation in &simulations {
+                lasthop_trial::simulated::check_kernels(scenario, simulation).map_err(unsuitable)?;
+            }
             if let Some(note) = lasthop_trial::simulated::note(scenario, wifi) {
                 output::complain(&format!("note: {note}"));
             }

@@ -1,5 +1,6 @@
-//! The air between the radios of a guest's kernel and the cells of the model. The kernel's MAC chooses a frame's rates and
-//! sequence number; that of the cell contends for the medium, retransmits, and says what became of the frame.
+//! The air between the radios of the guests' kernels and the cells of the model. The kernel's MAC chooses a frame's rates and
+//! sequence number; that of the cell contends for the medium, retransmits, and says what became of the frame. Messages for a
+//! radio's driver go out with the number of the radio.
 
 mod dozing;
 mod frame;
@@ -28,7 +29,7 @@ const MAX_WAITING: usize = 190;
 /// Addresses that a radio answers. It has one for each of its devices, and a scan adds its own a second time.
 const MAX_ADDRESSES: usize = 64;
 
-/// The radios of a guest, each at a station of a cell.
+/// The radios of a run, each at a station of a cell.
 pub(super) struct Air {
     radios: Vec<Radio>,
     /// A station of each cell that is off the air: the receiver of frames that no radio answers.
@@ -104,7 +105,7 @@ struct Header {
 }
 
 impl Air {
-    /// Radios at these stations, by their numbers in the guest.
+    /// Radios at these stations, by their numbers in the guests.
     pub(super) fn new(world: &mut World, places: &[Place]) -> Self {
         let mut air = Self {
             radios: Vec::new(),
@@ -122,7 +123,7 @@ impl Air {
 
     /// The same radios in another world, whose time begins: what they were transmitting, they transmit again, unless it
     /// has arrived.
-    pub(super) fn move_to(&mut self, world: &mut World, mut send: impl FnMut(&[u8])) {
+    pub(super) fn move_to(&mut self, world: &mut World, mut send: impl FnMut(usize, &[u8])) {
         self.open(world);
         for number in 0..self.radios.len() {
             let interrupted = self.radios[number].current.take();
@@ -166,7 +167,7 @@ impl Air {
         &mut self,
         message: &[u8],
         world: &mut World,
-        send: impl FnMut(&[u8]),
+        send: impl FnMut(usize, &[u8]),
     ) -> Result<(), String> {
         match hwsim::parse(message).map_err(|error| error.to_string())? {
             FromRadios::AddAddress { radio, address } => self.answer(radio, address)?,
@@ -178,7 +179,7 @@ impl Air {
     }
 
     /// Hands out what the radios have learned, and has them transmit what they have.
-    pub(super) fn hand_out(&mut self, world: &mut World, mut send: impl FnMut(&[u8])) {
+    pub(super) fn hand_out(&mut self, world: &mut World, mut send: impl FnMut(usize, &[u8])) {
         while let Some((cell, event)) = world.next_radio_event() {
             match event {
                 RadioEvent::Received { at, key, rate, power } => {
@@ -194,7 +195,7 @@ impl Air {
                         mhz: pending.sent.mhz,
                     };
                     received.write(&mut self.message);
-                    send(&self.message);
+                    send(radio, &self.message);
                 }
                 RadioEvent::Sent { from, key, sent } => {
                     let Some(radio) = self.at(cell, from) else { continue };
@@ -249,7 +250,7 @@ impl Air {
         &mut self,
         sent: &SentFrame<'_>,
         world: &mut World,
-        send: impl FnMut(&[u8]),
+        send: impl FnMut(usize, &[u8]),
     ) -> Result<(), String> {
         let Some(radio) = self.number(sent.radio) else {
             return Err(format!("a frame of a radio that it does not have: {:02x?}", sent.radio));
@@ -317,7 +318,7 @@ impl Air {
     }
 
     /// The driver learns what became of a frame.
-    fn report(&mut self, key: u32, sent: Sent, now: Instant, mut send: impl FnMut(&[u8])) {
+    fn report(&mut self, key: u32, sent: Sent, now: Instant, mut send: impl FnMut(usize, &[u8])) {
         let Some(Pending { radio, octets, sent: header, .. }) = self.frames.remove(&key) else { return };
         Self::follow_power(&mut self.radios, radio, Frame(&octets), sent, now);
         // A frame without a transmission was dropped for lack of room.
@@ -339,7 +340,7 @@ impl Air {
             air_time: u32::try_from(sent.air_time / 1000).unwrap_or(u32::MAX),
         };
         status.write(&mut self.message);
-        send(&self.message);
+        send(radio, &self.message);
         self.spare.push(octets);
     }
 

@@ -1,4 +1,4 @@
-//! A run from the start of its guest to what the guest reports.
+//! A run from the start of its guests to what they report.
 
 use std::time::Duration;
 
@@ -18,40 +18,80 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a run has led to.
 pub(super) struct Over<R> {
-    /// What the guest has reported; `None` if the user has interrupted the run.
-    pub(super) report: Option<R>,
+    /// What each guest has reported; `None` if the user has interrupted the run.
+    pub(super) reports: Option<Vec<R>>,
     /// The model.
     pub(super) model: Stepped,
-    /// The kernel's radios.
+    /// The kernels' radios.
     pub(super) air: Option<Air>,
 }
 
-/// The error of a guest whose kernel has failed. The usual reason for a silent one is a program.
-fn failed(error: &Error) -> TrialError {
-    let is_silent = matches!(error, Error::Guest(guest) if matches!(guest.fault, Fault::Hung(_)));
-    let reason = if is_silent { "a program computed, or waited without looking at the clock: " } else { "" };
-    TrialError::Guest(format!("{reason}{error}"))
+/// The names of the guests' kernels.
+#[derive(Clone, Copy)]
+struct Names<'a>(&'a [&'a str]);
+
+impl Names<'_> {
+    /// The error of a guest. If there are several, it says which one.
+    fn error(self, guest: usize, problem: String) -> TrialError {
+        match self.0.get(guest).filter(|_| self.0.len() > 1) {
+            Some(kernel) => TrialError::GuestOf { kernel: (*kernel).to_owned(), problem },
+            None => TrialError::Guest(problem),
+        }
+    }
+
+    /// The error of a guest whose kernel has failed. The usual reason for a silent one is a program.
+    fn failed(self, error: &Error) -> TrialError {
+        let (guest, is_silent) = match error {
+            Error::Guest(guest) => (guest.guest, matches!(guest.fault, Fault::Hung(_))),
+            _ => return TrialError::Guest(error.to_string()),
+        };
+        let reason =
+            if is_silent { "a program computed, or waited without looking at the clock: " } else { "" };
+        self.error(guest, format!("{reason}{error}"))
+    }
 }
 
-/// Runs a guest with this kernel and its wire, until it has reported, at the latest until `end` on its clock.
+/// Runs guests with these kernels and their wire, until all have reported, at the latest until `end` on their clocks.
+/// `names` has those of the kernels.
 pub(super) fn run<T: Task>(
-    kernel: Kernel,
+    kernels: Vec<Kernel>,
+    names: &[&str],
     mut wire: ModelWire<'_, T>,
     end: Instant,
 ) -> Result<Over<T::Report>, TrialError> {
+    let names = Names(names);
     let settings = Settings { processor: processor(), patience: PATIENCE, ..Settings::default() };
-    let mut calendar = Calendar::start(vec![kernel], settings).map_err(|error| failed(&error))?;
-    let over = calendar.run(&mut wire, end).map_err(|error| failed(&error))?;
-    let Finished { report, model, air } = wire.finish();
-    match (report, model, over) {
-        (Some(Ok(report)), Some(model), _) => Ok(Over { report: Some(report), model, air }),
-        (Some(Err(message)), ..) => Err(TrialError::Guest(message)),
-        (None, Some(model), End::Wire) => Ok(Over { report: None, model, air }),
-        (None, None, End::Wire) => Err(TrialError::Interrupted),
-        (_, _, over) => {
-            let console = calendar.console(0).unwrap_or_default();
+    let mut calendar = Calendar::start(kernels, settings).map_err(|error| names.failed(&error))?;
+    let over = calendar.run(&mut wire, end).map_err(|error| names.failed(&error))?;
+    let Finished { reports, failed, model, air } = wire.finish();
+    if let Some((guest, problem)) = failed {
+        return Err(names.error(guest, problem));
+    }
+    let silent = reports.iter().position(Option::is_none);
+    match (silent, model, over) {
+        (None, Some(model), _) => Ok(Over { reports: reports.into_iter().collect(), model, air }),
+        (Some(_), Some(model), End::Wire) => Ok(Over { reports: None, model, air }),
+        (Some(_), None, End::Wire) => Err(TrialError::Interrupted),
+        (silent, _, over) => {
+            let guest = silent.unwrap_or_default();
+            let console = calendar.console(guest).unwrap_or_default();
             let what = if over == End::Time { "has not ended in time" } else { "ended without its results" };
-            Err(TrialError::Guest(format!("it {what}; the end of its console:\n{}", console.trim_end())))
+            Err(names.error(guest, format!("it {what}; the end of its console:\n{}", console.trim_end())))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_which_of_several_guests_has_failed() {
+        let problem = || "it is late".to_owned();
+        let alone = Names(&["6.12"]).error(0, problem());
+        assert_eq!(alone.to_string(), "the guest: it is late");
+        assert_eq!(Names(&[]).error(0, problem()).to_string(), alone.to_string());
+        let second = Names(&["6.12", "6.1"]).error(1, problem());
+        assert_eq!(second.to_string(), "the guest with kernel 6.1: it is late");
     }
 }

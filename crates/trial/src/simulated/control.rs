@@ -3,6 +3,7 @@
 //!
 //! The guest asks for its job one datagram at a time, so that none waits in a buffer that may be full. It reports the
 //! start of the run and its end; what its programs print goes out as it is, and what they read comes in as it is asked for.
+//! If there are several guests, each waits for all others before the start, and again before the end.
 
 use std::net::Ipv4Addr;
 
@@ -19,11 +20,13 @@ use super::job::Job;
 pub(super) enum FromGuest<R> {
     /// It wants the next datagram of its job.
     Job,
-    /// Its hosts are ready. The model starts now.
+    /// Its hosts are ready. The model starts now, or when those of all guests are.
     Ready,
+    /// Its flows are over. Other guests have theirs.
+    Over,
     /// It wants the next octets of standard input.
     Input,
-    /// The run is over.
+    /// The run is over, and this is its part.
     Done(Box<R>),
     /// The run failed.
     Failed(String),
@@ -56,6 +59,7 @@ const MORE: u8 = 1;
 const OUTPUT: u8 = 2;
 const ERROR: u8 = 3;
 const INPUT: u8 = 4;
+const TOGETHER: u8 = 5;
 
 /// The datagrams of a message.
 pub(super) fn datagrams(message: &impl Serialize) -> serde_json::Result<Vec<Vec<u8>>> {
@@ -95,6 +99,16 @@ pub(super) fn input(octets: &[u8]) -> Vec<u8> {
 /// The octets of standard input in a datagram.
 pub(super) fn input_in(datagram: &[u8]) -> Option<&[u8]> {
     datagram.split_first().filter(|(kind, _)| **kind == INPUT).map(|(_, octets)| octets)
+}
+
+/// The datagram for all guests of a run, once each of them has come as far.
+pub(super) fn together() -> Vec<u8> {
+    vec![TOGETHER]
+}
+
+/// Whether a datagram is that for all guests.
+pub(super) fn is_together(datagram: &[u8]) -> bool {
+    datagram == [TOGETHER]
 }
 
 /// What a datagram has brought.
@@ -217,6 +231,12 @@ mod tests {
         assert_eq!(input_in(&input(b"")), Some(&b""[..]));
         assert_eq!(input_in(&[LAST, 1]), None);
         assert_eq!(input_in(&[]), None);
+    }
+
+    #[test]
+    fn no_other_datagram_is_that_for_all_guests() {
+        assert!(is_together(&together()));
+        assert!(![&input(b"")[..], &[LAST], &[], &[TOGETHER, 0]].into_iter().any(is_together));
     }
 
     #[test]

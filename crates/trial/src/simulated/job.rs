@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::options::{Reading, Wifi};
+use crate::here::Here;
+use crate::options::Reading;
+use crate::radios::Wifi;
 
 /// The job of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +40,8 @@ pub struct Case {
     pub(super) sample_every: Option<Duration>,
     /// Whose the Wi-Fi stack is.
     pub(super) wifi: Wifi,
+    /// The nodes whose hosts the guest has.
+    pub(super) here: Here,
 }
 
 /// A command at the near end of a link, and programs at its far end.

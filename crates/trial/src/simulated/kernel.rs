@@ -23,9 +23,9 @@ pub(super) struct Parts<'a> {
     pub(super) memory: u64,
     /// The seed of the kernel's random numbers.
     pub(super) seed: u64,
-    /// The number of the model's ends, each with a device.
-    pub(super) ends: usize,
-    /// The number of radios.
+    /// The model's ends that it has, each with a device.
+    pub(super) ends: &'a [usize],
+    /// The number of radios; 0 if none of them is a host's here.
     pub(super) radios: usize,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn of(parts: Parts<'_>) -> Kernel {
     ];
     kernel.parameters.extend(parameters.map(str::to_owned));
     kernel.environment.push((SEED_VARIABLE.into(), parts.seed.to_string().into()));
-    let addresses = std::iter::once(control::GUEST_DEVICE).chain((0..parts.ends).map(address_of));
+    let addresses = std::iter::once(control::GUEST_DEVICE).chain(parts.ends.iter().copied().map(address_of));
     kernel.devices.extend(addresses.map(|address| Box::new(Net::new(address)) as Box<dyn DeviceType>));
     if count > 0 {
         kernel.devices.push(Box::new(Hwsim));

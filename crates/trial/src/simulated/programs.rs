@@ -19,6 +19,7 @@ use super::conduct::{self, Over};
 use super::control::{Output, PIECE};
 use super::job::{Job, Programs};
 use super::kernel::{self, Parts, address_of};
+use super::layout::Layout;
 use super::task::Task;
 use super::wire::{Between, ModelWire};
 use crate::error::TrialError;
@@ -92,14 +93,23 @@ pub fn run(setting: Setting<'_>, programs: Programs) -> Result<(Ended, Summary),
             Attachment { node, peer: Peer::Node(peer), framing }
         })
         .collect();
-    let parts = Parts { kernel, program: guest, memory: MEMORY, seed, ends: ends.len(), radios: 0 };
-    let between = Between { model: Stepped::new(world, &ends), radios: None, ends: ends.len() };
+    let layout = Layout::new(1, &[0; 2], &[]);
+    let kernel = kernel::of(Parts {
+        kernel,
+        program: guest,
+        memory: MEMORY,
+        seed,
+        ends: layout.ends_of(0),
+        radios: 0,
+    });
+    let between = Between { model: Stepped::new(world, &ends), radios: None, layout };
     let end = Instant::ZERO + programs.limit + MARGIN;
     let job = Job::Programs(programs);
     let task = Standard { streams, stop, has_waited: false };
-    let wire = ModelWire::new(between, &job, task, stop).map_err(TrialError::Control)?;
-    let Over { report, model, .. } = conduct::run(kernel::of(parts), wire, end)?;
-    Ok((report.unwrap_or(Ended::Interrupted), model.summary()))
+    let wire = ModelWire::new(between, &[job], task, stop).map_err(TrialError::Control)?;
+    let Over { reports, model, .. } = conduct::run(vec![kernel], &[], wire, end)?;
+    let ended = reports.and_then(|reports| reports.into_iter().next());
+    Ok((ended.unwrap_or(Ended::Interrupted), model.summary()))
 }
 
 /// The standard streams of a command.

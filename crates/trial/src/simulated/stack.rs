@@ -44,11 +44,12 @@ pub(super) fn check() -> Result<(), TrialError> {
     }
 }
 
-/// Gives each host its radio. Radio N is `phyN`, and its device `wlanN`, in the namespace of the calling thread.
+/// Gives each host here its radio. Radio N is `phyN`, and its device `wlanN`, in the namespace of the calling thread.
+/// Each kernel has the radios of all hosts, so that no two addresses are the same; those of other hosts stay idle.
 pub(super) fn adopt(site: &Site) -> Result<(), TrialError> {
     let here = Namespace::current("the guest").map_err(TrialError::Namespace)?;
-    for (number, radio) in site.radios().all().iter().enumerate() {
-        let host = site.host_of(*radio);
+    for (number, radio) in site.radios_here() {
+        let host = site.host_of(radio);
         iw(&here, &["phy", &format!("phy{number}"), "set", "netns", "name", &host.path()])?;
         let device = radio.device();
         // Without addrgenmode, the kernel would look for routers.
@@ -65,9 +66,9 @@ pub(super) fn adopt(site: &Site) -> Result<(), TrialError> {
 
 /// Starts the access points, and associates the stations. Returns the ways of clients that roam.
 pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journeys>, TrialError> {
-    let radios = site.radios().all();
+    let radios: Vec<_> = site.radios_here().map(|(_, radio)| radio).collect();
     let journeys = Lan::of(scenario).map(|lan| {
-        let numbers = radios.iter().enumerate();
+        let numbers = site.radios_here();
         let of_access_points = numbers.filter(|(_, radio)| radio.cell == lan.cell() && radio.is_access_point);
         let addresses = of_access_points.map(|(number, _)| MacAddress(device_address(number as u16)));
         Journeys::new(lan.clients().count(), addresses)
@@ -88,7 +89,7 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
         };
         start(site, *radio, ("wpa_supplicant", "CTRL-EVENT-CONNECTED"), &configuration, follow)?;
     }
-    for radio in radios {
+    for radio in &radios {
         let (host, device) = (site.host_of(*radio), radio.device());
         let cell = &scenario.wlans[radio.cell];
         if scenario.trial.rate_control == RateControl::Fixed {

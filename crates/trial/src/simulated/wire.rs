@@ -1,5 +1,5 @@
-//! The wire of a guest's devices: the control device, the model between the hosts' network devices, and the air of its
-//! cells between the kernel's radios.
+//! The wire of the guests' devices: the control devices, the model between the hosts' network devices, and the air of its
+//! cells between the kernels' radios.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,79 +12,87 @@ use lasthop_uml::{DeviceId, Frames, Wire};
 use super::air::Air;
 use super::control::{self, Arrived, FromGuest, GUEST_DEVICE, Inbox};
 use super::job::Job;
+use super::layout::{CONTROL, Layout};
 use super::task::Task;
 
-/// The number of the control device.
-const CONTROL: usize = 0;
-/// The frames on it.
+/// The frames on control devices.
 const FRAMING: Framing = Framing::ToHost(GUEST_DEVICE);
 
-/// The model, and the other end of the control device.
+/// The model, and the other ends of the control devices.
 pub(super) struct ModelWire<'a, T: Task> {
     task: T,
+    layout: Layout,
+    guests: Vec<Guest<T::Report>>,
     /// The model whose time goes on.
     running: Option<Timed>,
-    /// That of the run, until the guest is ready.
+    /// That of the run, until all guests are ready.
     of_run: Option<Stepped>,
-    radios: Option<Radios>,
-    /// The datagrams of the job that the guest has not asked for yet.
-    job: VecDeque<Vec<u8>>,
-    inbox: Inbox,
-    report: Option<Result<T::Report, String>>,
+    air: Option<Air>,
+    /// The first guest that has failed, and why.
+    failed: Option<(usize, String)>,
     stop: &'a AtomicBool,
 }
 
-/// A model, and the guest's time at the model's time zero.
+/// A guest, as it is known here.
+struct Guest<R> {
+    /// The datagrams of the job that it has not asked for yet.
+    job: VecDeque<Vec<u8>>,
+    inbox: Inbox,
+    is_ready: bool,
+    /// Whether its flows are over; a guest that is alone does not say so.
+    is_over: bool,
+    report: Option<R>,
+}
+
+/// A model, and the guests' time at the model's time zero.
 struct Timed {
     model: Stepped,
     zero: Instant,
 }
 
-/// The kernel's radios, and their device.
-struct Radios {
-    air: Air,
-    device: DeviceId,
-}
-
 /// What is between the hosts of a run.
 pub(super) struct Between {
-    /// The model. Its time begins when the guest is ready.
+    /// The model. Its time begins when all guests are ready.
     pub(super) model: Stepped,
-    /// Another one, in whose cells the kernel's radios associate before that; and these.
+    /// Another one, in whose cells the kernels' radios associate before that; and these.
     pub(super) radios: Option<(Stepped, Air)>,
-    /// The number of the model's ends.
-    pub(super) ends: usize,
+    /// The devices at the model's ends, and those of radios.
+    pub(super) layout: Layout,
 }
 
 /// What a run has led to.
 pub(super) struct Finished<R> {
-    /// The guest's report or its error, if it has said one.
-    pub(super) report: Option<Result<R, String>>,
-    /// The model; `None` if the guest was never ready.
+    /// What each guest has reported; `None` from a guest that has not.
+    pub(super) reports: Vec<Option<R>>,
+    /// The first guest that has failed, and why.
+    pub(super) failed: Option<(usize, String)>,
+    /// The model; `None` if not all guests were ready.
     pub(super) model: Option<Stepped>,
-    /// The kernel's radios.
+    /// The kernels' radios.
     pub(super) air: Option<Air>,
 }
 
 impl<'a, T: Task> ModelWire<'a, T> {
+    /// For guests with these jobs.
     pub(super) fn new(
         between: Between,
-        job: &Job,
+        jobs: &[Job],
         task: T,
         stop: &'a AtomicBool,
     ) -> serde_json::Result<Self> {
-        let Between { model, radios, ends } = between;
-        let (before, radios) = match radios {
-            Some((before, air)) => (Some(before), Some(Radios { air, device: device_of(ends) })),
-            None => (None, None),
+        let Between { model, radios, layout } = between;
+        let (before, air) = radios.unzip();
+        let guest = |job| {
+            let job = control::datagrams_of_job(job)?.into();
+            Ok(Guest { job, inbox: Inbox::default(), is_ready: false, is_over: false, report: None })
         };
         Ok(Self {
+            layout,
+            guests: jobs.iter().map(guest).collect::<serde_json::Result<_>>()?,
             running: before.map(|model| Timed { model, zero: Instant::ZERO }),
             of_run: Some(model),
-            radios,
-            job: control::datagrams_of_job(job)?.into(),
-            inbox: Inbox::default(),
-            report: None,
+            air,
+            failed: None,
             task,
             stop,
         })
@@ -93,64 +101,93 @@ impl<'a, T: Task> ModelWire<'a, T> {
     pub(super) fn finish(self) -> Finished<T::Report> {
         let is_begun = self.of_run.is_none();
         let model = self.running.filter(|_| is_begun).map(|running| running.model);
-        Finished { report: self.report, model, air: self.radios.map(|radios| radios.air) }
+        let reports = self.guests.into_iter().map(|guest| guest.report).collect();
+        Finished { reports, failed: self.failed, model, air: self.air }
     }
 
-    fn on_control(&mut self, now: Instant, frame: &[u8], out: &mut Frames) {
+    fn on_control(&mut self, now: Instant, number: usize, frame: &[u8], out: &mut Frames) {
         // The kernel sends other packets, too, such as those by which IPv6 looks for routers.
         let Received::Packet(packet) = FRAMING.open(frame) else { return };
         let Some(datagram) = control::datagram_in(packet) else { return };
-        match self.inbox.add(&datagram) {
+        let Some(guest) = self.guests.get_mut(number) else { return };
+        match guest.inbox.add(&datagram) {
             Ok(Arrived::Nothing) => {}
             Ok(Arrived::Message(FromGuest::Job)) => {
-                if let Some(datagram) = self.job.pop_front() {
-                    send(datagram, out);
+                if let Some(datagram) = guest.job.pop_front() {
+                    send(number, datagram, out);
                 }
             }
-            Ok(Arrived::Message(FromGuest::Ready)) => self.begin(now, out),
+            Ok(Arrived::Message(FromGuest::Ready)) => {
+                let is_news = !std::mem::replace(&mut guest.is_ready, true);
+                if is_news && self.guests.iter().all(|guest| guest.is_ready) {
+                    self.begin(now, out);
+                    self.tell_all(out);
+                }
+            }
+            Ok(Arrived::Message(FromGuest::Over)) => {
+                let is_news = !std::mem::replace(&mut guest.is_over, true);
+                if is_news && self.guests.iter().all(|guest| guest.is_over) {
+                    self.tell_all(out);
+                }
+            }
             Ok(Arrived::Message(FromGuest::Input)) => match self.task.input() {
-                Ok(octets) => send(control::input(&octets), out),
-                Err(problem) => self.report = Some(Err(problem)),
+                Ok(octets) => send(number, control::input(&octets), out),
+                Err(problem) => self.fail(number, problem),
             },
             Ok(Arrived::Message(FromGuest::Done(report))) => {
+                guest.report = Some(*report);
                 // What has happened until now is in the model.
                 self.advance(now, out);
-                self.report = Some(Ok(*report));
             }
-            Ok(Arrived::Message(FromGuest::Failed(message))) => self.report = Some(Err(message)),
-            Ok(Arrived::Printed(output, octets)) => {
-                self.report = self.task.print(output, octets).or_else(|| self.report.take());
-            }
-            Err(problem) => self.report = Some(Err(format!("its first program has sent {problem}"))),
+            Ok(Arrived::Message(FromGuest::Failed(message))) => self.fail(number, message),
+            Ok(Arrived::Printed(output, octets)) => match self.task.print(output, octets) {
+                Some(Ok(report)) => guest.report = Some(report),
+                Some(Err(problem)) => self.fail(number, problem),
+                None => {}
+            },
+            Err(problem) => self.fail(number, format!("its first program has sent {problem}")),
+        }
+    }
+
+    fn fail(&mut self, guest: usize, problem: String) {
+        self.failed.get_or_insert((guest, problem));
+    }
+
+    /// All guests learn that each of them has come as far. One alone does not wait for that.
+    fn tell_all(&self, out: &mut Frames) {
+        let several = 0..self.guests.len();
+        for guest in several.filter(|_| self.guests.len() > 1) {
+            send(guest, control::together(), out);
         }
     }
 
     /// The model's time begins.
     fn begin(&mut self, now: Instant, out: &mut Frames) {
         let Some(mut model) = self.of_run.take() else { return };
-        if let Some(Radios { air, device }) = &mut self.radios {
+        if let Some(air) = &mut self.air {
+            let layout = &self.layout;
             model.with_world(|world| {
-                air.move_to(world, |message| out.push(*device, message));
-                air.hand_out(world, |message| out.push(*device, message));
+                air.move_to(world, |radio, message| out.push(layout.radio(radio), message));
+                air.hand_out(world, |radio, message| out.push(layout.radio(radio), message));
             });
         }
         self.running = Some(Timed { model, zero: now });
     }
 
-    /// Takes a message of the radios' driver.
-    fn on_radio(&mut self, now: Instant, message: &[u8], out: &mut Frames) {
+    /// Takes a message of the radios' driver in a guest.
+    fn on_radio(&mut self, now: Instant, guest: usize, message: &[u8], out: &mut Frames) {
         self.advance(now, out);
-        let (Some(Timed { model, .. }), Some(Radios { air, device })) = (&mut self.running, &mut self.radios)
-        else {
+        let (Some(Timed { model, .. }), Some(air)) = (&mut self.running, &mut self.air) else {
             return;
         };
+        let layout = &self.layout;
         let taken: Result<(), String> = model.with_world(|world| {
-            air.take(message, world, |message| out.push(*device, message))?;
-            air.hand_out(world, |message| out.push(*device, message));
+            air.take(message, world, |radio, message| out.push(layout.radio(radio), message))?;
+            air.hand_out(world, |radio, message| out.push(layout.radio(radio), message));
             Ok(())
         });
         if let Err(problem) = taken {
-            self.report = Some(Err(format!("a message of its radios' driver: {problem}")));
+            self.fail(guest, format!("a message of its radios' driver: {problem}"));
         }
     }
 }
@@ -163,27 +200,31 @@ impl<T: Task> Wire for ModelWire<'_, T> {
 
     fn advance(&mut self, now: Instant, out: &mut Frames) {
         let Some(running) = &mut self.running else { return };
-        running.model.advance(running.now(now), |end, frame| out.push(device_of(end), frame));
-        if let Some(Radios { air, device }) = &mut self.radios {
-            running.model.with_world(|world| air.hand_out(world, |message| out.push(*device, message)));
+        let layout = &self.layout;
+        running.model.advance(running.now(now), |end, frame| out.push(layout.device(end), frame));
+        if let Some(air) = &mut self.air {
+            running.model.with_world(|world| {
+                air.hand_out(world, |radio, message| out.push(layout.radio(radio), message));
+            });
         }
     }
 
     fn on_frame(&mut self, now: Instant, device: DeviceId, frame: &[u8], out: &mut Frames) {
         if device.device == CONTROL {
-            return self.on_control(now, frame, out);
+            return self.on_control(now, device.guest, frame, out);
         }
-        if self.radios.as_ref().is_some_and(|radios| radios.device == device) {
-            return self.on_radio(now, frame, out);
+        if self.layout.is_of_radios(device) {
+            return self.on_radio(now, device.guest, frame, out);
         }
         // Before the run, the model has ends only where clients roam. Elsewhere hosts have nothing to say yet.
-        let Some(running) = &mut self.running else { return };
-        let now = running.now(now);
-        running.model.take(now, device.device - 1, frame, |end, frame| out.push(device_of(end), frame));
+        let (Some(running), Some(end)) = (&mut self.running, self.layout.end(device)) else { return };
+        let (now, layout) = (running.now(now), &self.layout);
+        running.model.take(now, end, frame, |end, frame| out.push(layout.device(end), frame));
     }
 
     fn is_over(&self) -> bool {
-        self.report.is_some() || self.stop.load(Ordering::Relaxed)
+        let has_all = || self.guests.iter().all(|guest| guest.report.is_some());
+        self.failed.is_some() || has_all() || self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -194,15 +235,10 @@ impl Timed {
     }
 }
 
-/// Sends a datagram over the control device.
-fn send(datagram: Vec<u8>, out: &mut Frames) {
+/// Sends a datagram over the control device of a guest.
+fn send(guest: usize, datagram: Vec<u8>, out: &mut Frames) {
     let packet = control::packet_with(datagram);
     if let Some(header) = FRAMING.header(&packet) {
-        out.push(DeviceId { guest: 0, device: CONTROL }, &[header.octets(), &packet].concat());
+        out.push(DeviceId { guest, device: CONTROL }, &[header.octets(), &packet].concat());
     }
-}
-
-/// The device of the host at an end of the model.
-const fn device_of(end: usize) -> DeviceId {
-    DeviceId { guest: 0, device: end + 1 }
 }

@@ -107,7 +107,7 @@ impl Run {
         }
         let writable = flags.writable.iter().map(|directory| writable(directory));
         let writable = writable.collect::<Result<Vec<_>, _>>()?;
-        let (kernel, _) = kernel(flags.kernel.as_deref())?;
+        let kernel = kernel(flags.kernel.as_deref())?.path;
         let [v4, v6] = [Subnet::FIRST.v4(1).to_string(), Subnet::FIRST.v6(1).to_string()];
         let own = [("TMPDIR", "/tmp"), ("LASTHOP_GATEWAY", &v4), ("LASTHOP_GATEWAY_V6", &v6)];
         let inherited = env::vars_os().filter(|(name, _)| !without.iter().any(|other| name == other));

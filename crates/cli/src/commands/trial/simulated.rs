@@ -1,14 +1,15 @@
 //! `try --time simulated`: the kernel of the runs, and how a guest reads the scenario again.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 
 use anyhow::{Context as _, anyhow};
 use lasthop_scenario::Scenario;
 use lasthop_trial::simulated::fingerprint;
-use lasthop_trial::{Reading, Simulation, Wifi};
+use lasthop_trial::{HostKernel, Reading, Simulation, Wifi};
 
-use crate::commands::simulated::{folder_of_guest, guest_program, kernel};
+use crate::commands::simulated::{folder_of_guest, guest_program, kernel, named_kernel};
 use crate::failure::Failure;
 
 /// The kernels of the runs, the newest one if none is named, and how a guest reads the scenario again.
@@ -19,9 +20,11 @@ pub(super) fn simulations(
 ) -> Result<Vec<Simulation>, Failure> {
     let reading = reading(scenario)?;
     let guest = guest_program()?;
+    let own_kernels = own_kernels(scenario)?;
     let named = |wanted: Option<&str>| -> Result<Simulation, Failure> {
-        let (kernel, name) = kernel(wanted)?;
-        Ok(Simulation { kernel, name, guest: guest.clone(), reading: reading.clone(), wifi })
+        let kernel = kernel(wanted)?;
+        let (guest, reading, own_kernels) = (guest.clone(), reading.clone(), own_kernels.clone());
+        Ok(Simulation { kernel, own_kernels, guest, reading, wifi })
     };
     if kernels.is_empty() {
         return Ok(vec![named(None)?]);
@@ -29,12 +32,24 @@ pub(super) fn simulations(
     let mut all: Vec<Simulation> = Vec::new();
     for kernel in kernels {
         let next = named(Some(kernel))?;
-        if all.iter().any(|other| other.name == next.name) {
-            return Err(Failure::usage(anyhow!("--kernel: {} twice; expected different kernels", next.name)));
+        if all.iter().any(|other| other.kernel.name == next.kernel.name) {
+            return Err(Failure::usage(anyhow!(
+                "--kernel: {} twice; expected different kernels",
+                next.kernel.name
+            )));
         }
         all.push(next);
     }
     Ok(all)
+}
+
+/// The kernels of hosts that have their own, by the indices of their nodes.
+fn own_kernels(scenario: &Scenario) -> Result<BTreeMap<usize, HostKernel>, Failure> {
+    let kernels = scenario.trial.kernels.iter().map(|(node, wanted)| {
+        let key = || format!("try.kernels.{}: {wanted}", scenario.nodes[*node].name);
+        Ok((*node, named_kernel(wanted).with_context(key)?))
+    });
+    kernels.collect::<anyhow::Result<_>>().map_err(Failure::usage)
 }
 
 /// How a guest reads the scenario again.

@@ -61,7 +61,7 @@ impl Fixture {
         }
         let Self { world, air, said, .. } = self;
         let now = world.now().as_nanos();
-        air.take(&message, world, |message| said.push((now, message.to_vec()))).expect("it is right");
+        air.take(&message, world, |_, message| said.push((now, message.to_vec()))).expect("it is right");
     }
 
     /// A radio transmits a frame of 100 octets, with FCS, at 11 Mbit/s, then at 1 Mbit/s.
@@ -90,13 +90,13 @@ impl Fixture {
         let until = Instant::from_nanos(micros * 1000);
         while let Some(at) = world.next_event_at().filter(|at| *at < until) {
             world.advance_to(at);
-            air.hand_out(world, |message| said.push((at.as_nanos(), message.to_vec())));
+            air.hand_out(world, |_, message| said.push((at.as_nanos(), message.to_vec())));
         }
     }
 
     fn move_to(&mut self, mut other: World) {
         let Self { air, said, .. } = self;
-        air.move_to(&mut other, |message| said.push((0, message.to_vec())));
+        air.move_to(&mut other, |_, message| said.push((0, message.to_vec())));
         self.world = other;
     }
 
@@ -227,7 +227,7 @@ fn frames_beyond_the_room_of_a_radio_are_lost_at_once_and_take_no_air() {
 fn what_no_cell_can_carry_is_an_error() {
     let mut fixture = Fixture::new();
     let Fixture { world, air, .. } = &mut fixture;
-    assert!(air.take(&[0; 7], world, |_| ()).is_err(), "a stump");
+    assert!(air.take(&[0; 7], world, |_, _| ()).is_err(), "a stump");
     let mut stages = [None; 4];
     stages[0] = Some(Stage { index: 7, tries: 1, flags: 8 });
     let sent = SentFrame {
@@ -239,11 +239,11 @@ fn what_no_cell_can_carry_is_an_error() {
         stages,
         cookie: 1,
     };
-    assert!(air.add(&sent, world, |_| ()).is_err(), "HT");
+    assert!(air.add(&sent, world, |_, _| ()).is_err(), "HT");
     for number in 0..=MAX_ADDRESSES as u8 {
         let answered = air.answer(radio_address(0), [2, 1, 0, 0, 0, number]);
         assert_eq!(answered.is_ok(), usize::from(number) < MAX_ADDRESSES - 1, "it has one already");
     }
     let of_nobody = SentFrame { radio: radio_address(9), stages: [None; 4], ..sent };
-    assert!(air.add(&of_nobody, world, |_| ()).is_err());
+    assert!(air.add(&of_nobody, world, |_, _| ()).is_err());
 }

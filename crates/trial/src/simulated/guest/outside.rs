@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::control::{
-    self, Arrived, FromGuest, GUEST, Inbox, OUTSIDE, Output, PIECE, PORT, input_in, kind_of,
+    self, Arrived, FromGuest, GUEST, Inbox, OUTSIDE, Output, PIECE, PORT, input_in, is_together, kind_of,
 };
 
 /// Octets of a datagram.
@@ -31,6 +31,14 @@ impl Outside {
             self.0.send(&datagram)?;
         }
         Ok(())
+    }
+
+    /// Says that this guest has come so far, and waits until all guests of the run have.
+    pub(super) fn say_together<R: Serialize>(&self, message: &FromGuest<R>) -> io::Result<()> {
+        self.say(message)?;
+        let mut datagram = [0; DATAGRAM];
+        let len = self.0.recv(&mut datagram)?;
+        if is_together(&datagram[..len]) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 
     /// Asks for the job.

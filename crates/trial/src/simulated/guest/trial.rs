@@ -13,8 +13,10 @@ use super::{Guest, device_with, gateway, limits};
 use crate::bridged::Lan;
 use crate::error::TrialError;
 use crate::gateway::Clock;
-use crate::hosts::{HostResults, Hosts};
+use crate::here::Here;
+use crate::hosts::Hosts;
 use crate::options::Options;
+use crate::parts::HostPart;
 use crate::plan::{self, Case};
 use crate::radios::Radios;
 use crate::site::{self, Site};
@@ -63,16 +65,13 @@ fn run_hosts(
     scenario: &Scenario,
     case: &Case,
     options: Options<'_>,
-) -> Result<HostResults, TrialError> {
+) -> Result<HostPart, TrialError> {
     plan::check_kernel(scenario).map_err(of_guest)?;
     let radios = Radios::with(scenario, wanted.wifi);
     let lan = Lan::of(scenario);
     let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
-    let site = Site::with_radios(scenario, addresses, radios)?;
-    let ends = site::ends_of_devices(scenario, site.radios()).count();
-    let devices = (0..ends).map(|end| device_with(address_of(end)));
-    let devices = devices.collect::<io::Result<Vec<_>>>().map_err(TrialError::Namespace)?;
-    site.adopt(scenario, &devices)?;
+    let site = Site::with_radios(scenario, addresses, radios, wanted.here.clone())?;
+    site.adopt(scenario, |end| device_with(address_of(end)))?;
     stack::adopt(&site)?;
     limits::set(&site.hosts).map_err(TrialError::Namespace)?;
     // hostapd finds the bridges; routes over a radio need it to be up.
@@ -92,12 +91,14 @@ fn run_hosts(
     {
         journeys.tell(&told);
     }
-    guest
-        .outside
-        .say::<HostResults>(&FromGuest::Ready)
-        .map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
+    let is_alone = wanted.here == Here::All;
+    let outside = &guest.outside;
+    let ready = FromGuest::<HostPart>::Ready;
+    let said = if is_alone { outside.say(&ready) } else { outside.say_together(&ready) };
+    said.map_err(|error| TrialError::Transfer { what: "the control device".to_owned(), error })?;
     let zero = clock::now();
-    let mut results = hosts.run(zero, options)?;
+    let all_over = || if is_alone { Ok(()) } else { outside.say_together(&FromGuest::<HostPart>::Over) };
+    let mut results = hosts.run(zero, &all_over, options)?;
     if let (Some(lan), Some(journeys)) = (&lan, &journeys) {
         journeys.be_silent();
         let served = hosts.gateways().served()?;
