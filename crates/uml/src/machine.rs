@@ -1,6 +1,7 @@
 //! The process of a guest: its folder, its console, its end.
 
 mod guard;
+mod memory_folder;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -61,6 +62,9 @@ pub enum StartError {
     /// Its folder, sockets or console could not be made.
     #[error("the folder of a guest: {0}")]
     Folder(io::Error),
+    /// There is no room for its memory.
+    #[error("{0}")]
+    Memory(String),
     /// It may not run on the processor that was chosen.
     #[error(transparent)]
     Processor(#[from] ProcessorError),
@@ -80,6 +84,7 @@ impl Machine {
         if kernel.devices.len() > MAX_DEVICES {
             return Err(StartError::Devices(kernel.devices.len()));
         }
+        let of_memory = memory_folder::choose(kernel.octets()).map_err(StartError::Memory)?;
         let folder = tempfile::Builder::new().prefix("lasthop-").tempdir().map_err(StartError::Folder)?;
         let listen = |name: &str| UnixListener::bind(folder.path().join(name)).map_err(StartError::Folder);
         let time = listen(TIME_SOCKET)?;
@@ -108,7 +113,10 @@ impl Machine {
             // A kernel that panics sends signals to its group, which must not be this process's.
             .process_group(0)
             .env_clear()
-            .envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+            // Where it finds its helpers.
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            // Where it makes the file of its memory.
+            .env("TMPDIR", of_memory)
             // Where it keeps a folder about itself.
             .env("HOME", folder.path())
             .envs(kernel.environment.iter().map(|(name, value)| (name, value)));
@@ -209,9 +217,6 @@ impl Machine {
         Ok(console)
     }
 }
-
-/// What the kernel's process inherits: where it finds its helpers, and where it makes the file of its memory.
-const INHERITED: [&str; 2] = ["PATH", "TMPDIR"];
 
 impl Drop for Machine {
     fn drop(&mut self) {
