@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         [user_mode_kernel, ip, hostapd, wpa_supplicant, iw]:
             the_kernels_wifi_over_the_models_medium_has_the_models_throughput,
             stations_of_one_cell_share_the_air_and_the_run_repeats,
+            simulated_stations_share_a_cell_with_the_kernels,
             acks_made_from_the_drivers_reports_gain_what_the_simulator_predicts,
             the_driver_reports_each_frame_as_it_was,
             no_packet_is_left_in_the_kernels_queue,
@@ -336,4 +337,37 @@ tcp = { preset = "linux" }
     assert!((20e6..27e6).contains(&sum), "{sum}");
     assert!(flows.iter().all(|flow| goodput(flow) > sum / 6.0), "{flows:?}");
     assert_eq!(String::from_utf8_lossy(&one.stdout), String::from_utf8_lossy(&other.stdout));
+}
+
+/// The uploads of simulated stations take as much from one of the kernel's as those of real ones: half of the air.
+fn simulated_stations_share_a_cell_with_the_kernels() {
+    let scenario = r#"
+duration = "10 s"
+seeds = 1
+schemes = ["none"]
+nodes.server.kind = "host"
+nodes.elsewhere.kind = "host"
+nodes.gateway.kind = "router"
+nodes.near = { kind = "host", count = 1 }
+nodes.other = { kind = "host", count = 2 }
+links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
+links.elsewhere = { between = ["elsewhere", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
+wlans.cell = { standard = "802.11g", access-point = "gateway", stations = ["near", "other"] }
+flows.mine = { from = "near", to = "server" }
+flows.down = { from = "elsewhere", to = "other-1" }
+flows.up = { from = "other-2", to = "elsewhere" }
+try = { congestion = ["cubic"], duration = "8 s", simulated = ["elsewhere", "other"] }
+tcp = { preset = "linux" }
+"#;
+    let (one, other) = (of_text(scenario), of_text(scenario));
+    assert_eq!(String::from_utf8_lossy(&one.stdout), String::from_utf8_lossy(&other.stdout));
+    let run = rows(&one).remove(0);
+    println!("one upload beside two flows: {:.2} Mbit/s", goodput(&run) / 1e6);
+    assert!((6e6..16e6).contains(&goodput(&run)), "{run}");
+    let of = |station: usize, key: &str| run["stations"][station][key].as_f64().expect("a number");
+    for (station, name) in [(0, "gateway"), (2, "other-1"), (3, "other-2")] {
+        assert_eq!(run["stations"][station]["name"], name);
+        assert!(of(station, "frames") > 500.0, "it sends: {run}");
+    }
+    assert!(of(3, "air_time_s") > 0.5 * of(1, "air_time_s"), "the uploads have like shares: {run}");
 }

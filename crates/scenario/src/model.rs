@@ -260,6 +260,12 @@ impl Scenario {
         [session.client, session.server].iter().all(|end| self.trial.simulated.contains(end))
     }
 
+    /// Whether a station of a cell is simulated in `lasthop try`.
+    pub fn has_simulated_stations(&self) -> bool {
+        let mut stations = self.wlans.iter().flat_map(|cell| &cell.stations);
+        stations.any(|station| self.trial.simulated.contains(&station.node))
+    }
+
     /// Whether both ends of a link are real hosts in `lasthop try`.
     pub fn joins_real_hosts(&self, link: &LinkModel) -> bool {
         ![link.ends.0, link.ends.1].iter().any(|end| self.trial.simulated.contains(end))

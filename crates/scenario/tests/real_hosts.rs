@@ -92,6 +92,33 @@ fn simulated_stations_have_agents_as_in_a_simulation() {
     }
 }
 
+/// The real gateway is between the simulated station, which it reaches over the air, and the simulated server.
+#[test]
+fn a_simulated_station_reaches_its_server_through_real_hosts_if_these_have_the_mac_layer() {
+    let scenario = scenario();
+    let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(address).collect();
+    let hosts = RealHosts { gateways: &[GATEWAY], addresses: &addresses, wifi: WifiStack::Hosts };
+    let mut built = scenario.build_links(&scenario.schemes[0], 1, hosts).expect("it is possible");
+    let [door] = built.doors[..] else { panic!("one station is simulated: {:?}", built.doors) };
+    let (far, device) = built.ends[1];
+    let flow = built.world.flows().next().expect("the background");
+    for step in 0..5000 {
+        built.world.advance_to(Instant::from_millis(step));
+        for (_, packet) in built.world.collect(door.outside) {
+            assert_eq!((packet.ip().source, packet.ip().destination), (address(4), address(3)));
+            built.world.inject_to(device, far, packet);
+        }
+        if step > 1000 {
+            for (_, packet) in built.world.collect(device) {
+                built.world.inject_to(door.outside, door.host, packet);
+            }
+        }
+    }
+    let outcome = built.world.outcome(flow);
+    assert!(outcome.octets > 1_000_000, "{outcome:?}");
+    assert!(built.world.accounts().balance());
+}
+
 #[test]
 fn a_background_session_draws_the_same_values_as_in_the_prediction() {
     let sessions = r#"

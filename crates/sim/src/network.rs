@@ -44,6 +44,8 @@ struct Node {
     interfaces: Vec<Interface>,
     /// The agent that watches interfaces to clients that associate with this access point.
     radio_agent: Option<AgentId>,
+    /// The destinations to which packets go on outside of the world from here.
+    exits: BTreeSet<NodeId>,
     /// Whether it translates addresses.
     translates: bool,
 }
@@ -84,6 +86,7 @@ impl Network {
             buffer: config.buffer,
             interfaces: Vec::new(),
             radio_agent: None,
+            exits: BTreeSet::new(),
             translates: false,
         });
         self.routes = None;
@@ -111,6 +114,16 @@ impl Network {
         for interface in &mut of.interfaces {
             interface.gate = AgentId::TRANSLATOR;
         }
+    }
+
+    /// Packets for a destination go on outside of the world from this node, if no way leads to it here.
+    pub(crate) fn add_exit(&mut self, node: NodeId, destination: NodeId) {
+        self.nodes[node.index()].exits.insert(destination);
+    }
+
+    /// Whether packets for a destination go on outside of the world from this node.
+    pub(crate) fn is_exit(&self, node: NodeId, destination: NodeId) -> bool {
+        self.node(node).exits.contains(&destination)
     }
 
     /// The interfaces that these nodes get next.

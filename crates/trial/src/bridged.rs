@@ -17,6 +17,7 @@ use lasthop_sim::NodeKind;
 
 use super::error::TrialError;
 use super::radios;
+use super::radios::NO_RADIOS;
 use super::roaming::Stations;
 use super::site::{End, Site, device_name, ends};
 
@@ -190,7 +191,7 @@ impl<'a> Lan<'a> {
 
     /// Both ends of every wired link.
     fn cables(&self) -> impl Iterator<Item = End> + '_ {
-        ends(self.scenario).filter(|end| !self.scenario.links[end.link].link.is_wireless())
+        ends(self.scenario, &NO_RADIOS).filter(|end| !self.scenario.links[end.link].link.is_wireless())
     }
 }
 

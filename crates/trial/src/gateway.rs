@@ -15,7 +15,7 @@ use lasthop_sim::{LinkId, NodeId};
 
 use super::adapters::CABLE;
 use super::error::TrialError;
-use super::radios::{GUEST_FOLDER, Radio, Radios, has_agent};
+use super::radios::{GUEST_FOLDER, NO_RADIOS, Radio, Radios, has_agent};
 use super::site::{End, Site, ends};
 use lasthop_emulator::Emulator;
 use lasthop_gateway::config::{Config, TxStatus};
@@ -173,7 +173,7 @@ fn has_only_radios(scenario: &Scenario, edge: usize, radios: &Radios) -> bool {
     if scenario.roams(edge) {
         return false;
     }
-    let wireless = ends(scenario)
+    let wireless = ends(scenario, radios)
         .map(|end| (end.node, &scenario.links[end.link]))
         .filter(|(node, link)| *node == edge && link.link.is_wireless());
     let mut of_radios = wireless.map(|(node, link)| radios.of(link, node).is_some()).peekable();
@@ -207,14 +207,14 @@ fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
         return LinkSenses::empty();
     }
     let offered = |end: End| scenario.links[end.link].link.is_wireless().then(|| scenario.senses(end.link));
-    let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
+    let offered = ends(scenario, &NO_RADIOS).filter(|end| end.node == edge).filter_map(offered);
     offered.fold(LinkReporter::SENSES, LinkSenses::intersection)
 }
 
 /// The nodes of the model that transmit for the edge on its wireless links, with these links.
 pub(super) fn transmitters(scenario: &Scenario, edge: usize, built: &BuiltLinks) -> Vec<(NodeId, LinkId)> {
-    let of_edge =
-        ends(scenario).filter(|end| end.node == edge && scenario.links[end.link].link.is_wireless());
+    let of_edge = ends(scenario, &NO_RADIOS)
+        .filter(|end| end.node == edge && scenario.links[end.link].link.is_wireless());
     let transmitter = |end: End| {
         let (first, second) = built.transmitters[end.link];
         (if end.place == 0 { first } else { second }, built.links[end.link])

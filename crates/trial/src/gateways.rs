@@ -83,7 +83,7 @@ pub(super) fn config_at_edge(
     let stack = scenario.schemes[case.scheme_index].stack().filter(|stack| !stack.is_nothing());
     let edge = edges(scenario)?.get(number).copied();
     let Some((stack, edge)) = stack.zip(edge) else { return Ok(None) };
-    let at = (edge, site::addresses(scenario)[edge]);
+    let at = (edge, site::addresses(scenario, radios)[edge]);
     let place = Place::at_edge(scenario, at, radios, site::ports(scenario, radios, edge));
     place.config(stack, None, Clock::Simulated).map(Some)
 }

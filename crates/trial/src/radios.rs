@@ -30,9 +30,15 @@ pub enum Wifi {
     Model,
 }
 
-/// The radios of a trial's hosts.
+/// The radios of a trial.
 #[derive(Clone, Debug, Default)]
-pub struct Radios(Vec<Radio>);
+pub struct Radios {
+    of_hosts: Vec<Radio>,
+    simulated: Vec<Radio>,
+}
+
+/// Of hosts whose Wi-Fi stack the model has.
+pub(super) static NO_RADIOS: Radios = Radios::none();
 
 /// A station of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +56,16 @@ pub(super) struct Radio {
 }
 
 impl Radio {
+    /// The MAC address of a simulated station, locally administered.
+    pub(super) const fn simulated_address(self) -> [u8; 6] {
+        [0x02, 0x6c, 0x68, 0x73, self.cell as u8, self.station as u8]
+    }
+
+    /// The name of its network.
+    pub(super) fn network(self) -> String {
+        format!("lasthop-{}", self.cell)
+    }
+
     /// The name of its device.
     pub(super) fn device(self) -> String {
         device_of(self.cell)
@@ -77,11 +93,10 @@ pub(super) fn device_of(cell: usize) -> String {
 impl Radios {
     /// No radios: the model has the Wi-Fi stack.
     pub(super) const fn none() -> Self {
-        Self(Vec::new())
+        Self { of_hosts: Vec::new(), simulated: Vec::new() }
     }
 
-    /// A radio for each station of each cell whose node is a real host. That of a client is on an adapter if one of the
-    /// schemes has an agent there.
+    /// A radio for each station of each cell. That of a client is on an adapter if one of the schemes has an agent there.
     pub(super) fn of_kernel(scenario: &Scenario) -> Self {
         let has_agent = |node| {
             let mut stacks = scenario.schemes.iter().filter_map(SchemeChoice::stack);
@@ -98,10 +113,12 @@ impl Radios {
                 on_adapter: station >= access_points && has_agent(of.node),
             })
         });
-        Self(stations.filter(|radio| !scenario.trial.simulated.contains(&radio.node)).collect())
+        let is_simulated = |radio: &Radio| scenario.trial.simulated.contains(&radio.node);
+        let (simulated, of_hosts) = stations.partition(is_simulated);
+        Self { of_hosts, simulated }
     }
 
-    /// Those of a trial's hosts, whose Wi-Fi stack is this.
+    /// Those of a trial, whose hosts have this Wi-Fi stack.
     pub(super) fn with(scenario: &Scenario, wifi: Wifi) -> Self {
         match wifi {
             Wifi::Kernel => Self::of_kernel(scenario),
@@ -109,14 +126,19 @@ impl Radios {
         }
     }
 
-    /// All of them, in the order of cells and stations.
+    /// Those of the hosts' kernel, in the order of cells and stations.
     pub(super) fn all(&self) -> &[Radio] {
-        &self.0
+        &self.of_hosts
+    }
+
+    /// Those of simulated stations beside them, in the same order.
+    pub(super) fn simulated(&self) -> &[Radio] {
+        &self.simulated
     }
 
     /// The radio through which a link leads at a node; `None` if it leads through a device of its own.
     pub(super) fn of(&self, link: &LinkModel, node: usize) -> Option<Radio> {
-        self.0.iter().copied().find(|radio| radio.node == node && link.link.is_of_cell(radio.cell))
+        self.of_hosts.iter().copied().find(|radio| radio.node == node && link.link.is_of_cell(radio.cell))
     }
 }
 

@@ -47,7 +47,7 @@ use lasthop_emulator::framing::Framing;
 use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_packet::Instant;
 use lasthop_scenario::model::RateControl;
-use lasthop_scenario::{BuiltLinks, RealHosts, Scenario, WifiStack};
+use lasthop_scenario::{BuiltLinks, Door, RealHosts, Scenario, WifiStack};
 use lasthop_uml::kernel::MAX_DEVICES;
 
 use super::bridged::Lan;
@@ -60,7 +60,7 @@ use super::plan::{self, Case};
 use super::radios::{self, Radios, Wifi};
 use super::site;
 use super::stations;
-use air::{Air, Place};
+use air::{Air, Place, Simulated};
 use conduct::Over;
 use control::Output;
 use guests::Guest;
@@ -172,15 +172,16 @@ pub(super) fn run(
 ) -> Result<(HostResults, ModelResults), TrialError> {
     let edges = plan::edges(scenario)?;
     let lan = Lan::of(scenario);
-    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
+    let radios = Radios::with(scenario, simulation.wifi);
+    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario, &radios), Lan::addresses);
     let wifi = match simulation.wifi {
         Wifi::Kernel => WifiStack::Hosts,
         Wifi::Model => WifiStack::World,
     };
     let real = RealHosts { gateways: &edges, addresses: &addresses, wifi };
     let built = scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
-    let radios = Radios::with(scenario, simulation.wifi);
-    let ends = attachments(scenario, &radios, &built);
+    let mut ends = attachments(scenario, &radios, &built);
+    ends.extend(built.doors.iter().map(attachment));
     let stations = stations::list(scenario, &built.wlans);
     let guests = guests::of(scenario, simulation);
     let layout = layout(scenario, &radios, &guests);
@@ -225,7 +226,7 @@ pub(super) fn run(
     let Observed { mut stations, reported, .. } = observed;
     if let Some(air) = air {
         // The model does not know which of a radio's frames carry data.
-        for (number, radio) in radios.all().iter().enumerate() {
+        for (number, radio) in radios.all().iter().chain(radios.simulated()).enumerate() {
             let cell = &scenario.wlans[radio.cell];
             let name = &scenario.nodes[radio.node].name;
             let of_radio = stations.iter_mut().find(|of| of.wlan == cell.name && of.name == *name);
@@ -270,8 +271,15 @@ fn attachments(scenario: &Scenario, radios: &Radios, built: &BuiltLinks) -> Vec<
     attached.collect()
 }
 
-/// A scenario in which nothing moves.
+/// The end of the model at which a simulated station meets its host.
+fn attachment(door: &Door) -> Attachment {
+    Attachment { node: door.outside, peer: Peer::Node(door.host), framing: Framing::Bare }
+}
+
+/// A scenario in which nothing moves, and the model's hosts have nothing to say.
 fn at_rest(mut scenario: Scenario) -> Scenario {
+    scenario.flows.clear();
+    scenario.sessions.clear();
     for cell in &mut scenario.wlans {
         (cell.mobility, cell.program) = (None, None);
         cell.paths.clear();
@@ -292,7 +300,16 @@ fn on_air(scenario: &Scenario, radios: &Radios, mut before: BuiltLinks) -> (Step
         Place { cell: wlan.wlan, station: wlan.stations[radio.station], standard, is_tuned, dozes }
     });
     let places: Vec<_> = places.collect();
-    let air = Air::new(&mut before.world, &places);
+    let simulated = radios.simulated().iter().map(|radio| {
+        let (cell, model) = (&before.wlans[radio.cell], &scenario.wlans[radio.cell]);
+        let (station, standard) = (cell.stations[radio.station], model.config.phy.standard);
+        let place = Place { cell: cell.wlan, station, standard, is_tuned: false, dozes: false };
+        let address = radio.simulated_address();
+        let queue = model.stations[radio.station].config.queue;
+        Simulated { place, address, network: radio.network(), rate: model.config.phy.rate, queue }
+    });
+    let simulated = simulated.collect();
+    let air = Air::new(&mut before.world, &places, simulated);
     (Stepped::new(before.world, &ends), air)
 }
 

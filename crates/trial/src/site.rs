@@ -54,14 +54,19 @@ impl End {
     }
 }
 
-/// Links between real hosts, with their indices.
-fn links(scenario: &Scenario) -> impl Iterator<Item = (usize, &LinkModel)> {
-    scenario.links.iter().enumerate().filter(|(_, link)| scenario.joins_real_hosts(link))
+/// The links that real hosts know, with their indices: those between them and, if stations beside their radios are
+/// simulated, all.
+fn links<'a>(
+    scenario: &'a Scenario,
+    radios: &'a Radios,
+) -> impl Iterator<Item = (usize, &'a LinkModel)> + 'a {
+    let is_known = |link: &LinkModel| !radios.simulated().is_empty() || scenario.joins_real_hosts(link);
+    scenario.links.iter().enumerate().filter(move |(_, link)| is_known(link))
 }
 
-/// Both ends of every link between real hosts.
-pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
-    links(scenario).flat_map(|(link, model)| {
+/// All ends of these links.
+fn all_ends<'a>(scenario: &'a Scenario, radios: &'a Radios) -> impl Iterator<Item = End> + 'a {
+    links(scenario, radios).flat_map(|(link, model)| {
         [model.ends.0, model.ends.1].into_iter().enumerate().map(move |(place, node)| End {
             link,
             node,
@@ -70,12 +75,17 @@ pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
     })
 }
 
+/// The ends of these links at real hosts.
+pub(super) fn ends<'a>(scenario: &'a Scenario, radios: &'a Radios) -> impl Iterator<Item = End> + 'a {
+    all_ends(scenario, radios).filter(|end| !scenario.trial.simulated.contains(&end.node))
+}
+
 /// The ends of links at which hosts have a device each: all but those of radios.
 pub(super) fn ends_of_devices<'a>(
     scenario: &'a Scenario,
     radios: &'a Radios,
 ) -> impl Iterator<Item = End> + 'a {
-    ends(scenario).filter(|end| radios.of(&scenario.links[end.link], end.node).is_none())
+    ends(scenario, radios).filter(|end| radios.of(&scenario.links[end.link], end.node).is_none())
 }
 
 /// The name of a link's device on both of its hosts: the link's name, or its number if the name is
@@ -90,6 +100,12 @@ pub fn device_name(link: &LinkModel, index: usize) -> String {
     }
 }
 
+/// The node at the other end of the link.
+fn other_end(scenario: &Scenario, end: End) -> usize {
+    let ends = scenario.links[end.link].ends;
+    if end.place == 0 { ends.1 } else { ends.0 }
+}
+
 /// The name of the device through which a link leads at its end.
 fn device(scenario: &Scenario, radios: &Radios, end: End) -> String {
     let link = &scenario.links[end.link];
@@ -98,7 +114,7 @@ fn device(scenario: &Scenario, radios: &Radios, end: End) -> String {
 
 /// A node's interfaces: to the wired network, and to wireless hops.
 pub(super) fn ports(scenario: &Scenario, radios: &Radios, node: usize) -> (Vec<String>, Vec<String>) {
-    let ends = ends(scenario).filter(|end| end.node == node);
+    let ends = ends(scenario, radios).filter(|end| end.node == node);
     let (radio, core): (Vec<End>, Vec<End>) =
         ends.partition(|end| scenario.links[end.link].link.is_wireless());
     let names = |ends: Vec<End>| {
@@ -203,7 +219,7 @@ impl Site {
 
     /// Creates the devices of the hosts at all links between them, each at its end of the model.
     pub fn attach(&self, scenario: &Scenario, built: &BuiltLinks) -> Result<Vec<emulator::End>, TrialError> {
-        let attached = ends(scenario).map(|end| {
+        let attached = ends(scenario, &self.radios).map(|end| {
             let (node, peer) = end.of(built);
             let name = device_name(&scenario.links[end.link], end.link);
             let device = Device::tap_in(&self.hosts[end.node], &name)?;
@@ -240,19 +256,30 @@ impl Site {
     /// Configures the addresses of the devices, which must exist, and a route from every node here to
     /// every link.
     pub fn configure(&self, scenario: &Scenario) -> Result<(), TrialError> {
-        for (node, host) in self.hosts_here() {
+        let is_real = |node: usize| !scenario.trial.simulated.contains(&node);
+        for (node, host) in self.hosts_here().filter(|(node, _)| is_real(*node)) {
             let mut commands = Vec::new();
-            for end in ends(scenario).filter(|end| end.node == node) {
+            for end in ends(scenario, &self.radios).filter(|end| end.node == node) {
                 let device = device(scenario, &self.radios, end);
                 commands.push(format!("address add {}/24 dev {device}", address(end)));
                 let radio = self.radios.of(&scenario.links[end.link], node);
+                let peer = End { node: other_end(scenario, end), place: 1 - end.place, ..end };
+                let simulated = self.radios.simulated().iter().find(|other| other.node == peer.node);
+                if let Some((_, other)) = radio.zip(simulated) {
+                    // Simulated stations do not answer ARP.
+                    let mac = other.simulated_address().map(|octet| format!("{octet:02x}")).join(":");
+                    commands.push(format!(
+                        "neigh replace {} lladdr {mac} nud permanent dev {device}",
+                        address(peer)
+                    ));
+                }
                 if radio.is_none_or(|radio| radio.on_adapter) {
                     // The emulator, or a cable, delivers every frame to the other end, so that ARP is not needed.
                     commands.push(format!("link set {device} arp off up"));
                 }
             }
-            let next_hops = next_hops(scenario, node);
-            for (link, model) in links(scenario) {
+            let next_hops = next_hops(scenario, &self.radios, node);
+            for (link, model) in links(scenario, &self.radios) {
                 if model.ends.0 == node || model.ends.1 == node {
                     continue;
                 }
@@ -270,7 +297,7 @@ impl Site {
             let of_client = |end: &End| {
                 end.node == adapter.radio.node && scenario.links[end.link].link.is_of_cell(adapter.radio.cell)
             };
-            for end in ends(scenario).filter(of_client) {
+            for end in ends(scenario, &self.radios).filter(of_client) {
                 let access_point = End { place: 1 - end.place, ..end };
                 adapter.carry(&address(end).to_string(), &address(access_point).to_string())?;
             }
@@ -290,8 +317,8 @@ impl Site {
 }
 
 /// The address of each node for others, where every link is a subnet: that on its first link.
-pub fn addresses(scenario: &Scenario) -> Vec<IpAddr> {
-    let of_node = |node: usize| ends(scenario).find(|end| end.node == node).map(address);
+pub(super) fn addresses(scenario: &Scenario, radios: &Radios) -> Vec<IpAddr> {
+    let of_node = |node: usize| all_ends(scenario, radios).find(|end| end.node == node).map(address);
     (0..scenario.nodes.len()).map(|node| of_node(node).unwrap_or(Ipv4Addr::UNSPECIFIED.into())).collect()
 }
 
@@ -301,11 +328,11 @@ fn address(end: End) -> IpAddr {
 }
 
 /// The address of the next hop to each node on a path with the fewest hops.
-fn next_hops(scenario: &Scenario, from: usize) -> Vec<Option<IpAddr>> {
+fn next_hops(scenario: &Scenario, radios: &Radios, from: usize) -> Vec<Option<IpAddr>> {
     let mut next_hops = vec![None; scenario.nodes.len()];
     let mut queue = VecDeque::from([from]);
     while let Some(node) = queue.pop_front() {
-        for (link, model) in links(scenario) {
+        for (link, model) in links(scenario, radios) {
             let (neighbour, place) = match model.ends {
                 (first, second) if first == node => (second, 1),
                 (first, second) if second == node => (first, 0),

@@ -16,6 +16,7 @@ use super::model::{ModelResults, Observed};
 use super::options::Options;
 use super::parts::HostResults;
 use super::plan::{self, Case};
+use super::radios::NO_RADIOS;
 use super::site::{self, Site};
 use super::stations;
 
@@ -29,7 +30,7 @@ pub(super) fn run(
     let lan = Lan::of(scenario);
     let edges = plan::edges(scenario)?;
     let scheme = &scenario.schemes[case.scheme_index];
-    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
+    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario, &NO_RADIOS), Lan::addresses);
     let site = Site::new(scenario, addresses)?;
     let real = RealHosts { gateways: &edges, addresses: &site.addresses, wifi: WifiStack::World };
     let built = scenario.build_links(scheme, case.seed, real)?;

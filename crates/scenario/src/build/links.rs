@@ -9,6 +9,7 @@ use lasthop_schemes::{Placement, Seat};
 use lasthop_sim::{Direction, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig, World};
 
 use super::built::BuiltWlan;
+use super::network::routes;
 use super::variant::{Variant, WifiStack};
 use super::{BuildError, Seats, of_stations};
 use crate::model::{Link, LinkModel, NodeModel, Scenario, SchemeChoice, WlanStation};
@@ -29,6 +30,20 @@ pub struct BuiltLinks {
     pub wlans: Vec<BuiltWlan>,
     /// The nodes of each cell's stations.
     pub stations: Vec<Vec<NodeId>>,
+    /// The simulated stations, where the MAC layer of all stations is that of the hosts: what a station's host sends comes
+    /// out at its door, and what is put in there reaches the host.
+    pub doors: Vec<Door>,
+}
+
+/// Where a simulated host meets its radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Door {
+    /// The index of the node.
+    pub node: usize,
+    /// The external node to which its host sends.
+    pub outside: NodeId,
+    /// Its host.
+    pub host: NodeId,
 }
 
 /// The real hosts.
@@ -37,7 +52,8 @@ pub struct RealHosts<'a> {
     /// Indices of the nodes whose agents run on their own hosts, except those at links to simulated
     /// nodes.
     pub gateways: &'a [usize],
-    /// The address of each node's host, by the index of the node; not used for simulated nodes.
+    /// The address of each node's host, by the index of the node. Those of simulated nodes are used only if `wifi` is that
+    /// of the hosts.
     pub addresses: &'a [IpAddr],
     /// Whose the MAC layer of the stations of cells is, above the access to the medium.
     pub wifi: WifiStack,
@@ -55,6 +71,9 @@ impl Scenario {
     /// A station of an 802.11 cell is one node, however many links it has. A wire with a delay of
     /// some nanoseconds joins the end of each of its links to it. Where clients roam, each station is
     /// itself the external node of its host: [`World::inject_at_station`].
+    ///
+    /// If a station is simulated, and the MAC layer of stations is that of the hosts, simulated nodes have only links to
+    /// real hosts, which forward what they send each other.
     pub fn build_links(
         &self,
         scheme: &SchemeChoice,
@@ -62,7 +81,15 @@ impl Scenario {
         hosts: RealHosts<'_>,
     ) -> Result<BuiltLinks, BuildError> {
         self.check_links(scheme)?;
-        let mut site = Site { scenario: self, world: World::new(seed), nodes: BTreeMap::new(), hosts };
+        let meets_hosts = hosts.wifi == WifiStack::Hosts && self.has_simulated_stations();
+        let mut site = Site {
+            scenario: self,
+            world: World::new(seed),
+            nodes: BTreeMap::new(),
+            behind: BTreeMap::new(),
+            hosts,
+            meets_hosts,
+        };
         let stations = self
             .wlans
             .iter()
@@ -75,11 +102,13 @@ impl Scenario {
         let mut wlans = self.add_wlans(&mut site.world, &stations, &places, variant);
         let links = self.add_links(&mut site.world, &transmitters, &mut wlans, variant);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
-        let ends = ends.collect();
+        let ends: Vec<_> = ends.collect();
+        let doors = if meets_hosts { site.open_doors((&links, &ends)) } else { Vec::new() };
         let mut seats = Seats::default();
         for (index, link) in self.links.iter().enumerate().filter(|(_, link)| link.link.is_wireless()) {
-            let (joints, is_real) = (transmitters[index], self.joins_real_hosts(link));
+            let (joints, is_real) = (transmitters[index], meets_hosts || self.joins_real_hosts(link));
             for (end, joint) in [(link.ends.0, joints.0), (link.ends.1, joints.1)] {
+                let is_real = is_real && !site.is_simulated(end);
                 let mut address = site.world.node_address(joint);
                 if is_real {
                     address = hosts.addresses[end];
@@ -91,7 +120,7 @@ impl Scenario {
             }
         }
         let simulated = self.trial.simulated.iter().filter_map(|index| {
-            let node = *site.nodes.get(index)?;
+            let node = site.host_if_there(*index)?;
             Some((*index, node, Seat { role: self.role(*index), address: site.world.node_address(node) }))
         });
         let simulated: Vec<_> = simulated.collect();
@@ -102,8 +131,8 @@ impl Scenario {
         }
         for (index, flow) in self.flows.iter().enumerate() {
             if self.is_background(flow) {
-                let between = (site.node(flow.from), site.node(flow.to));
-                if !site.world.has_route(between.0, between.1) {
+                let between = (site.host(flow.from), site.host(flow.to));
+                if !site.leads(flow.from, flow.to) {
                     return Err(BuildError::no_route(self, flow));
                 }
                 self.add_flow(&mut site.world, (index, flow), between, scheme);
@@ -111,14 +140,14 @@ impl Scenario {
         }
         for (index, session) in self.sessions.iter().enumerate() {
             if self.is_background_session(session) {
-                let between = [site.node(session.client), site.node(session.server)];
-                if !site.world.has_route(between[0], between[1]) {
+                let between = [site.host(session.client), site.host(session.server)];
+                if !site.leads(session.client, session.server) {
                     return Err(BuildError::no_route_for_session(self, session));
                 }
                 self.add_session(&mut site.world, (index, session), between, scheme);
             }
         }
-        Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans, stations })
+        Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans, stations, doors })
     }
 }
 
@@ -175,15 +204,20 @@ struct Site<'a> {
     /// The nodes of the scenario that are nodes here: simulated nodes, stations, and the other ends
     /// of links of simulated nodes.
     nodes: BTreeMap<usize, NodeId>,
+    /// The simulated hosts whose stations have a MAC layer outside of the world.
+    behind: BTreeMap<usize, NodeId>,
+    /// Whether simulated nodes reach each other through real hosts.
+    meets_hosts: bool,
 }
 
 impl Site<'_> {
-    /// The node for the scenario's node with this index; added at the first call.
+    /// The node for the scenario's node with this index, as others see it on its links; added at the first call.
     fn node(&mut self, index: usize) -> NodeId {
+        if self.is_simulated(index) && !self.has_radio(index) {
+            return self.host(index);
+        }
         let (world, model) = (&mut self.world, &self.scenario.nodes[index]);
-        let (kind, address) = if self.scenario.trial.simulated.contains(&index) {
-            (model.kind, None)
-        } else if self.scenario.roams(index) {
+        let (kind, address) = if self.scenario.roams(index) {
             (NodeKind::External, Some(self.hosts.addresses[index]))
         } else {
             (NodeKind::Router, None)
@@ -197,12 +231,93 @@ impl Site<'_> {
         *self.nodes.entry(index).or_insert_with(|| world.add_node(config))
     }
 
+    /// The node that has the flows of a simulated node; added at the first call.
+    fn host(&mut self, index: usize) -> NodeId {
+        let address = self.meets_hosts.then(|| self.hosts.addresses[index]);
+        let known = if self.has_radio(index) { &mut self.behind } else { &mut self.nodes };
+        let (world, model) = (&mut self.world, &self.scenario.nodes[index]);
+        let config = NodeConfig {
+            address,
+            processing_delay: model.processing_delay,
+            buffer: model.buffer,
+            ..NodeConfig::new(&model.name, model.kind)
+        };
+        *known.entry(index).or_insert_with(|| world.add_node(config))
+    }
+
+    /// The same, if it has been added.
+    fn host_if_there(&self, index: usize) -> Option<NodeId> {
+        let known = if self.has_radio(index) { &self.behind } else { &self.nodes };
+        known.get(&index).copied()
+    }
+
+    fn is_simulated(&self, index: usize) -> bool {
+        self.scenario.trial.simulated.contains(&index)
+    }
+
+    /// Whether a node has a station whose MAC layer is outside of the world, and is no real host.
+    fn has_radio(&self, index: usize) -> bool {
+        let mut stations = self.scenario.wlans.iter().flat_map(|cell| &cell.stations);
+        self.meets_hosts && self.is_simulated(index) && stations.any(|station| station.node == index)
+    }
+
+    /// Whether packets of a simulated node reach another one.
+    fn leads(&mut self, from: usize, to: usize) -> bool {
+        if self.meets_hosts {
+            return routes(self.scenario).lead(from, to);
+        }
+        let [from, to] = [from, to].map(|node| self.host(node));
+        self.world.has_route(from, to)
+    }
+
+    /// Gives each simulated station the door to its host, and each simulated node the ways to all others: through real hosts
+    /// where the world has none.
+    fn open_doors(&mut self, (links, ends): (&[LinkId], &[(NodeId, NodeId)])) -> Vec<Door> {
+        let simulated: Vec<usize> = self.scenario.trial.simulated.iter().copied().collect();
+        let mut doors = Vec::new();
+        let mut ways = BTreeMap::new();
+        for &node in &simulated {
+            if !self.has_radio(node) {
+                continue;
+            }
+            let host = self.host(node);
+            let name = format!("{} on the air", self.scenario.nodes[node].name);
+            let (outside, link) = self.join(&name, host);
+            doors.push(Door { node, outside, host });
+            ways.insert(node, (link, outside));
+        }
+        let routes = routes(self.scenario);
+        for &from in &simulated {
+            for &to in simulated.iter().filter(|to| **to != from) {
+                let (host, destination) = (self.host(from), self.host(to));
+                let Some(hop) = routes.hop(from, to).filter(|_| !self.world.has_route(host, destination))
+                else {
+                    continue;
+                };
+                let (link, outside) = ways.get(&from).copied().unwrap_or_else(|| {
+                    let (first, second) = ends[hop.link];
+                    (links[hop.link], if first == host { second } else { first })
+                });
+                // The link is one of the node's.
+                let _ = self.world.set_route(host, destination, link);
+                self.world.set_exit(outside, destination);
+            }
+        }
+        doors
+    }
+
     /// The nodes that a link joins.
     fn joints(&mut self, link: &LinkModel) -> (NodeId, NodeId) {
-        if self.scenario.joins_real_hosts(link) && !matches!(link.link, Link::Radio { .. }) {
-            return (self.external(link, link.ends.0), self.external(link, link.ends.1));
-        }
-        (self.node(link.ends.0), self.node(link.ends.1))
+        let is_radio = matches!(link.link, Link::Radio { .. });
+        let meets = self.meets_hosts || self.scenario.joins_real_hosts(link);
+        let mut joint = |node: usize| {
+            if meets && !is_radio && !self.is_simulated(node) {
+                self.external(link, node)
+            } else {
+                self.node(node)
+            }
+        };
+        (joint(link.ends.0), joint(link.ends.1))
     }
 
     /// The nodes at which the real hosts of a link are.
@@ -217,20 +332,25 @@ impl Site<'_> {
     /// An external node that a wire joins to a station.
     fn external_at(&mut self, link: &LinkModel, node: usize, station: NodeId) -> NodeId {
         let external = self.external(link, node);
-        let direction = Direction::unimpaired();
-        let wire = WiredConfig {
-            name: format!("{} at {}", link.name(), self.scenario.nodes[node].name),
-            forward: direction.clone(),
-            backward: direction,
-            clock: Duration::ZERO,
-            seed: None,
-        };
-        self.world.add_wired_link(external, station, &wire);
+        self.add_wire(format!("{} at {}", link.name(), self.scenario.nodes[node].name), external, station);
         external
     }
 
     fn external(&mut self, link: &LinkModel, node: usize) -> NodeId {
         let name = format!("{} of {}", self.scenario.nodes[node].name, link.name());
         self.world.add_node(NodeConfig::new(name, NodeKind::External))
+    }
+
+    /// An external node that a wire of this name joins to a node.
+    fn join(&mut self, name: &str, node: NodeId) -> (NodeId, LinkId) {
+        let external = self.world.add_node(NodeConfig::new(name, NodeKind::External));
+        (external, self.add_wire(name.to_owned(), external, node))
+    }
+
+    fn add_wire(&mut self, name: String, external: NodeId, node: NodeId) -> LinkId {
+        let direction = Direction::unimpaired();
+        let (forward, backward) = (direction.clone(), direction);
+        let wire = WiredConfig { name, forward, backward, clock: Duration::ZERO, seed: None };
+        self.world.add_wired_link(external, node, &wire)
     }
 }

@@ -136,7 +136,7 @@ impl<'a> Network<'a> {
 }
 
 /// The routes that the world will have.
-fn routes(scenario: &Scenario) -> Routes {
+pub(super) fn routes(scenario: &Scenario) -> Routes {
     let mut topology = Topology::new(scenario.nodes.len());
     for link in &scenario.links {
         topology.join(link.ends.0, link.ends.1);

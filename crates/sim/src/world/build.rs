@@ -169,6 +169,12 @@ impl World {
         Ok(())
     }
 
+    /// Packets for a destination that come to this external node, from which no way leads there, are handed out
+    /// ([`Self::collect`]): the real host there has a way.
+    pub fn set_exit(&mut self, external: NodeId, destination: NodeId) {
+        self.network.add_exit(external, destination);
+    }
+
     /// The link by which packets at a node leave for a destination; `None` where it is the node
     /// itself, where there is no way, and where ways are looked for on demand.
     pub fn next_link(&mut self, node: NodeId, destination: NodeId) -> Option<LinkId> {

@@ -114,6 +114,8 @@ impl World {
             self.broadcast(node, key);
         } else if self.ad_hoc.has(node) {
             self.route_on_demand(node, key, sender);
+        } else if self.network.is_exit(node, self.transit.packets().destination(key)) {
+            self.nodes.hand_out(node, key, &mut self.transit);
         } else {
             let destination = self.transit.packets().destination(key);
             let roams = [node, destination].iter().any(|end| self.network.is_roaming_client(*end));

@@ -43,6 +43,26 @@ fn what_is_put_in_comes_out_at_its_time() {
     assert_eq!(world.collect(sink).len(), 1, "an address behind the node is the node's");
 }
 
+#[test]
+fn a_packet_leaves_by_an_exit_for_a_destination_to_which_no_way_leads() {
+    let mut world = World::new(1);
+    let [host, door, other_door, other] = ["host", "door", "other door", "other"].map(|name| {
+        node(&mut world, name, if name.contains("door") { NodeKind::External } else { NodeKind::Host })
+    });
+    let link = world.add_wired_link(host, door, &wired("first", &direction(8000), 1));
+    world.add_wired_link(other_door, other, &wired("second", &direction(8000), 1));
+    world.set_route(host, other, link).expect("it is a link of the host");
+    world.inject(host, packet(&world, host, other, 1));
+    world.advance_to(ms(100));
+    assert!(world.collect(door).is_empty(), "there is no exit yet");
+    world.set_exit(door, other);
+    world.inject(host, packet(&world, host, other, 2));
+    world.advance_to(ms(200));
+    let numbers: Vec<_> = world.collect(door).iter().map(|(_, packet)| number(packet)).collect();
+    assert_eq!(numbers, [2]);
+    assert!(world.accounts().balance());
+}
+
 fn busy_world() -> World {
     let mut world = World::new(7);
     let source = node(&mut world, "source", NodeKind::Host);

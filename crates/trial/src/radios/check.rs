@@ -3,12 +3,13 @@
 use std::ops::RangeInclusive;
 
 use lasthop_scenario::model::{PowerSave, Roaming};
-use lasthop_scenario::{Scenario, WlanModel};
-use lasthop_sim::ServiceSetConfig;
+use lasthop_scenario::{Scenario, SchemeChoice, WlanModel};
 use lasthop_sim::ess::ClientConfig;
-use lasthop_wifi::{MacConfig, PowerSaveConfig, Standard};
+use lasthop_sim::{NodeKind, ServiceSetConfig};
+use lasthop_wifi::{MacConfig, PowerSaveConfig, Scheduler, Standard};
 
 use super::bss::{beacon_interval, channel_of, time_units};
+use super::has_agent;
 use crate::error::TrialError;
 
 /// The beacon intervals of cfg80211, in time units.
@@ -35,8 +36,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), TrialError> {
             "the kernel's access points have beacon intervals from 10 to 10000 time units of 1024 us"
         } else if let Some(problem) = cell.roaming.as_ref().and_then(|roaming| refusal(cell, roaming)) {
             problem
-        } else if cell.stations.iter().any(|station| scenario.trial.simulated.contains(&station.node)) {
-            "frames for its simulated stations would bypass the kernel's queues"
+        } else if let Some(problem) = refusal_of_simulated(scenario, cell) {
+            problem
         } else if !cell.has_access_point && cell.roaming.is_none() {
             "the cell has no access point"
         } else {
@@ -81,6 +82,33 @@ fn refusal(cell: &WlanModel, roaming: &Roaming) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// What of a cell with simulated stations is beyond them, where the kernel has the access point.
+fn refusal_of_simulated(scenario: &Scenario, cell: &WlanModel) -> Option<&'static str> {
+    let mut simulated = cell
+        .stations
+        .iter()
+        .enumerate()
+        .filter(|(_, station)| scenario.trial.simulated.contains(&station.node));
+    let saves =
+        |station: usize| cell.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&station));
+    let mut stacks = scenario.schemes.iter().filter_map(SchemeChoice::stack);
+    simulated.find_map(|(number, station)| {
+        if number < cell.access_point_count() {
+            Some("its access point is simulated")
+        } else if scenario.nodes[station.node].kind != NodeKind::Host {
+            Some("a simulated station is a router")
+        } else if station.config.scheduler != Scheduler::Fifo {
+            Some("a simulated station has a scheduler, and its queue here is first in, first out")
+        } else if saves(number) {
+            Some("a simulated station saves power")
+        } else if stacks.any(|stack| has_agent(scenario, stack, station.node)) {
+            Some("a scheme has agents at simulated stations, where nothing tells them what became of frames")
+        } else {
+            None
+        }
+    })
 }
 
 /// Whether stations save power in other ways than the kernel's.

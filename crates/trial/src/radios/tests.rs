@@ -48,13 +48,43 @@ fn cells_that_the_kernels_radios_cannot_be_in_are_refused_with_their_key() {
         (("802.11g", "802.11a"), "802.11b and 802.11g"),
         (("\"far\"] }", "\"far\"], short-retry-limit = 2 }"), "retry limits"),
         (("access-point = \"gateway\", stations = [", "stations = [\"gateway\", "), "no access point"),
-        (("duration = \"4 s\"", "duration = \"4 s\", simulated = [\"far\"]"), "simulated stations"),
+        (
+            ("duration = \"4 s\"", "duration = \"4 s\", simulated = [\"gateway\", \"far\"]"),
+            "its access point is simulated",
+        ),
         (("\"far\"] }", "\"far\"], power-save = { listen-interval = 3 } }"), "power-save"),
         (("\"far\"] }", "\"far\"], power-save = { beacon-interval = \"5 ms\" } }"), "10 to 10000 time units"),
     ] {
         let message = refusal(change).unwrap_or_default();
         assert!(message.starts_with("wlans.cell: ") && message.contains(expected), "{change:?}: {message}");
         assert!(message.ends_with("; change this, or use --wifi model"), "{message}");
+    }
+}
+
+#[test]
+fn a_simulated_station_is_beside_the_kernels_radios_if_its_mac_can_be_as_simple() {
+    let with = |other: (&str, &str)| {
+        let text = CELL.replace("duration = \"4 s\"", "duration = \"4 s\", simulated = [\"far\"]");
+        assert!(text.contains(other.0), "{other:?}");
+        let text = text.replace(other.0, other.1);
+        file::parse(&text, "cell.toml", Path::new(""), &Overrides::default()).expect("a scenario")
+    };
+    let scenario = with(("", ""));
+    assert!(check(&scenario).is_ok());
+    let radios = Radios::of_kernel(&scenario);
+    let of = |radios: &[Radio]| radios.iter().map(|radio| radio.node).collect::<Vec<_>>();
+    assert_eq!((of(radios.all()), of(radios.simulated())), (vec![1, 2], vec![3]));
+    for (change, expected) in [
+        (
+            ("\"near\", \"far\"] }", "\"near\", \"far\"], power-save = { stations = [\"far\"] } }"),
+            "saves power",
+        ),
+        (("nodes.far.kind = \"host\"", "nodes.far.kind = \"router\""), "is a router"),
+        (("\"snoop\"", "\"lle-tcp\""), "agents at simulated stations"),
+        (("\"near\", \"far\"] }", "\"near\", \"far\"], scheduler = \"per-flow\" }"), "scheduler"),
+    ] {
+        let message = check(&with(change)).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.contains(expected), "{change:?}: {message}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! The air between the radios of the guests' kernels and the cells of the model. The kernel's MAC chooses a frame's rates and
 //! sequence number; that of the cell contends for the medium, retransmits, and says what became of the frame. Messages for a
-//! radio's driver go out with the number of the radio.
+//! radio's driver go out with the number of the radio. Simulated stations beside them have the MAC of [`station`].
 
 mod dozing;
 mod frame;
 mod rates;
+mod station;
 #[cfg(test)]
 mod tests;
 
@@ -13,14 +14,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_sim::{RadioEvent, Sent, StationId, WlanId, World};
+use lasthop_sim::{QueueLimit, RadioEvent, Sent, StationId, WlanId, World};
 use lasthop_uml::hwsim::{self, FromRadios, ReceivedFrame, SentFrame, Stage, TxStatus};
-use lasthop_wifi::{Channel, Rates, RawFrame, Receiver, Standard, StationConfig};
+use lasthop_wifi::{Channel, Rate, Rates, RawFrame, Receiver, Standard, StationConfig};
 
 use crate::radios::bss::channel_at;
 use crate::stations::StationUse;
 use dozing::Dozing;
 use frame::Frame;
+use station::{Heard, Station};
 
 /// The power of frames where the propagation has none, in dBm.
 const EQUAL_POWER: i32 = -50;
@@ -31,7 +33,11 @@ const MAX_ADDRESSES: usize = 64;
 
 /// The radios of a run, each at a station of a cell.
 pub(super) struct Air {
+    /// Those of kernels, by their numbers in the guests, then those of simulated stations.
     radios: Vec<Radio>,
+    of_kernels: usize,
+    /// What simulated stations have received for their hosts.
+    for_hosts: Vec<(usize, Vec<u8>)>,
     /// A station of each cell that is off the air: the receiver of frames that no radio answers.
     absent: BTreeMap<WlanId, StationId>,
     /// By radio and address, how often the radio was told to answer the address.
@@ -58,8 +64,32 @@ pub(super) struct Place {
     pub(super) dozes: bool,
 }
 
+/// A simulated station.
+pub(super) struct Simulated {
+    pub(super) place: Place,
+    /// Its MAC address.
+    pub(super) address: [u8; 6],
+    /// The name of its network.
+    pub(super) network: String,
+    /// That of its data frames.
+    pub(super) rate: Rate,
+    /// What may wait.
+    pub(super) queue: QueueLimit,
+}
+
+/// The MAC of a simulated station.
+struct Mac {
+    station: Station,
+    rate: Rate,
+    queue: QueueLimit,
+    /// The frequency at which it last heard something.
+    mhz: u32,
+}
+
 struct Radio {
     place: Place,
+    /// Its MAC, if that is not a kernel's.
+    mac: Option<Mac>,
     /// The keys of frames that wait.
     waiting: VecDeque<u32>,
     /// That of the frame in the model.
@@ -91,7 +121,10 @@ struct Pending {
     /// Whether it has arrived.
     has_arrived: bool,
     octets: Vec<u8>,
-    sent: Header,
+    rates: Rates,
+    mhz: u32,
+    /// `None` for a frame of a simulated station.
+    of_driver: Option<Header>,
 }
 
 /// What came with a frame from the driver.
@@ -99,16 +132,17 @@ struct Pending {
 struct Header {
     wants_status: bool,
     no_ack: bool,
-    mhz: u32,
     stages: [Option<Stage>; 4],
     cookie: u64,
 }
 
 impl Air {
-    /// Radios at these stations, by their numbers in the guests.
-    pub(super) fn new(world: &mut World, places: &[Place]) -> Self {
+    /// Radios of kernels at these places, by their numbers in the guests, and simulated stations.
+    pub(super) fn new(world: &mut World, places: &[Place], simulated: Vec<Simulated>) -> Self {
         let mut air = Self {
-            radios: Vec::new(),
+            radios: places.iter().map(|place| Radio::at(*place)).collect(),
+            of_kernels: places.len(),
+            for_hosts: Vec::new(),
             absent: BTreeMap::new(),
             addresses: BTreeMap::new(),
             frames: BTreeMap::new(),
@@ -116,7 +150,10 @@ impl Air {
             next_key: 0,
             message: Vec::new(),
         };
-        air.radios = places.iter().map(|place| Radio::at(*place)).collect();
+        for station in simulated {
+            air.addresses.insert((air.radios.len(), station.address), 1);
+            air.radios.push(station.into());
+        }
         air.open(world);
         air
     }
@@ -187,12 +224,23 @@ impl Air {
                         continue;
                     };
                     pending.has_arrived = true;
+                    if let Some(mac) = &mut self.radios[radio].mac {
+                        mac.mhz = pending.mhz;
+                        match mac.station.hear(&pending.octets) {
+                            Heard::Nothing => {}
+                            Heard::Answer(frame) => self.send_of(radio, frame, Rates::LowestBasic, world),
+                            Heard::Packet(packet) => {
+                                self.for_hosts.push((radio - self.of_kernels, packet.to_vec()));
+                            }
+                        }
+                        continue;
+                    }
                     let received = ReceivedFrame {
                         radio: hwsim::radio_address(radio as u16),
                         octets: &pending.octets,
-                        rate: rates::position(rate, pending.sent.mhz),
+                        rate: rates::position(rate, pending.mhz),
                         dbm: power.map_or(EQUAL_POWER, dbm),
-                        mhz: pending.sent.mhz,
+                        mhz: pending.mhz,
                     };
                     received.write(&mut self.message);
                     send(radio, &self.message);
@@ -222,6 +270,46 @@ impl Air {
         of.transmissions += used.transmissions;
         of.given_up += used.given_up;
         of.air_time_s += Duration::from_nanos(used.air_time).as_secs_f64();
+    }
+
+    /// The host of the simulated station with this number sends a packet. It is dropped if too many wait, or as long as the
+    /// station is not associated.
+    pub(super) fn send_packet(&mut self, number: usize, packet: &[u8], world: &mut World) {
+        let number = self.of_kernels + number;
+        let Some(Radio { mac: Some(mac), waiting, .. }) = self.radios.get_mut(number) else { return };
+        let octets_of = |key| self.frames.get(key).map_or(0, |frame| frame.octets.len() as u64);
+        let octets = match mac.queue {
+            QueueLimit::Octets(_) => waiting.iter().map(octets_of).sum(),
+            QueueLimit::Packets(_) | QueueLimit::Unlimited => 0,
+        };
+        if mac.queue.has_room(waiting.len(), octets, packet.len())
+            && let Some(frame) = mac.station.send(packet)
+        {
+            let rates = Rates::Fixed(mac.rate);
+            self.send_of(number, frame, rates, world);
+        }
+    }
+
+    /// The packets that simulated stations have received for their hosts, each with the number of its station.
+    pub(super) fn take_received(&mut self) -> Vec<(usize, Vec<u8>)> {
+        std::mem::take(&mut self.for_hosts)
+    }
+
+    /// A simulated station sends a frame.
+    fn send_of(&mut self, radio: usize, octets: Vec<u8>, rates: Rates, world: &mut World) {
+        let Some(mac) = &self.radios[radio].mac else { return };
+        let pending = Pending { radio, has_arrived: false, octets, rates, mhz: mac.mhz, of_driver: None };
+        let key = self.keep(pending);
+        self.radios[radio].waiting.push_back(key);
+        self.transmit_next(radio, world);
+    }
+
+    /// Keeps a frame until it is done with. Returns its key.
+    fn keep(&mut self, pending: Pending) -> u32 {
+        let key = self.next_key;
+        self.next_key = self.next_key.wrapping_add(1);
+        self.frames.insert(key, pending);
+        key
     }
 
     /// A radio answers an address, once more.
@@ -255,15 +343,14 @@ impl Air {
         let Some(radio) = self.number(sent.radio) else {
             return Err(format!("a frame of a radio that it does not have: {:02x?}", sent.radio));
         };
-        rates::of(&sent.stages, sent.mhz, self.radios[radio].place.standard)?;
+        let rates = rates::of(&sent.stages, sent.mhz, self.radios[radio].place.standard)?;
         let SentFrame { octets, wants_status, no_ack, mhz, stages, cookie, .. } = *sent;
-        let header = Header { wants_status, no_ack, mhz, stages, cookie };
-        let (key, is_beacon) = (self.next_key, Frame(octets).is_beacon());
-        self.next_key = self.next_key.wrapping_add(1);
+        let of_driver = Some(Header { wants_status, no_ack, stages, cookie });
+        let is_beacon = Frame(octets).is_beacon();
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(octets);
-        self.frames.insert(key, Pending { radio, has_arrived: false, octets: kept, sent: header });
+        let key = self.keep(Pending { radio, has_arrived: false, octets: kept, rates, mhz, of_driver });
         let waiting = &mut self.radios[radio].waiting;
         if waiting.len() >= MAX_WAITING {
             let sent = Sent { acknowledged: false, transmissions: 0, air_time: 0 };
@@ -285,10 +372,10 @@ impl Air {
             return;
         }
         let Some(&key) = radio.waiting.front() else { return };
-        let Some(Pending { octets, sent, .. }) = self.frames.get(&key) else { return };
+        let Some(Pending { octets, rates, mhz, of_driver, .. }) = self.frames.get(&key) else { return };
         // The driver does not say to which channel a radio changes: the first frame there does.
         let Place { cell, station, is_tuned, .. } = radio.place;
-        let channel = channel_at(sent.mhz);
+        let channel = channel_at(*mhz);
         if is_tuned && radio.channel != Some(channel) {
             (radio.channel, radio.is_tuning) = (Some(channel), true);
             world.tune_radio(cell, station, channel);
@@ -297,7 +384,7 @@ impl Air {
         radio.waiting.pop_front();
         let frame = Frame(octets);
         let to = match frame.receiver() {
-            Some(address) if !sent.no_ack => {
+            Some(address) if !of_driver.is_some_and(|header| header.no_ack) => {
                 let cell = self.radios[number].place.cell;
                 let answers = |(other, radio): &(usize, &Radio)| {
                     *other != number
@@ -309,17 +396,15 @@ impl Air {
             }
             _ => Receiver::Broadcast,
         };
-        let Radio { place: Place { cell, station, standard, .. }, current, .. } = &mut self.radios[number];
-        let rates = rates::of(&sent.stages, sent.mhz, *standard).unwrap_or(Rates::LowestBasic);
-        *current = Some(key);
-        let is_taken =
-            world.transmit(*cell, *station, RawFrame { to, key, octets: frame.octets_with_fcs(), rates });
+        self.radios[number].current = Some(key);
+        let frame = RawFrame { to, key, octets: frame.octets_with_fcs(), rates: *rates };
+        let is_taken = world.transmit(cell, station, frame);
         debug_assert!(is_taken, "a radio has one frame in the model");
     }
 
     /// The driver learns what became of a frame.
     fn report(&mut self, key: u32, sent: Sent, now: Instant, mut send: impl FnMut(usize, &[u8])) {
-        let Some(Pending { radio, octets, sent: header, .. }) = self.frames.remove(&key) else { return };
+        let Some(Pending { radio, octets, of_driver, .. }) = self.frames.remove(&key) else { return };
         Self::follow_power(&mut self.radios, radio, Frame(&octets), sent, now);
         // A frame without a transmission was dropped for lack of room.
         if Frame(&octets).is_data() && sent.transmissions > 0 {
@@ -329,6 +414,10 @@ impl Air {
             used.given_up += u64::from(!sent.acknowledged);
             used.air_time += sent.air_time;
         }
+        let Some(header) = of_driver else {
+            self.spare.push(octets);
+            return;
+        };
         let status = TxStatus {
             radio: hwsim::radio_address(radio as u16),
             cookie: header.cookie,
@@ -362,7 +451,7 @@ impl Air {
 
     /// The number of the radio with this address of the driver's.
     fn number(&self, address: [u8; 6]) -> Option<usize> {
-        (0..self.radios.len()).find(|number| hwsim::radio_address(*number as u16) == address)
+        (0..self.of_kernels).find(|number| hwsim::radio_address(*number as u16) == address)
     }
 
     fn at(&self, cell: WlanId, station: StationId) -> Option<usize> {
@@ -375,6 +464,7 @@ impl Radio {
         let dozing = place.dozes.then(Dozing::default);
         Self {
             place,
+            mac: None,
             waiting: VecDeque::new(),
             current: None,
             channel: None,
@@ -382,6 +472,14 @@ impl Radio {
             dozing,
             used: Used::NOTHING,
         }
+    }
+}
+
+impl From<Simulated> for Radio {
+    fn from(Simulated { place, address, network, rate, queue }: Simulated) -> Self {
+        let station = Station::new(address, network, place.standard.rates().map(Rate::kbps));
+        let mac = Mac { station, rate, queue, mhz: 0 };
+        Self { mac: Some(mac), ..Self::at(place) }
     }
 }
 

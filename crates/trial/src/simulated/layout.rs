@@ -1,7 +1,7 @@
 //! Through which device of which guest each end of the model is reached, and each radio. A guest's first device is the
 //! control device; then come those at ends of the model. The last is that of its radios, if it has any.
 
-use lasthop_uml::DeviceId;
+use lasthop_uml::{DeviceId, Frames};
 
 /// The number of the control device.
 pub(super) const CONTROL: usize = 0;
@@ -56,9 +56,24 @@ impl Layout {
         self.guests[guest].has_radios
     }
 
-    /// The device at an end.
-    pub(super) fn device(&self, end: usize) -> DeviceId {
-        self.ends[end]
+    /// The number of ends with devices.
+    pub(super) const fn end_count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Hands a frame that the model delivers at an end to the device there. Behind the ends with devices are the hosts of
+    /// simulated stations, by whose number their packets go to `packets`.
+    pub(super) fn hand_out(
+        &self,
+        end: usize,
+        frame: &[u8],
+        out: &mut Frames,
+        packets: &mut Vec<(usize, Vec<u8>)>,
+    ) {
+        match self.ends.get(end) {
+            Some(device) => out.push(*device, frame),
+            None => packets.push((end - self.ends.len(), frame.to_vec())),
+        }
     }
 
     /// The end at which a device is.
@@ -90,10 +105,11 @@ mod tests {
     #[test]
     fn each_end_has_a_device_of_the_guest_that_it_is_in() {
         let layout = Layout::new(2, &[0, 1, 0], &[0, 1]);
-        assert_eq!([0, 1, 2].map(|end| layout.device(end)), [device(0, 1), device(1, 1), device(0, 2)]);
-        for end in 0..3 {
-            assert_eq!(layout.end(layout.device(end)), Some(end));
-        }
+        let devices = [device(0, 1), device(1, 1), device(0, 2)];
+        assert_eq!(devices.map(|device| layout.end(device)), [0, 1, 2].map(Some));
+        let (mut out, mut packets) = (Frames::default(), Vec::new());
+        (0..4).for_each(|end| layout.hand_out(end, &[end as u8], &mut out, &mut packets));
+        assert_eq!(packets, [(0, vec![3])], "it is behind the ends with devices");
         assert_eq!((layout.ends_of(0), layout.ends_of(1)), (&[0, 2][..], &[1][..]));
         assert_eq!([0, 1].map(|radio| layout.radio(radio)), [device(0, 3), device(1, 2)]);
         assert!(layout.is_of_radios(device(0, 3)) && !layout.is_of_radios(device(1, 1)));

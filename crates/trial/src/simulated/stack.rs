@@ -25,10 +25,13 @@ use crate::error::TrialError;
 use crate::radios::bss::{beacon_interval, channel_of, mhz_of, time_units};
 use crate::radios::{GUEST_FOLDER, Radio};
 use crate::site::Site;
+use crate::wait;
 
 /// The programs, and their packages in Debian.
 const PROGRAMS: [(&str, &str); 3] =
     [("hostapd", "hostapd"), ("wpa_supplicant", "wpasupplicant"), ("iw", "iw")];
+/// The time between two looks for simulated stations.
+const BEACONS: Duration = Duration::from_millis(100);
 /// The key of protected networks.
 const KEY: &str = "6c617374686f702d6c617374686f702d6c617374686f702d6c617374686f7021";
 /// How long an access point may take to start, or a station to associate.
@@ -101,11 +104,31 @@ pub(super) fn associate(scenario: &Scenario, site: &Site) -> Result<Option<Journ
             iw(host, &["dev", &device, "set", "power_save", if saves { "on" } else { "off" }])?;
         }
     }
+    for radio in radios.iter().filter(|radio| radio.is_access_point) {
+        wait_for_simulated(site, *radio)?;
+    }
     Ok(journeys)
 }
 
-fn network(radio: Radio) -> String {
-    format!("lasthop-{}", radio.cell)
+/// Waits until all simulated stations of its cell are associated with an access point.
+fn wait_for_simulated(site: &Site, access_point: Radio) -> Result<(), TrialError> {
+    let of_cell = site.radios().simulated().iter().filter(|radio| radio.cell == access_point.cell);
+    let mut missing: Vec<String> =
+        of_cell.map(|radio| MacAddress(radio.simulated_address()).to_string()).collect();
+    let (host, device) = (site.host_of(access_point), access_point.device());
+    let latest = clock::now() + PATIENCE;
+    while !missing.is_empty() {
+        if clock::now() > latest {
+            let problem =
+                format!("{} simulated stations did not associate with {}", missing.len(), host.name());
+            return Err(TrialError::Wifi(problem));
+        }
+        wait::pause(BEACONS);
+        let known = tool::run(host, &["iw", "dev", &device, "station", "dump"], "");
+        let known = known.map_err(TrialError::Wifi)?;
+        missing.retain(|station| !known.contains(station));
+    }
+    Ok(())
 }
 
 fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
@@ -139,7 +162,7 @@ fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
         "interface={}\ndriver=nl80211\nssid={}\nhw_mode={mode}\nchannel={}\nbeacon_int={}\ndtim_period={}\n\
          supported_rates={supported}\nbasic_rates={basic}\nwmm_enabled=0\n{of_roaming}",
         radio.device(),
-        network(radio),
+        radio.network(),
         channel_of(cell, radio.station),
         time_units(beacon_interval(cell)),
         dtim_period,
@@ -160,7 +183,7 @@ fn supplicant_configuration(radio: Radio, cell: &WlanModel) -> String {
     let of_roaming = cell.roaming.as_ref().map_or_else(|| "key_mgmt=NONE\n".to_owned(), of_client);
     format!(
         "network={{\nssid=\"{}\"\nscan_freq={frequencies}\nfreq_list={frequencies}\n{of_roaming}}}\n",
-        network(radio)
+        radio.network()
     )
 }
 

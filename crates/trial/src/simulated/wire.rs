@@ -177,15 +177,11 @@ impl<'a, T: Task> ModelWire<'a, T> {
     /// Takes a message of the radios' driver in a guest.
     fn on_radio(&mut self, now: Instant, guest: usize, message: &[u8], out: &mut Frames) {
         self.advance(now, out);
-        let (Some(Timed { model, .. }), Some(air)) = (&mut self.running, &mut self.air) else {
-            return;
-        };
-        let layout = &self.layout;
-        let taken: Result<(), String> = model.with_world(|world| {
-            air.take(message, world, |radio, message| out.push(layout.radio(radio), message))?;
-            air.hand_out(world, |radio, message| out.push(layout.radio(radio), message));
-            Ok(())
+        let Self { running: Some(Timed { model, zero }), air: Some(air), layout, .. } = self else { return };
+        let taken = model.with_world(|world| {
+            air.take(message, world, |radio, message| out.push(layout.radio(radio), message))
         });
+        exchange(model, (air, layout), model_time(now, *zero), Vec::new(), out);
         if let Err(problem) = taken {
             self.fail(guest, format!("a message of its radios' driver: {problem}"));
         }
@@ -199,13 +195,11 @@ impl<T: Task> Wire for ModelWire<'_, T> {
     }
 
     fn advance(&mut self, now: Instant, out: &mut Frames) {
-        let Some(running) = &mut self.running else { return };
-        let layout = &self.layout;
-        running.model.advance(running.now(now), |end, frame| out.push(layout.device(end), frame));
-        if let Some(air) = &mut self.air {
-            running.model.with_world(|world| {
-                air.hand_out(world, |radio, message| out.push(layout.radio(radio), message));
-            });
+        let Self { running: Some(Timed { model, zero }), air, layout, .. } = self else { return };
+        let mut packets = Vec::new();
+        model.advance(model_time(now, *zero), |end, frame| layout.hand_out(end, frame, out, &mut packets));
+        if let Some(air) = air {
+            exchange(model, (air, layout), model_time(now, *zero), packets, out);
         }
     }
 
@@ -217,9 +211,13 @@ impl<T: Task> Wire for ModelWire<'_, T> {
             return self.on_radio(now, device.guest, frame, out);
         }
         // Before the run, the model has ends only where clients roam. Elsewhere hosts have nothing to say yet.
-        let (Some(running), Some(end)) = (&mut self.running, self.layout.end(device)) else { return };
-        let (now, layout) = (running.now(now), &self.layout);
-        running.model.take(now, end, frame, |end, frame| out.push(layout.device(end), frame));
+        let Self { running: Some(Timed { model, zero }), air, layout, .. } = self else { return };
+        let Some(end) = layout.end(device) else { return };
+        let (now, mut packets) = (model_time(now, *zero), Vec::new());
+        model.take(now, end, frame, |end, frame| layout.hand_out(end, frame, out, &mut packets));
+        if let Some(air) = air.as_mut().filter(|_| !packets.is_empty()) {
+            exchange(model, (air, layout), now, packets, out);
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -228,11 +226,36 @@ impl<T: Task> Wire for ModelWire<'_, T> {
     }
 }
 
-impl Timed {
-    /// The model's time.
-    fn now(&self, now: Instant) -> Instant {
-        Instant::ZERO + now.since(self.zero)
+/// Has simulated stations send these packets of their hosts, and their hosts take what the stations receive, until nothing
+/// is left for now.
+fn exchange(
+    model: &mut Stepped,
+    (air, layout): (&mut Air, &Layout),
+    now: Instant,
+    mut packets: Vec<(usize, Vec<u8>)>,
+    out: &mut Frames,
+) {
+    loop {
+        model.with_world(|world| {
+            for (station, packet) in packets.drain(..) {
+                air.send_packet(station, &packet, world);
+            }
+            air.hand_out(world, |radio, message| out.push(layout.radio(radio), message));
+        });
+        let received = air.take_received();
+        if received.is_empty() {
+            return;
+        }
+        for (station, packet) in received {
+            let end = layout.end_count() + station;
+            model.take(now, end, &packet, |end, frame| layout.hand_out(end, frame, out, &mut packets));
+        }
     }
+}
+
+/// The time of the model whose time zero is this.
+fn model_time(now: Instant, zero: Instant) -> Instant {
+    Instant::ZERO + now.since(zero)
 }
 
 /// Sends a datagram over the control device of a guest.

@@ -17,6 +17,9 @@ struct Fixture {
     said: Vec<(u64, Vec<u8>)>,
 }
 
+/// The address of a simulated station.
+const SIMULATED: [u8; 6] = [2, 0x6c, 0x68, 0x73, 0, 1];
+
 fn address(radio: u8) -> [u8; 6] {
     [2, 0, 0, 0, radio, 0]
 }
@@ -33,6 +36,15 @@ fn world() -> (World, Vec<(WlanId, StationId)>) {
 
 impl Fixture {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// The second station is a simulated one.
+    fn with_simulated() -> Self {
+        Self::with(&[1])
+    }
+
+    fn with(simulated: &[usize]) -> Self {
         let (mut world, places) = world();
         let of_radio = |(cell, station): &(WlanId, StationId)| Place {
             cell: *cell,
@@ -41,9 +53,19 @@ impl Fixture {
             is_tuned: false,
             dozes: false,
         };
-        let air = Air::new(&mut world, &places.iter().map(of_radio).collect::<Vec<_>>());
+        let mut kernels: Vec<Place> = places.iter().map(of_radio).collect();
+        let of_station = |index: &usize| Simulated {
+            place: kernels[*index],
+            address: SIMULATED,
+            network: "lasthop-0".to_owned(),
+            rate: Rate::CCK_11,
+            queue: QueueLimit::Packets(2),
+        };
+        let stations = simulated.iter().map(of_station).collect();
+        kernels.truncate(2 - simulated.len());
+        let air = Air::new(&mut world, &kernels, stations);
         let mut fixture = Self { world, air, places, said: Vec::new() };
-        for radio in 0..2 {
+        for radio in 0..kernels.len() as u16 {
             fixture.say(7, &[(2, &radio_address(radio)), (1, &address(radio as u8))]);
         }
         fixture
@@ -67,12 +89,16 @@ impl Fixture {
     /// A radio transmits a frame of 100 octets, with FCS, at 11 Mbit/s, then at 1 Mbit/s.
     fn transmit(&mut self, radio: u16, control: u8, to: [u8; 6], cookie: u64) {
         let frame = [&[control, 0, 0, 0][..], &to, &[cookie as u8; 86]].concat();
+        self.transmit_frame(radio, &frame, cookie);
+    }
+
+    fn transmit_frame(&mut self, radio: u16, frame: &[u8], cookie: u64) {
         let tries = [3, 2, 0, 5, 0xff, 0, 0, 0];
         self.say(
             2,
             &[
                 (2, &radio_address(radio)),
-                (3, &frame),
+                (3, frame),
                 (4, &1u32.to_le_bytes()),
                 (19, &2412u32.to_le_bytes()),
                 (7, &tries),
@@ -246,4 +272,52 @@ fn what_no_cell_can_carry_is_an_error() {
     }
     let of_nobody = SentFrame { radio: radio_address(9), stages: [None; 4], ..sent };
     assert!(air.add(&of_nobody, world, |_, _| ()).is_err());
+}
+
+/// The kernel's access point, by hand: what it hears is the third attribute of a message to its driver.
+#[test]
+fn a_simulated_station_associates_with_a_radio_and_carries_packets_both_ways() {
+    let mut fixture = Fixture::with_simulated();
+    let from_ap = |control: [u8; 2], to: [u8; 6], body: &[u8]| {
+        [&control[..], &[0; 2], &to, &address(0), &address(0), &[0; 2], body].concat()
+    };
+    let packet = [0x45; 40];
+    fixture.air.send_packet(0, &packet, &mut fixture.world);
+    assert_eq!(fixture.told(), [], "it is not associated");
+    let beacon = [&[0; 12][..], &[0, 9], b"lasthop-0"].concat();
+    let of_ap = [
+        from_ap([0x80, 0], [0xff; 6], &beacon),
+        from_ap([0xb0, 0], SIMULATED, &[0, 0, 2, 0, 0, 0]),
+        from_ap([0x10, 0], SIMULATED, &[0, 0, 0, 0, 1, 0xc0]),
+        from_ap([0x08, 2], SIMULATED, &[&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &packet].concat()),
+    ];
+    for (step, frame) in of_ap.iter().enumerate() {
+        fixture.transmit_frame(0, frame, step as u64);
+        fixture.run_until(10_000 * (step as u64 + 1));
+    }
+    assert_eq!(fixture.air.take_received(), [(0, packet.to_vec())]);
+    for _ in 0..5 {
+        fixture.air.send_packet(0, &packet, &mut fixture.world);
+    }
+    fixture.run_until(100_000);
+    let heard = fixture.told().into_iter().filter(|(_, what, ..)| *what == "to").count();
+    assert_eq!(heard, 2 + 3, "an authentication, an association, a packet on the air and two in the queue");
+    let statuses = fixture.told().into_iter().filter(|(_, what, ..)| *what == "acknowledged").count();
+    assert_eq!(statuses, 3, "of the radio's frames to it alone; none has a status of a simulated station's");
+}
+
+#[test]
+fn a_driver_has_no_say_over_simulated_stations() {
+    let mut fixture = Fixture::with_simulated();
+    let Fixture { air, world, .. } = &mut fixture;
+    let sent = SentFrame {
+        radio: radio_address(1),
+        octets: &[0; 40],
+        wants_status: true,
+        no_ack: false,
+        mhz: 2412,
+        stages: [None; 4],
+        cookie: 1,
+    };
+    assert!(air.add(&sent, world, |_, _| ()).is_err());
 }

@@ -69,7 +69,7 @@ fn run_hosts(
     plan::check_kernel(scenario).map_err(of_guest)?;
     let radios = Radios::with(scenario, wanted.wifi);
     let lan = Lan::of(scenario);
-    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario), Lan::addresses);
+    let addresses = lan.as_ref().map_or_else(|| site::addresses(scenario, &radios), Lan::addresses);
     let site = Site::with_radios(scenario, addresses, radios, wanted.here.clone())?;
     site.adopt(scenario, |end| device_with(address_of(end)))?;
     stack::adopt(&site)?;
