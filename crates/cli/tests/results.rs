@@ -59,7 +59,7 @@ const DOCUMENTS: &[(&str, Sources)] = &[
             ("cli/src/commands/trial/report.rs", &["Report", "Row"]),
             ("cli/src/commands/trial/doubts.rs", &["Doubt"]),
             ("cli/src/commands/trial/fairness.rs", &["Fairness"]),
-            ("trial/src/outcome.rs", &["Outcome"]),
+            ("trial/src/outcome.rs", &["Outcome", "Crash"]),
             ("trial/src/stations.rs", &["StationUse"]),
             ("cli/src/commands/trial/sessions.rs", &["SessionRow", "Medians", "StreamMedians"]),
             ("trial/src/session.rs", &["SessionRun", "SessionFigures"]),
