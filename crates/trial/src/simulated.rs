@@ -202,7 +202,7 @@ pub(super) fn run(
     } else {
         let still = at_rest(scenario.clone());
         let before = still.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
-        Some(on_air(scenario, &radios, before))
+        Some(on_air(scenario, &radios, &guests, before))
     };
     let between = Between { model: Stepped::new(built.world, &ends), radios: on_air, layout };
     let number = plan::cases(scenario).iter().position(|known| known == case).unwrap_or_default();
@@ -289,7 +289,12 @@ fn at_rest(mut scenario: Scenario) -> Scenario {
 
 /// The radios, in the cells of a model in which they associate before the run. Where clients roam, gateways already
 /// talk to each other over its cables, and bridges learn where the clients are.
-fn on_air(scenario: &Scenario, radios: &Radios, mut before: BuiltLinks) -> (Stepped, Air) {
+fn on_air(
+    scenario: &Scenario,
+    radios: &Radios,
+    guests: &[Guest<'_>],
+    mut before: BuiltLinks,
+) -> (Stepped, Air) {
     let ends = if Lan::of(scenario).is_some() { attachments(scenario, radios, &before) } else { Vec::new() };
     let places = radios.all().iter().map(|radio| {
         let wlan = &before.wlans[radio.cell];
@@ -297,13 +302,14 @@ fn on_air(scenario: &Scenario, radios: &Radios, mut before: BuiltLinks) -> (Step
         let standard = model.config.phy.standard;
         let dozes = model.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&radio.station));
         let is_tuned = model.roaming.is_some();
-        Place { cell: wlan.wlan, station: wlan.stations[radio.station], standard, is_tuned, dozes }
+        let (station, guest) = (wlan.stations[radio.station], guests::with(guests, radio.node));
+        Place { cell: wlan.wlan, station, standard, guest, is_tuned, dozes }
     });
     let places: Vec<_> = places.collect();
     let simulated = radios.simulated().iter().map(|radio| {
         let (cell, model) = (&before.wlans[radio.cell], &scenario.wlans[radio.cell]);
         let (station, standard) = (cell.stations[radio.station], model.config.phy.standard);
-        let place = Place { cell: cell.wlan, station, standard, is_tuned: false, dozes: false };
+        let place = Place { cell: cell.wlan, station, standard, guest: 0, is_tuned: false, dozes: false };
         let address = radio.simulated_address();
         let queue = model.stations[radio.station].config.queue;
         Simulated { place, address, network: radio.network(), rate: model.config.phy.rate, queue }

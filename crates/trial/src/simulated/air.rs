@@ -58,6 +58,8 @@ pub(super) struct Place {
     pub(super) station: StationId,
     /// That of the cell.
     pub(super) standard: Standard,
+    /// The guest that has it; 0 for a simulated station.
+    pub(super) guest: usize,
     /// Whether it changes between channels.
     pub(super) is_tuned: bool,
     /// Whether it saves power.
@@ -199,17 +201,21 @@ impl Air {
         }
     }
 
-    /// Takes a message of the driver. An error is what no cell can carry.
+    /// Takes a message of the driver in a guest. An error is what no cell can carry. What it says of other guests' radios,
+    /// which are idle there, has no meaning.
     pub(super) fn take(
         &mut self,
+        guest: usize,
         message: &[u8],
         world: &mut World,
         send: impl FnMut(usize, &[u8]),
     ) -> Result<(), String> {
         match hwsim::parse(message).map_err(|error| error.to_string())? {
-            FromRadios::AddAddress { radio, address } => self.answer(radio, address)?,
-            FromRadios::RemoveAddress { radio, address } => self.answer_less(radio, address),
-            FromRadios::Frame(sent) => self.add(&sent, world, send)?,
+            FromRadios::AddAddress { radio, address } => self.answer(self.number(guest, radio), address)?,
+            FromRadios::RemoveAddress { radio, address } => {
+                self.answer_less(self.number(guest, radio), address);
+            }
+            FromRadios::Frame(sent) => self.add(guest, &sent, world, send)?,
             FromRadios::Other(_) => {}
         }
         Ok(())
@@ -313,8 +319,8 @@ impl Air {
     }
 
     /// A radio answers an address, once more.
-    fn answer(&mut self, radio: [u8; 6], address: [u8; 6]) -> Result<(), String> {
-        let Some(radio) = self.number(radio) else { return Ok(()) };
+    fn answer(&mut self, radio: Option<usize>, address: [u8; 6]) -> Result<(), String> {
+        let Some(radio) = radio else { return Ok(()) };
         *self.addresses.entry((radio, address)).or_default() += 1;
         let known = self.addresses.range((radio, [0; 6])..=(radio, [u8::MAX; 6])).count();
         if known > MAX_ADDRESSES {
@@ -324,8 +330,8 @@ impl Air {
     }
 
     /// A radio answers an address, once less.
-    fn answer_less(&mut self, radio: [u8; 6], address: [u8; 6]) {
-        let Some(radio) = self.number(radio) else { return };
+    fn answer_less(&mut self, radio: Option<usize>, address: [u8; 6]) {
+        let Some(radio) = radio else { return };
         if let Entry::Occupied(mut times) = self.addresses.entry((radio, address)) {
             *times.get_mut() -= 1;
             if *times.get() == 0 {
@@ -336,11 +342,12 @@ impl Air {
 
     fn add(
         &mut self,
+        guest: usize,
         sent: &SentFrame<'_>,
         world: &mut World,
         send: impl FnMut(usize, &[u8]),
     ) -> Result<(), String> {
-        let Some(radio) = self.number(sent.radio) else {
+        let Some(radio) = self.number(guest, sent.radio) else {
             return Err(format!("a frame of a radio that it does not have: {:02x?}", sent.radio));
         };
         let rates = rates::of(&sent.stages, sent.mhz, self.radios[radio].place.standard)?;
@@ -449,9 +456,10 @@ impl Air {
         }
     }
 
-    /// The number of the radio with this address of the driver's.
-    fn number(&self, address: [u8; 6]) -> Option<usize> {
-        (0..self.of_kernels).find(|number| hwsim::radio_address(*number as u16) == address)
+    /// The number of the radio that a guest's driver knows by this address, if the guest has it.
+    fn number(&self, guest: usize, address: [u8; 6]) -> Option<usize> {
+        let number = (0..self.of_kernels).find(|number| hwsim::radio_address(*number as u16) == address)?;
+        (self.radios[number].place.guest == guest).then_some(number)
     }
 
     fn at(&self, cell: WlanId, station: StationId) -> Option<usize> {

@@ -179,7 +179,7 @@ impl<'a, T: Task> ModelWire<'a, T> {
         self.advance(now, out);
         let Self { running: Some(Timed { model, zero }), air: Some(air), layout, .. } = self else { return };
         let taken = model.with_world(|world| {
-            air.take(message, world, |radio, message| out.push(layout.radio(radio), message))
+            air.take(guest, message, world, |radio, message| out.push(layout.radio(radio), message))
         });
         exchange(model, (air, layout), model_time(now, *zero), Vec::new(), out);
         if let Err(problem) = taken {

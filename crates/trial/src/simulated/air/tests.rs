@@ -50,6 +50,7 @@ impl Fixture {
             cell: *cell,
             station: *station,
             standard: Standard::HrDsss,
+            guest: 0,
             is_tuned: false,
             dozes: false,
         };
@@ -83,7 +84,7 @@ impl Fixture {
         }
         let Self { world, air, said, .. } = self;
         let now = world.now().as_nanos();
-        air.take(&message, world, |_, message| said.push((now, message.to_vec()))).expect("it is right");
+        air.take(0, &message, world, |_, message| said.push((now, message.to_vec()))).expect("it is right");
     }
 
     /// A radio transmits a frame of 100 octets, with FCS, at 11 Mbit/s, then at 1 Mbit/s.
@@ -253,7 +254,7 @@ fn frames_beyond_the_room_of_a_radio_are_lost_at_once_and_take_no_air() {
 fn what_no_cell_can_carry_is_an_error() {
     let mut fixture = Fixture::new();
     let Fixture { world, air, .. } = &mut fixture;
-    assert!(air.take(&[0; 7], world, |_, _| ()).is_err(), "a stump");
+    assert!(air.take(0, &[0; 7], world, |_, _| ()).is_err(), "a stump");
     let mut stages = [None; 4];
     stages[0] = Some(Stage { index: 7, tries: 1, flags: 8 });
     let sent = SentFrame {
@@ -265,13 +266,15 @@ fn what_no_cell_can_carry_is_an_error() {
         stages,
         cookie: 1,
     };
-    assert!(air.add(&sent, world, |_, _| ()).is_err(), "HT");
+    assert!(air.add(0, &sent, world, |_, _| ()).is_err(), "HT");
     for number in 0..=MAX_ADDRESSES as u8 {
-        let answered = air.answer(radio_address(0), [2, 1, 0, 0, 0, number]);
+        let answered = air.answer(Some(0), [2, 1, 0, 0, 0, number]);
         assert_eq!(answered.is_ok(), usize::from(number) < MAX_ADDRESSES - 1, "it has one already");
     }
     let of_nobody = SentFrame { radio: radio_address(9), stages: [None; 4], ..sent };
-    assert!(air.add(&of_nobody, world, |_, _| ()).is_err());
+    assert!(air.add(0, &of_nobody, world, |_, _| ()).is_err());
+    let of_another_guest = SentFrame { radio: radio_address(0), stages: [None; 4], ..sent };
+    assert!(air.add(1, &of_another_guest, world, |_, _| ()).is_err());
 }
 
 /// The kernel's access point, by hand: what it hears is the third attribute of a message to its driver.
@@ -319,5 +322,5 @@ fn a_driver_has_no_say_over_simulated_stations() {
         stages: [None; 4],
         cookie: 1,
     };
-    assert!(air.add(&sent, world, |_, _| ()).is_err());
+    assert!(air.add(0, &sent, world, |_, _| ()).is_err());
 }
