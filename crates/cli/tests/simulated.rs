@@ -347,16 +347,18 @@ seeds = 1
 schemes = ["none"]
 nodes.server.kind = "host"
 nodes.elsewhere.kind = "host"
+nodes.hop.kind = "router"
 nodes.gateway.kind = "router"
 nodes.near = { kind = "host", count = 1 }
 nodes.other = { kind = "host", count = 2 }
 links.wire = { between = ["server", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
-links.elsewhere = { between = ["elsewhere", "gateway"], rate = "100 Mbit/s", delay = "5 ms" }
+links.elsewhere = { between = ["elsewhere", "hop"], rate = "100 Mbit/s", delay = "4 ms" }
+links.hop = { between = ["hop", "gateway"], rate = "100 Mbit/s", delay = "1 ms" }
 wlans.cell = { standard = "802.11g", access-point = "gateway", stations = ["near", "other"] }
 flows.mine = { from = "near", to = "server" }
 flows.down = { from = "elsewhere", to = "other-1" }
 flows.up = { from = "other-2", to = "elsewhere" }
-try = { congestion = ["cubic"], duration = "8 s", simulated = ["elsewhere", "other"] }
+try = { congestion = ["cubic"], duration = "8 s", simulated = ["elsewhere", "hop", "other"] }
 tcp = { preset = "linux" }
 "#;
     let (one, other) = (of_text(scenario), of_text(scenario));

@@ -58,6 +58,7 @@ impl Border {
         let (node, peer) = self.ends[end];
         match peer {
             Peer::Node(peer) => self.world.inject_to(node, peer, packet),
+            Peer::Addressed => self.world.inject(node, packet),
             Peer::Associated => self.world.inject_at_station(node, packet),
         }
     }

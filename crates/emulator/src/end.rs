@@ -20,6 +20,8 @@ pub struct End {
 pub enum Peer {
     /// To this external node, on the shortest path, whatever their addresses are.
     Node(NodeId),
+    /// To the node of the model that has their destination's address: the host is a router to nodes of the model.
+    Addressed,
     /// Where the associations of a service set lead, of which the host is a station
     /// ([`World::inject_at_station`](lasthop_sim::World::inject_at_station)).
     Associated,

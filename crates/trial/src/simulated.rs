@@ -266,7 +266,10 @@ fn attachments(scenario: &Scenario, radios: &Radios, built: &BuiltLinks) -> Vec<
     let attached = site::ends_of_devices(scenario, radios).enumerate().map(|(index, end)| {
         let (node, peer) = end.of(built);
         let framing = if is_bridged { Framing::BetweenHosts } else { Framing::ToHost(address_of(index)) };
-        Attachment { node, peer: Peer::Node(peer), framing }
+        // Behind a simulated node there may be others.
+        let is_simulated = !scenario.joins_real_hosts(&scenario.links[end.link]);
+        let peer = if is_simulated { Peer::Addressed } else { Peer::Node(peer) };
+        Attachment { node, peer, framing }
     });
     attached.collect()
 }

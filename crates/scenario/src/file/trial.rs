@@ -49,7 +49,7 @@ pub(super) struct TryTable {
     /// The time at which the processes of the gateways are killed, as by a crash, in simulated time; by default they run
     /// to the end. The prediction's gateways lose their agents then.
     gateway_crash: Option<Text<Duration>>,
-    /// Nodes, or groups, whose kernel is not that of the run, in simulated time: versions such as "6.1", or paths, as
+    /// Nodes, or groups, whose kernel is not that of the run, in simulated time: versions such as "6.1", or on the command line paths, as
     /// `--kernel` takes them.
     #[serde(default)]
     kernels: BTreeMap<String, String>,

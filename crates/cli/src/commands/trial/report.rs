@@ -262,8 +262,8 @@ impl Report {
         }
         if self.rows.iter().any(|row| row.owed_octets.is_some()) {
             lines.push(
-                "owed: acknowledged by the gateway before it was killed, not known to be delivered; undelivered: acknowledged to the \
-                 sender, and never received"
+                "owed: acknowledged by the gateway before it was killed, not known to be delivered, of all connections together; \
+                 undelivered: acknowledged to the flow's sender, and not received by the end"
                     .to_owned(),
             );
         }
