@@ -32,6 +32,9 @@ pub(crate) struct Network {
     /// Nodes that look for their routes on demand, each among the stations of a cell.
     on_demand: Vec<(NodeId, WlanId)>,
     learned: Learned,
+    /// External nodes, and destinations to which packets go on outside of the world from there. Apart from the nodes, which
+    /// every packet reads.
+    exits: BTreeSet<(NodeId, NodeId)>,
 }
 
 struct Node {
@@ -44,8 +47,6 @@ struct Node {
     interfaces: Vec<Interface>,
     /// The agent that watches interfaces to clients that associate with this access point.
     radio_agent: Option<AgentId>,
-    /// The destinations to which packets go on outside of the world from here.
-    exits: BTreeSet<NodeId>,
     /// Whether it translates addresses.
     translates: bool,
 }
@@ -86,7 +87,6 @@ impl Network {
             buffer: config.buffer,
             interfaces: Vec::new(),
             radio_agent: None,
-            exits: BTreeSet::new(),
             translates: false,
         });
         self.routes = None;
@@ -118,12 +118,12 @@ impl Network {
 
     /// Packets for a destination go on outside of the world from this node, if no way leads to it here.
     pub(crate) fn add_exit(&mut self, node: NodeId, destination: NodeId) {
-        self.nodes[node.index()].exits.insert(destination);
+        self.exits.insert((node, destination));
     }
 
     /// Whether packets for a destination go on outside of the world from this node.
     pub(crate) fn is_exit(&self, node: NodeId, destination: NodeId) -> bool {
-        self.node(node).exits.contains(&destination)
+        self.exits.contains(&(node, destination))
     }
 
     /// The interfaces that these nodes get next.
