@@ -276,10 +276,9 @@ impl Site<'_> {
         let simulated: Vec<usize> = self.scenario.trial.simulated.iter().copied().collect();
         let mut doors = Vec::new();
         let mut ways = BTreeMap::new();
-        for &node in &simulated {
-            if !self.has_radio(node) {
-                continue;
-            }
+        // In the order of cells and stations, which is that of radios.
+        let stations = self.scenario.wlans.iter().flat_map(|cell| &cell.stations);
+        for node in stations.map(|station| station.node).filter(|node| simulated.contains(node)) {
             let host = self.host(node);
             let name = format!("{} on the air", self.scenario.nodes[node].name);
             let (outside, link) = self.join(&name, host);
