@@ -181,6 +181,11 @@ impl<'t> Document<'t> {
         self.span(path).map_or(usize::MAX, |span| span.start)
     }
 
+    /// Whether the value at this path replaces that of the file.
+    pub fn is_replaced(&self, path: &[&str]) -> bool {
+        self.replaced.iter().any(|replaced| starts_with(path, &replaced.path))
+    }
+
     fn place(&self, path: &[&str]) -> (&str, Option<usize>) {
         let replaced = self.replaced.iter().rev().find(|replaced| starts_with(path, &replaced.path));
         if let Some(Replaced { file, line, .. }) = replaced {

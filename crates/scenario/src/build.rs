@@ -26,7 +26,7 @@ use lasthop_wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 
 pub use built::{Built, BuiltWlan};
 pub use error::BuildError;
-pub use links::{BuiltLinks, Door, RealHosts};
+pub use links::{BuiltLinks, RealHosts, StationHost};
 pub use network::Network;
 pub(crate) use places::of_stations;
 use roaming::RoamingLinks;

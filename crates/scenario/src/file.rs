@@ -126,5 +126,6 @@ fn parse_with(
     let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = source::parse(text, name.to_owned())?;
     overrides::apply(&settings, &mut document)?;
+    trial::check_kernels(&document)?;
     scenario::read(&document, base, overrides, named_files, since)
 }

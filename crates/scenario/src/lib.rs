@@ -20,7 +20,7 @@ pub mod model;
 pub mod session_figures;
 mod stepped_run;
 
-pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, Door, RealHosts, WifiStack};
+pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts, StationHost, WifiStack};
 pub use file::{FurtherFiles, Overrides, Settings, Sweep};
 pub use model::{
     ActivityModel, FlowModel, Link, LinkChange, LinkInterval, LinkModel, Measure, NodeModel, Property,

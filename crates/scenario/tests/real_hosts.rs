@@ -99,18 +99,18 @@ fn a_simulated_station_reaches_its_server_through_real_hosts_if_these_have_the_m
     let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(address).collect();
     let hosts = RealHosts { gateways: &[GATEWAY], addresses: &addresses, wifi: WifiStack::Hosts };
     let mut built = scenario.build_links(&scenario.schemes[0], 1, hosts).expect("it is possible");
-    let [door] = built.doors[..] else { panic!("one station is simulated: {:?}", built.doors) };
+    let [of_station] = built.station_hosts[..] else { panic!("one station is simulated") };
     let (far, device) = built.ends[1];
     let flow = built.world.flows().next().expect("the background");
     for step in 0..5000 {
         built.world.advance_to(Instant::from_millis(step));
-        for (_, packet) in built.world.collect(door.outside) {
+        for (_, packet) in built.world.collect(of_station.station) {
             assert_eq!((packet.ip().source, packet.ip().destination), (address(4), address(3)));
             built.world.inject_to(device, far, packet);
         }
         if step > 1000 {
             for (_, packet) in built.world.collect(device) {
-                built.world.inject_to(door.outside, door.host, packet);
+                built.world.inject_to(of_station.station, of_station.host, packet);
             }
         }
     }

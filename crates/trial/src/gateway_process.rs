@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The time between two questions whether it has started.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// A gateway that can be killed.
+/// A gateway that can be killed. It ends when this value is dropped.
 pub(super) struct GatewayProcess {
     socket: PathBuf,
     state: Mutex<State>,
@@ -43,11 +43,13 @@ impl GatewayProcess {
         let spawn = || {
             Command::new("/proc/self/exe").args(words()).stdin(Stdio::null()).stdout(Stdio::null()).spawn()
         };
-        let mut child = host.enter(spawn).and_then(|child| child).map_err(failed)?;
-        let socket = socket_of(number);
+        let child = host.enter(spawn).and_then(|child| child).map_err(failed)?;
+        let process = Self { socket: socket_of(number), state: Mutex::new(State::Running(child)) };
         let latest = clock::now() + PATIENCE;
-        while ask::<Status>(&socket, &Request::Status).is_err() {
-            if let Some(status) = child.try_wait().map_err(failed)? {
+        while process.ask().is_err() {
+            if let State::Running(child) = &mut *process.state()
+                && let Some(status) = child.try_wait().map_err(failed)?
+            {
                 return Err(failed(io::Error::other(format!("it ended at once: {status}"))));
             }
             if clock::now() > latest {
@@ -56,7 +58,7 @@ impl GatewayProcess {
             }
             wait::pause(INTERVAL);
         }
-        Ok(Self { socket, state: Mutex::new(State::Running(child)) })
+        Ok(process)
     }
 
     /// What it reports, or has reported last.
@@ -72,9 +74,7 @@ impl GatewayProcess {
         let mut state = self.state();
         if let State::Running(child) = &mut *state {
             let report = self.ask()?;
-            child.kill().map_err(|error| TrialError::Transfer { what: "a gateway".to_owned(), error })?;
-            // It is gone, whatever its status.
-            let _ = child.wait();
+            end(child);
             *state = State::Killed(Box::new(report));
         }
         Ok(())
@@ -89,6 +89,20 @@ impl GatewayProcess {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Drop for GatewayProcess {
+    fn drop(&mut self) {
+        if let State::Running(child) = &mut *self.state() {
+            end(child);
+        }
+    }
+}
+
+fn end(child: &mut Child) {
+    // Both fail only for a process that is gone.
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 /// The control socket of the gateway with this number.

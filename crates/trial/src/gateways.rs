@@ -1,5 +1,6 @@
 //! All gateways of a run: one at the only edge, or one at each access point among which clients roam.
 
+use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 
 use lasthop_agent::LinkSenses;
@@ -19,7 +20,7 @@ use super::bridged::Lan;
 use super::error::TrialError;
 use super::gateway::{self, Clock, Place};
 use super::gateway_process::GatewayProcess;
-use super::plan::{Case, edges};
+use super::plan::edges;
 use super::radios::{Radios, has_agent};
 use super::roaming::hand_over::HandOver;
 use super::roaming::{Joined, Served, Stations};
@@ -73,19 +74,20 @@ impl AtEdge {
     }
 }
 
-/// The configuration of the gateway with this number in a case; `None` if the case has none.
+/// The configuration of the gateway at an edge with this address. `agent`, if given, replaces the schemes' own.
 pub(super) fn config_at_edge(
     scenario: &Scenario,
-    case: &Case,
-    number: usize,
+    stack: &SchemeStack,
+    edge: (usize, IpAddr),
     radios: &Radios,
-) -> Result<Option<Config>, TrialError> {
-    let stack = scenario.schemes[case.scheme_index].stack().filter(|stack| !stack.is_nothing());
-    let edge = edges(scenario)?.get(number).copied();
-    let Some((stack, edge)) = stack.zip(edge) else { return Ok(None) };
-    let at = (edge, site::addresses(scenario, radios)[edge]);
-    let place = Place::at_edge(scenario, at, radios, site::ports(scenario, radios, edge));
-    place.config(stack, None, Clock::Simulated).map(Some)
+    agent: Option<AgentMaker>,
+    clock: Clock,
+) -> Result<Config, TrialError> {
+    let lan = Lan::of(scenario);
+    let ports = lan.as_ref().map_or_else(|| site::ports(scenario, radios, edge.0), |lan| lan.ports(edge.0));
+    let config = Place::at_edge(scenario, edge, radios, ports).config(stack, agent, clock)?;
+    // The other backend routes, and bridged frames would pass by it.
+    Ok(if lan.is_some() { Config { backend: Backend::TcBpf, ..config } } else { config })
 }
 
 impl Gateways {
@@ -114,15 +116,8 @@ impl Gateways {
                 at_edges.push(AtEdge::Elsewhere(GatewayProcess::start(number, host)?));
                 continue;
             }
-            let radios = site.radios();
-            let ports =
-                lan.as_ref().map_or_else(|| site::ports(scenario, radios, edge), |lan| lan.ports(edge));
-            let place = Place::at_edge(scenario, (edge, site.address(edge)), radios, ports);
-            let mut config = place.config(stack, agent.cloned(), clock)?;
-            if lan.is_some() {
-                // The other one routes, and bridged frames would pass by it.
-                config.backend = Backend::TcBpf;
-            }
+            let (at, radios) = ((edge, site.address(edge)), site.radios());
+            let mut config = config_at_edge(scenario, stack, at, radios, agent.cloned(), clock)?;
             if let Some(hand_over) = &hand_over {
                 let radios = radios.all().iter().filter(|radio| radio.node == edge);
                 config =

@@ -70,6 +70,8 @@ pub struct Outcome {
     /// Seconds from the flow's start, handshake included, to its last octet; `None` for a flow that has
     /// no size or did not complete.
     pub completion_s: Option<f64>,
+    /// Seconds from the flow's start to the last octet that arrived, whether or not it was the last of all; `None` without any.
+    pub last_octet_s: Option<f64>,
     /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,
     /// What became of what the gateway owed when it was killed; `None` if it was not.
@@ -137,9 +139,13 @@ impl Circumstances {
         }
     }
 
-    /// Octets at risk at the gateways at edges, as last reported.
-    fn owed(&self) -> u64 {
-        self.gateways.at_edges.iter().map(|report| report.engine.octets_at_risk).sum()
+    /// Octets at risk at the gateway at the edge, as last reported; `None` without one.
+    fn owed(&self) -> Option<u64> {
+        self.gateways
+            .at_edges
+            .iter()
+            .map(|report| report.engine.octets_at_risk)
+            .reduce(|one, more| one + more)
     }
 
     /// The sum of a counter of clients' agents.
@@ -158,8 +164,10 @@ impl RunOutcome {
         predicted: Option<&Prediction>,
     ) -> Self {
         let HostResults { run: results, gateways, gateway_cores, hand_offs } = hosts;
-        let because =
+        let mut because =
             verdict::reasons(&model.summary, gateways.all(), &results.round_trips, results.kept_waiting);
+        because
+            .extend(model.silent.iter().map(|flow| format!("the simulated flow {flow:?} delivered nothing")));
         // In simulated time programs take no time.
         let gateway_cores = gateway_cores.filter(|_| kernel.is_none());
         let kernel = kernel.map(str::to_owned);
@@ -217,6 +225,7 @@ fn flows(
     let RunResults { flows, round_trips, .. } = results;
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let owed = scenario.trial.gateway_crash.and_then(|_| circumstances.owed());
     let mut predicted = predicted.iter();
     let flows = case.flows.iter().zip(flows).map(|(flow, transferred)| {
         let predicted = predicted.next();
@@ -235,11 +244,9 @@ fn flows(
             predicted_awake_share: predicted.and_then(|flow| flow.awake_share),
             octets: transferred.octets,
             completion_s: transferred.completion.map(|time| time.as_secs_f64()),
+            last_octet_s: transferred.last.map(|time| time.as_secs_f64()),
             retransmits: transferred.retransmits,
-            crash: scenario.trial.gateway_crash.map(|_| Crash {
-                owed_octets: circumstances.owed(),
-                undelivered_octets: transferred.undelivered,
-            }),
+            crash: owed.map(|owed_octets| Crash { owed_octets, undelivered_octets: transferred.undelivered }),
             latency_median_ms: round_trips.quantile(0.5).map(millis),
             latency_p95_ms: round_trips.quantile(0.95).map(millis),
             gateway_cores: circumstances.gateway_cores,

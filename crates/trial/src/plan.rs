@@ -236,6 +236,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     }
     check_flows(scenario)?;
     check_sessions(scenario)?;
+    check_ways(scenario)?;
     check_changes(scenario)?;
     for node in &scenario.nodes {
         let given =
@@ -336,6 +337,31 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses a trial without anything between real hosts, and hosts between which there are simulated nodes.
+fn check_ways(scenario: &Scenario) -> Result<(), TrialError> {
+    let of_flows = real_flows(scenario).map(|index| &scenario.flows[index]);
+    let of_flows = of_flows.map(|flow| (format!("flows.{}", flow.name), flow.from, flow.to));
+    let of_sessions = scenario.sessions.iter().filter(|session| !scenario.is_background_session(session));
+    let of_sessions =
+        of_sessions.map(|session| (format!("sessions.{}", session.name), session.client, session.server));
+    let all: Vec<(String, usize, usize)> = of_flows.chain(of_sessions).collect();
+    if all.is_empty() {
+        let problem = "no flow or session is between real hosts; expected at least one";
+        return Err(TrialError::unsuitable("try.simulated", problem));
+    }
+    if Lan::of(scenario).is_some() {
+        return Ok(());
+    }
+    match all.into_iter().find(|(_, from, to)| !super::site::are_joined(scenario, *from, *to)) {
+        None => Ok(()),
+        Some((key, ..)) => {
+            let problem =
+                "no way leads over real hosts only; expected no node of try.simulated between its ends";
+            Err(TrialError::unsuitable(key, problem))
+        }
+    }
 }
 
 /// Refuses a change that is after the end of every run, and a crash that is after that of some.

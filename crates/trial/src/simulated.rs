@@ -47,7 +47,7 @@ use lasthop_emulator::framing::Framing;
 use lasthop_emulator::stepped::{Attachment, Stepped};
 use lasthop_packet::Instant;
 use lasthop_scenario::model::RateControl;
-use lasthop_scenario::{BuiltLinks, Door, RealHosts, Scenario, WifiStack};
+use lasthop_scenario::{BuiltLinks, LinkModel, RealHosts, Scenario, StationHost, WifiStack};
 use lasthop_uml::kernel::MAX_DEVICES;
 
 use super::bridged::Lan;
@@ -57,7 +57,7 @@ use super::model::{ModelResults, Observed};
 use super::options::{Options, Simulation};
 use super::parts::{HostPart, HostResults};
 use super::plan::{self, Case};
-use super::radios::{self, Radios, Wifi};
+use super::radios::{self, Radio, Radios, Wifi};
 use super::site;
 use super::stations;
 use air::{Air, Place, Simulated};
@@ -84,10 +84,10 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
         return Err(TrialError::unsuitable("wlans", problem));
     }
     check_rate_control(scenario, Some(wifi))?;
-    check_crash(scenario)?;
     let radios = Radios::with(scenario, wifi);
+    check_crash(scenario, &radios)?;
     gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios)?;
-    if !radios.all().is_empty() {
+    if !radios.all().is_empty() || !radios.simulated().is_empty() {
         radios::check(scenario)?;
         stack::check()?;
     }
@@ -138,13 +138,19 @@ fn check_rate_control(scenario: &Scenario, wifi: Option<Wifi>) -> Result<(), Tri
     Ok(())
 }
 
-/// Checks a crash of gateways: clients do not roam, because gateways between which they do share files.
-fn check_crash(scenario: &Scenario) -> Result<(), TrialError> {
-    if scenario.trial.gateway_crash.is_some() && Lan::of(scenario).is_some() {
-        let problem = "gateways between which clients roam do not crash here; expected none";
-        return Err(TrialError::unsuitable(CRASH, problem));
-    }
-    Ok(())
+/// Checks that all of a gateway is in the process that crashes.
+fn check_crash(scenario: &Scenario, radios: &Radios) -> Result<(), TrialError> {
+    let is_in_model = |link: &LinkModel| link.link.is_wireless() && !scenario.joins_real_hosts(link);
+    let problem = if scenario.trial.gateway_crash.is_none() {
+        return Ok(());
+    } else if Lan::of(scenario).is_some() {
+        "gateways between which clients roam have files in common, and no process of their own; expected none"
+    } else if radios.simulated().is_empty() && scenario.links.iter().any(is_in_model) {
+        "the gateway's agents for simulated nodes (try.simulated) are in the model, and do not crash; expected none"
+    } else {
+        return Ok(());
+    };
+    Err(TrialError::unsuitable(CRASH, problem))
 }
 
 /// Refuses what only hosts with a kernel of their own have, for a run in real time.
@@ -181,7 +187,7 @@ pub(super) fn run(
     let real = RealHosts { gateways: &edges, addresses: &addresses, wifi };
     let built = scenario.build_links(&scenario.schemes[case.scheme_index], case.seed, real)?;
     let mut ends = attachments(scenario, &radios, &built);
-    ends.extend(built.doors.iter().map(attachment));
+    ends.extend(attachments_of_stations(&radios, &built));
     let stations = stations::list(scenario, &built.wlans);
     let guests = guests::of(scenario, simulation);
     let layout = layout(scenario, &radios, &guests);
@@ -223,7 +229,7 @@ pub(super) fn run(
     let Over { reports, mut model, air } = conduct::run(kernels, &names, wire, end)?;
     let results = HostResults::of(scenario, case, reports.ok_or(TrialError::Interrupted)?)?;
     let (now, observed) = model.with_world(|world| (world.now(), Observed::of(world, stations)));
-    let Observed { mut stations, reported, .. } = observed;
+    let Observed { mut stations, reported, silent, .. } = observed;
     if let Some(air) = air {
         // The model does not know which of a radio's frames carry data.
         for (number, radio) in radios.all().iter().chain(radios.simulated()).enumerate() {
@@ -235,7 +241,7 @@ pub(super) fn run(
             }
         }
     }
-    Ok((results, ModelResults { summary: model.summary(), stations, reported, hand_offs: None }))
+    Ok((results, ModelResults { summary: model.summary(), stations, reported, silent, hand_offs: None }))
 }
 
 /// The transfers of a case: their programs neither print nor read.
@@ -274,9 +280,12 @@ fn attachments(scenario: &Scenario, radios: &Radios, built: &BuiltLinks) -> Vec<
     attached.collect()
 }
 
-/// The end of the model at which a simulated station meets its host.
-fn attachment(door: &Door) -> Attachment {
-    Attachment { node: door.outside, peer: Peer::Node(door.host), framing: Framing::Bare }
+/// The ends of the model at the hosts of simulated stations, in the order of these among the radios.
+fn attachments_of_stations(radios: &Radios, built: &BuiltLinks) -> Vec<Attachment> {
+    let attachment =
+        |of: &StationHost| Attachment { node: of.station, peer: Peer::Node(of.host), framing: Framing::Bare };
+    let host_of = |radio: &Radio| built.station_hosts.iter().find(|of| of.node == radio.node);
+    radios.simulated().iter().filter_map(host_of).map(attachment).collect()
 }
 
 /// A scenario in which nothing moves, and the model's hosts have nothing to say.

@@ -13,7 +13,7 @@ use lasthop_sim::{NodeId, NodeKind};
 use super::adapters::{Adapter, Adapters};
 use super::error::TrialError;
 use super::here::Here;
-use super::radios::{Radio, Radios};
+use super::radios::{NO_RADIOS, Radio, Radios};
 use lasthop_linux::namespace::Namespace;
 
 /// The maximum number of nodes.
@@ -327,11 +327,17 @@ fn address(end: End) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 77, end.link as u8, 1 + end.place as u8))
 }
 
-/// The address of the next hop to each node on a path with the fewest hops.
+/// Whether a way over real hosts leads from one to another.
+pub(super) fn are_joined(scenario: &Scenario, from: usize, to: usize) -> bool {
+    next_hops(scenario, &NO_RADIOS, from)[to].is_some()
+}
+
+/// The address of the next hop to each node on a path with the fewest hops; through simulated nodes only if there is no
+/// other.
 fn next_hops(scenario: &Scenario, radios: &Radios, from: usize) -> Vec<Option<IpAddr>> {
     let mut next_hops = vec![None; scenario.nodes.len()];
-    let mut queue = VecDeque::from([from]);
-    while let Some(node) = queue.pop_front() {
+    let (mut queue, mut simulated) = (VecDeque::from([from]), VecDeque::new());
+    while let Some(node) = queue.pop_front().or_else(|| simulated.pop_front()) {
         for (link, model) in links(scenario, radios) {
             let (neighbour, place) = match model.ends {
                 (first, second) if first == node => (second, 1),
@@ -345,7 +351,8 @@ fn next_hops(scenario: &Scenario, radios: &Radios, from: usize) -> Vec<Option<Ip
                 Some(gateway) => Some(gateway),
                 None => Some(address(End { link, node: neighbour, place })),
             };
-            queue.push_back(neighbour);
+            let is_simulated = scenario.trial.simulated.contains(&neighbour);
+            if is_simulated { &mut simulated } else { &mut queue }.push_back(neighbour);
         }
     }
     next_hops

@@ -71,6 +71,8 @@ pub struct Transferred {
     /// The time from the opening, including the handshake, to the last octet; `None` without a
     /// size, or if the transfer did not complete.
     pub completion: Option<Duration>,
+    /// The time from the opening to the last octet that arrived, whether or not it was the last of all; `None` without any.
+    pub last: Option<Duration>,
     /// The waits for a processor of the thread that waited longer, the sender's or the receiver's;
     /// `None` if the kernel does not report them.
     pub kept_waiting: Option<KeptWaiting>,
@@ -119,8 +121,8 @@ struct Received {
     intact: bool,
     /// Whether the connection ended before the last octet, and before the end.
     lost: bool,
-    /// The time of the last octet; `None` if the transfer did not complete.
-    completed: Option<Duration>,
+    /// The time of the last octet that arrived; `None` without any.
+    last: Option<Duration>,
     /// The octets received until the goodput began to count, and that time; only without a size.
     settled: Option<(u64, Duration)>,
     /// The time at which it stopped receiving.
@@ -140,7 +142,8 @@ impl Halves {
     pub fn join(self, size: Option<u64>) -> Option<Transferred> {
         let (sent, received) = (self.sent?, self.received?);
         let begin = sent.opened.or(received.opened)?;
-        let Received { octets, intact, lost, completed, settled, end, .. } = received;
+        let Received { octets, intact, lost, last, settled, end, .. } = received;
+        let completed = last.filter(|_| size.is_some_and(|size| octets >= size));
         let (before, since) = match size {
             Some(_) => (0, sent.began),
             None => settled.unwrap_or((octets, end)),
@@ -151,6 +154,7 @@ impl Halves {
             octets,
             goodput_bps: if seconds > 0.0 { (octets - before) as f64 * 8.0 / seconds } else { 0.0 },
             completion: completed.map(|last| last.saturating_sub(begin)),
+            last: last.map(|last| last.saturating_sub(begin)),
             retransmits: sent.retransmits,
             undelivered: sent.acknowledged.saturating_sub(octets),
             intact,
@@ -314,13 +318,13 @@ impl Transfer<'_> {
         let end = now();
         let is_over = self.over();
         abort_on_close(&stream);
-        let completed = last.filter(|_| self.size.is_some_and(|size| octets >= size));
+        let is_complete = self.size.is_some_and(|size| octets >= size);
         Ok(Received {
             opened: None,
             octets,
             intact,
-            lost: completed.is_none() && !is_over,
-            completed: completed.map(|last| self.since_zero(last)),
+            lost: !is_complete && !is_over,
+            last: last.map(|last| self.since_zero(last)),
             settled: settled.map(|(before, at)| (before, self.since_zero(at))),
             end: self.since_zero(end),
             kept_waiting: None,
@@ -367,7 +371,7 @@ mod tests {
         octets: 10_000,
         intact: true,
         lost: false,
-        completed: Some(at(250)),
+        last: Some(at(250)),
         settled: None,
         end: at(300),
         kept_waiting: None,
@@ -404,20 +408,16 @@ mod tests {
         let transferred = goodput(Some(10_000), RECEIVED);
         assert!((transferred.goodput_bps - 800_000.0).abs() < 1e-6, "{transferred:?}");
         assert_eq!(transferred.completion, Some(Duration::from_millis(250)), "the handshake is part of it");
-        let cut = Received { octets: 5_000, completed: None, end: at(1150), ..RECEIVED };
+        let cut = Received { octets: 5_000, end: at(1150), ..RECEIVED };
         let transferred = goodput(Some(10_000), cut);
         assert!((transferred.goodput_bps - 40_000.0).abs() < 1e-6 && transferred.completion.is_none());
+        assert_eq!(transferred.last, Some(at(250)));
     }
 
     #[test]
     fn without_a_size_the_goodput_counts_after_the_settling_time() {
-        let received = Received {
-            octets: 3_000_000,
-            completed: None,
-            settled: Some((1_000_000, at(2000))),
-            end: at(10_000),
-            ..RECEIVED
-        };
+        let received =
+            Received { octets: 3_000_000, settled: Some((1_000_000, at(2000))), end: at(10_000), ..RECEIVED };
         assert!((goodput(None, received).goodput_bps - 2e6).abs() < 1e-6);
     }
 }

@@ -56,7 +56,8 @@ pub(super) fn run(
     let part = hosts.run(clock::now(), &|| Ok(()), options)?;
     let results = HostResults::of(scenario, case, vec![part])?;
     let observed = running.with_world(move |world| Observed::of(world, stations));
-    let Observed { stations, reported, ways } = observed.map_err(|gone| failed(io::Error::other(gone)))?;
+    let Observed { stations, reported, silent, ways } =
+        observed.map_err(|gone| failed(io::Error::other(gone)))?;
     // The emulator's clock stops first, for the same reason; the gateways then only lose their
     // interfaces.
     let summary = running.stop().map_err(failed)?;
@@ -65,5 +66,5 @@ pub(super) fn run(
         _ => ways,
     };
     let hand_offs = lan.is_some().then(|| ways.hand_offs());
-    Ok((results, ModelResults { summary, stations, reported, hand_offs }))
+    Ok((results, ModelResults { summary, stations, reported, silent, hand_offs }))
 }

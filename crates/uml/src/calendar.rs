@@ -18,6 +18,8 @@ use lasthop_packet::Instant;
 use crate::error::{Error, Fault, GuestError, LastMessage};
 use crate::guest::Guest;
 use crate::kernel::Kernel;
+use crate::machine::StartError;
+use crate::memory_folder;
 use crate::processor::Stay;
 use crate::time::{Client, Schedule};
 use crate::vhost::Counts;
@@ -104,7 +106,9 @@ impl Calendar {
     /// Starts the guests. Their clocks stand at 0 until the calendar runs.
     pub fn start(kernels: Vec<Kernel>, settings: Settings) -> Result<Self, Error> {
         let time_of_day = u64::try_from(settings.time_of_day.as_nanos()).unwrap_or(u64::MAX);
-        let start = |kernel| Guest::start(kernel, time_of_day, settings.processor);
+        let octets = kernels.iter().map(Kernel::octets).sum();
+        let of_memory = memory_folder::choose(octets).map_err(StartError::Memory)?;
+        let start = |kernel| Guest::start(kernel, &of_memory, time_of_day, settings.processor);
         let guests = kernels.into_iter().map(start).collect::<Result<Vec<_>, _>>()?;
         let clients = u16::try_from(guests.len()).ok().filter(|_| settings.shares_time);
         Ok(Self {

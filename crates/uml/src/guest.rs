@@ -8,6 +8,7 @@ mod channel;
 mod watch;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -70,9 +71,14 @@ const ANSWER: usize = vhost::HEADER + 8;
 const TO_END: Duration = Duration::from_secs(2);
 
 impl Guest {
-    /// Starts a kernel, on that processor if there is one.
-    pub fn start(kernel: Kernel, time_of_day: u64, processor: Option<usize>) -> Result<Self, StartError> {
-        let (machine, listeners) = Machine::start(&kernel)?;
+    /// Starts a kernel, with the file of its memory in `of_memory`, on that processor if there is one.
+    pub fn start(
+        kernel: Kernel,
+        of_memory: &Path,
+        time_of_day: u64,
+        processor: Option<usize>,
+    ) -> Result<Self, StartError> {
+        let (machine, listeners) = Machine::start(&kernel, of_memory)?;
         if let Some(processor) = processor {
             machine.stay_on(processor)?;
         }

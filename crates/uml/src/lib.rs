@@ -16,6 +16,7 @@
 //! | [`processor`] | on which processor guests and calendar take turns |
 //! | [`ring`] | split virtqueues, the device's side |
 //! | [`memory`] | a guest's memory; its `mapping` has all unsafe code |
+//! | `memory_folder` | where the files of it are |
 //! | [`error`] | what can go wrong with a guest |
 //!
 //! ```no_run
@@ -44,6 +45,7 @@ pub mod hwsim;
 pub mod kernel;
 mod machine;
 pub mod memory;
+mod memory_folder;
 pub mod net;
 pub mod processor;
 pub mod ring;

@@ -1,7 +1,6 @@
 //! The process of a guest: its folder, its console, its end.
 
 mod guard;
-mod memory_folder;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -62,7 +61,7 @@ pub enum StartError {
     /// Its folder, sockets or console could not be made.
     #[error("the folder of a guest: {0}")]
     Folder(io::Error),
-    /// There is no room for its memory.
+    /// There is no room for the memory of guests.
     #[error("{0}")]
     Memory(String),
     /// It may not run on the processor that was chosen.
@@ -79,12 +78,12 @@ const TAIL: u64 = 16_384;
 const TAIL_LINES: usize = 100;
 
 impl Machine {
-    /// Starts a kernel in a folder of its own. It waits there for an answer on its time socket.
-    pub fn start(kernel: &Kernel) -> Result<(Self, Listeners), StartError> {
+    /// Starts a kernel in a folder of its own, with the file of its memory in `of_memory`. It waits for an answer on its time
+    /// socket.
+    pub fn start(kernel: &Kernel, of_memory: &Path) -> Result<(Self, Listeners), StartError> {
         if kernel.devices.len() > MAX_DEVICES {
             return Err(StartError::Devices(kernel.devices.len()));
         }
-        let of_memory = memory_folder::choose(kernel.octets()).map_err(StartError::Memory)?;
         let folder = tempfile::Builder::new().prefix("lasthop-").tempdir().map_err(StartError::Folder)?;
         let listen = |name: &str| UnixListener::bind(folder.path().join(name)).map_err(StartError::Folder);
         let time = listen(TIME_SOCKET)?;
@@ -247,7 +246,7 @@ mod tests {
     #[test]
     fn all_processes_of_a_guest_end_with_it() {
         let (kernel, _folder) = kernel("sleep 1000 & echo $!; wait");
-        let (mut machine, _listeners) = Machine::start(&kernel).expect("it starts");
+        let (mut machine, _listeners) = Machine::start(&kernel, &std::env::temp_dir()).expect("it starts");
         let stub = loop {
             let tail = machine.console_tail();
             if let Ok(number) = tail.trim().parse() {
@@ -265,7 +264,7 @@ mod tests {
     #[test]
     fn a_console_shows_its_last_lines_and_the_status_says_how_it_ended() {
         let (kernel, _folder) = kernel("seq 1000; pwd; exit 3");
-        let (mut machine, _listeners) = Machine::start(&kernel).expect("it starts");
+        let (mut machine, _listeners) = Machine::start(&kernel, &std::env::temp_dir()).expect("it starts");
         let status = machine.status(Duration::from_secs(60)).expect("a status").expect("it has ended");
         assert_eq!(status.code(), Some(3));
         let tail = machine.console_tail();
@@ -274,7 +273,8 @@ mod tests {
 
     #[test]
     fn a_kernel_that_does_not_exist_is_named() {
-        let error = Machine::start(&Kernel::new("/no/such/kernel", "/init")).expect_err("there is none");
+        let error = Machine::start(&Kernel::new("/no/such/kernel", "/init"), &std::env::temp_dir())
+            .expect_err("there is none");
         assert!(error.to_string().contains("/no/such/kernel"), "{error}");
     }
 }

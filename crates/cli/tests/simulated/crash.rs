@@ -13,7 +13,7 @@ pub(super) fn a_gateway_that_is_killed_corrupts_nothing_and_what_it_owed_is_coun
     let octets = |run: &serde_json::Value, key: &str| run["crash"][key].as_u64().expect("a count");
     let figures = |run| (octets(run, "owed_octets"), octets(run, "undelivered_octets"));
     println!("owed, undelivered: LLE-TCP {:?}, I-TCP {:?}", figures(lle), figures(split));
-    assert_eq!(figures(none), (0, 0), "no gateway owes");
+    assert!(none["crash"].is_null(), "there is no gateway: {none}");
     assert!(figures(lle).0 > 0, "it acknowledges ahead: {lle}");
     assert_eq!(figures(lle).1, 0, "all of it was in the driver's queue: {lle}");
     let (owed, undelivered) = figures(split);

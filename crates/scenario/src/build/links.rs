@@ -30,20 +30,20 @@ pub struct BuiltLinks {
     pub wlans: Vec<BuiltWlan>,
     /// The nodes of each cell's stations.
     pub stations: Vec<Vec<NodeId>>,
-    /// The simulated stations, where the MAC layer of all stations is that of the hosts: what a station's host sends comes
-    /// out at its door, and what is put in there reaches the host.
-    pub doors: Vec<Door>,
+    /// The hosts of simulated stations, where the MAC layer of all stations is outside of the world.
+    pub station_hosts: Vec<StationHost>,
 }
 
-/// Where a simulated host meets its radio.
+/// The host of a simulated station whose MAC layer is outside of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Door {
-    /// The index of the node.
+pub struct StationHost {
+    /// The index of the scenario's node.
     pub node: usize,
-    /// The external node to which its host sends.
-    pub outside: NodeId,
-    /// Its host.
+    /// The host.
     pub host: NodeId,
+    /// The external node that stands for its station: what the host sends comes out there, and what is put in there
+    /// reaches the host.
+    pub station: NodeId,
 }
 
 /// The real hosts.
@@ -81,14 +81,14 @@ impl Scenario {
         hosts: RealHosts<'_>,
     ) -> Result<BuiltLinks, BuildError> {
         self.check_links(scheme)?;
-        let meets_hosts = hosts.wifi == WifiStack::Hosts && self.has_simulated_stations();
+        let via_hosts = hosts.wifi == WifiStack::Hosts && self.has_simulated_stations();
         let mut site = Site {
             scenario: self,
             world: World::new(seed),
             nodes: BTreeMap::new(),
-            behind: BTreeMap::new(),
+            hosts_of_stations: BTreeMap::new(),
             hosts,
-            meets_hosts,
+            via_hosts,
         };
         let stations = self
             .wlans
@@ -103,10 +103,10 @@ impl Scenario {
         let links = self.add_links(&mut site.world, &transmitters, &mut wlans, variant);
         let ends = self.links.iter().zip(&transmitters).map(|(link, joints)| site.ends(link, *joints));
         let ends: Vec<_> = ends.collect();
-        let doors = if meets_hosts { site.open_doors((&links, &ends)) } else { Vec::new() };
+        let station_hosts = if via_hosts { site.join_simulated((&links, &ends)) } else { Vec::new() };
         let mut seats = Seats::default();
         for (index, link) in self.links.iter().enumerate().filter(|(_, link)| link.link.is_wireless()) {
-            let (joints, is_real) = (transmitters[index], meets_hosts || self.joins_real_hosts(link));
+            let (joints, is_real) = (transmitters[index], via_hosts || self.joins_real_hosts(link));
             for (end, joint) in [(link.ends.0, joints.0), (link.ends.1, joints.1)] {
                 let is_real = is_real && !site.is_simulated(end);
                 let mut address = site.world.node_address(joint);
@@ -147,7 +147,7 @@ impl Scenario {
                 self.add_session(&mut site.world, (index, session), between, scheme);
             }
         }
-        Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans, stations, doors })
+        Ok(BuiltLinks { world: site.world, ends, transmitters, links, wlans, stations, station_hosts })
     }
 }
 
@@ -205,9 +205,9 @@ struct Site<'a> {
     /// of links of simulated nodes.
     nodes: BTreeMap<usize, NodeId>,
     /// The simulated hosts whose stations have a MAC layer outside of the world.
-    behind: BTreeMap<usize, NodeId>,
+    hosts_of_stations: BTreeMap<usize, NodeId>,
     /// Whether simulated nodes reach each other through real hosts.
-    meets_hosts: bool,
+    via_hosts: bool,
 }
 
 impl Site<'_> {
@@ -233,8 +233,8 @@ impl Site<'_> {
 
     /// The node that has the flows of a simulated node; added at the first call.
     fn host(&mut self, index: usize) -> NodeId {
-        let address = self.meets_hosts.then(|| self.hosts.addresses[index]);
-        let known = if self.has_radio(index) { &mut self.behind } else { &mut self.nodes };
+        let address = self.via_hosts.then(|| self.hosts.addresses[index]);
+        let known = if self.has_radio(index) { &mut self.hosts_of_stations } else { &mut self.nodes };
         let (world, model) = (&mut self.world, &self.scenario.nodes[index]);
         let config = NodeConfig {
             address,
@@ -247,7 +247,7 @@ impl Site<'_> {
 
     /// The same, if it has been added.
     fn host_if_there(&self, index: usize) -> Option<NodeId> {
-        let known = if self.has_radio(index) { &self.behind } else { &self.nodes };
+        let known = if self.has_radio(index) { &self.hosts_of_stations } else { &self.nodes };
         known.get(&index).copied()
     }
 
@@ -258,32 +258,33 @@ impl Site<'_> {
     /// Whether a node has a station whose MAC layer is outside of the world, and is no real host.
     fn has_radio(&self, index: usize) -> bool {
         let mut stations = self.scenario.wlans.iter().flat_map(|cell| &cell.stations);
-        self.meets_hosts && self.is_simulated(index) && stations.any(|station| station.node == index)
+        self.via_hosts && self.is_simulated(index) && stations.any(|station| station.node == index)
     }
 
     /// Whether packets of a simulated node reach another one.
     fn leads(&mut self, from: usize, to: usize) -> bool {
-        if self.meets_hosts {
+        if self.via_hosts {
             return routes(self.scenario).lead(from, to);
         }
         let [from, to] = [from, to].map(|node| self.host(node));
         self.world.has_route(from, to)
     }
 
-    /// Gives each simulated station the door to its host, and each simulated node the ways to all others: through real hosts
-    /// where the world has none.
-    fn open_doors(&mut self, (links, ends): (&[LinkId], &[(NodeId, NodeId)])) -> Vec<Door> {
+    /// Joins the hosts of simulated stations to external nodes, and gives each simulated node the ways to all others:
+    /// through real hosts where the world has none.
+    fn join_simulated(&mut self, (links, ends): (&[LinkId], &[(NodeId, NodeId)])) -> Vec<StationHost> {
         let simulated: Vec<usize> = self.scenario.trial.simulated.iter().copied().collect();
-        let mut doors = Vec::new();
+        let mut station_hosts = Vec::new();
         let mut ways = BTreeMap::new();
-        // In the order of cells and stations, which is that of radios.
-        let stations = self.scenario.wlans.iter().flat_map(|cell| &cell.stations);
-        for node in stations.map(|station| station.node).filter(|node| simulated.contains(node)) {
+        for &node in &simulated {
+            if !self.has_radio(node) {
+                continue;
+            }
             let host = self.host(node);
             let name = format!("{} on the air", self.scenario.nodes[node].name);
-            let (outside, link) = self.join(&name, host);
-            doors.push(Door { node, outside, host });
-            ways.insert(node, (link, outside));
+            let (station, link) = self.join(&name, host);
+            station_hosts.push(StationHost { node, host, station });
+            ways.insert(node, (link, station));
         }
         let routes = routes(self.scenario);
         for &from in &simulated {
@@ -302,13 +303,13 @@ impl Site<'_> {
                 self.world.set_exit(outside, destination);
             }
         }
-        doors
+        station_hosts
     }
 
     /// The nodes that a link joins.
     fn joints(&mut self, link: &LinkModel) -> (NodeId, NodeId) {
         let is_radio = matches!(link.link, Link::Radio { .. });
-        let meets = self.meets_hosts || self.scenario.joins_real_hosts(link);
+        let meets = self.via_hosts || self.scenario.joins_real_hosts(link);
         let mut joint = |node: usize| {
             if meets && !is_radio && !self.is_simulated(node) {
                 self.external(link, node)

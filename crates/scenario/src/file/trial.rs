@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::quantity::Text;
 use super::reader::Reader;
 use crate::model::{FlowModel, RateControl, SessionModel, Trial};
-use lasthop_config::FileError;
+use lasthop_config::{Document, FileError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -49,8 +49,8 @@ pub(super) struct TryTable {
     /// The time at which the processes of the gateways are killed, as by a crash, in simulated time; by default they run
     /// to the end. The prediction's gateways lose their agents then.
     gateway_crash: Option<Text<Duration>>,
-    /// Nodes, or groups, whose kernel is not that of the run, in simulated time: versions such as "6.1", or on the command line paths, as
-    /// `--kernel` takes them.
+    /// Nodes, or groups, whose kernel is not that of the run, in simulated time: versions, such as "6.1". With `--set`
+    /// also paths, as `--kernel` takes them.
     #[serde(default)]
     kernels: BTreeMap<String, String>,
 }
@@ -150,6 +150,25 @@ pub(super) fn read(
     })
 }
 
+/// Refuses paths of kernels in a file, which may come from somebody else: a kernel is a program of this machine that is run.
+pub(super) fn check_kernels(document: &Document<'_>) -> Result<(), FileError> {
+    let is_path = |key: &[&str]| {
+        document
+            .get(key)
+            .and_then(|value| value.get_ref().as_str())
+            .is_some_and(|kernel| kernel.contains('/'))
+    };
+    for node in document.keys(&["try", "kernels"]) {
+        let key = ["try", "kernels", node];
+        if is_path(&key) && !document.is_replaced(&key) {
+            let problem =
+                "a path, which is for the command line (--set) only; expected a version, such as \"6.1\"";
+            return Err(document.error(&key, problem));
+        }
+    }
+    Ok(())
+}
+
 /// The kernels of nodes, which must be real hosts.
 fn kernels(
     reader: &Reader<'_>,
@@ -165,7 +184,7 @@ fn kernels(
             );
         }
         if kernel.is_empty() {
-            return Err(reader.fail(&key, "expected a version, such as \"6.1\", or the path of a kernel"));
+            return Err(reader.fail(&key, "expected a version, such as \"6.1\""));
         }
         Ok((node, kernel))
     };

@@ -132,7 +132,7 @@ impl World {
         for id in agents {
             let held = self.seats.vacate(id);
             self.transit.telemetry_mut().count_report(&DROPPED_HELD, held);
-            // Its links learn that nobody has them refuse frames any more.
+            // If the agent had them refuse frames, its links take them again.
             self.call_agent(id, |_, _| ());
         }
     }

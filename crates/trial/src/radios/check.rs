@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use lasthop_scenario::model::WlanStation;
 use lasthop_scenario::model::{PowerSave, Roaming};
 use lasthop_scenario::{Scenario, SchemeChoice, WlanModel};
 use lasthop_sim::ess::ClientConfig;
@@ -20,34 +21,34 @@ const CHANNELS: RangeInclusive<u16> = 1..=11;
 /// Checks that the kernel's Wi-Fi stack can be that of a scenario's hosts.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), TrialError> {
     for cell in &scenario.wlans {
-        let problem = if !matches!(cell.config.phy.standard, Standard::HrDsss | Standard::Erp) {
-            "the kernel's radios here are of 802.11b and 802.11g (standard)"
-        } else if cell
-            .stations
-            .iter()
-            .any(|station| station.config.rate.is_some_and(|rate| rate != cell.config.phy.rate))
-        {
-            "the cell has stations of several rates"
-        } else if has_retry_limits(cell) {
-            "the kernel chooses the number of tries of a frame, and the cell has retry limits of its own"
-        } else if cell.power_save.as_ref().is_some_and(has_power_save_of_its_own) {
-            "of power-save, the kernel here has only beacon-interval, dtim-period and stations"
-        } else if !BEACON_INTERVALS.contains(&time_units(beacon_interval(cell))) {
-            "the kernel's access points have beacon intervals from 10 to 10000 time units of 1024 us"
-        } else if let Some(problem) = cell.roaming.as_ref().and_then(|roaming| refusal(cell, roaming)) {
-            problem
-        } else if let Some(problem) = refusal_of_simulated(scenario, cell) {
-            problem
-        } else if !cell.has_access_point && cell.roaming.is_none() {
-            "the cell has no access point"
-        } else {
-            continue;
-        };
+        let of_simulated = || refusal_of_simulated(scenario, cell);
+        let Some(problem) = refusal_of_cell(cell).map(str::to_owned).or_else(of_simulated) else { continue };
         let instead = if cell.roaming.is_some() { "--time real" } else { "--wifi model" };
         let problem = format!("{problem}; change this, or use {instead}");
         return Err(TrialError::unsuitable(format!("wlans.{}", cell.name), problem));
     }
     Ok(())
+}
+
+/// What of a cell is beyond the kernel's Wi-Fi.
+fn refusal_of_cell(cell: &WlanModel) -> Option<&'static str> {
+    let is_of_another_rate =
+        |station: &WlanStation| station.config.rate.is_some_and(|rate| rate != cell.config.phy.rate);
+    if !matches!(cell.config.phy.standard, Standard::HrDsss | Standard::Erp) {
+        Some("the kernel's radios here are of 802.11b and 802.11g (standard)")
+    } else if cell.stations.iter().any(is_of_another_rate) {
+        Some("the cell has stations of several rates")
+    } else if has_retry_limits(cell) {
+        Some("the kernel chooses the number of tries of a frame, and the cell has retry limits of its own")
+    } else if cell.power_save.as_ref().is_some_and(has_power_save_of_its_own) {
+        Some("of power-save, the kernel here has only beacon-interval, dtim-period and stations")
+    } else if !BEACON_INTERVALS.contains(&time_units(beacon_interval(cell))) {
+        Some("the kernel's access points have beacon intervals from 10 to 10000 time units of 1024 us")
+    } else if !cell.has_access_point && cell.roaming.is_none() {
+        Some("the cell has no access point")
+    } else {
+        cell.roaming.as_ref().and_then(|roaming| refusal(cell, roaming))
+    }
 }
 
 /// What of a cell in which clients roam is beyond the programs of the kernel's Wi-Fi.
@@ -85,7 +86,7 @@ fn refusal(cell: &WlanModel, roaming: &Roaming) -> Option<&'static str> {
 }
 
 /// What of a cell with simulated stations is beyond them, where the kernel has the access point.
-fn refusal_of_simulated(scenario: &Scenario, cell: &WlanModel) -> Option<&'static str> {
+fn refusal_of_simulated(scenario: &Scenario, cell: &WlanModel) -> Option<String> {
     let mut simulated = cell
         .stations
         .iter()
@@ -93,20 +94,31 @@ fn refusal_of_simulated(scenario: &Scenario, cell: &WlanModel) -> Option<&'stati
         .filter(|(_, station)| scenario.trial.simulated.contains(&station.node));
     let saves =
         |station: usize| cell.power_save.as_ref().is_some_and(|saving| saving.stations.contains(&station));
-    let mut stacks = scenario.schemes.iter().filter_map(SchemeChoice::stack);
     simulated.find_map(|(number, station)| {
+        let name = &scenario.nodes[station.node].name;
+        let is_there = |choice: &&SchemeChoice| {
+            choice.stack().is_some_and(|stack| has_agent(scenario, stack, station.node))
+        };
         if number < cell.access_point_count() {
-            Some("its access point is simulated")
+            Some(format!("its access point {name:?} is simulated"))
+        } else if scenario.wlans.iter().flat_map(|cell| &cell.stations).filter(|it| it.node == station.node).count() > 1 {
+            Some(format!("the simulated station {name:?} is in another cell as well"))
         } else if scenario.nodes[station.node].kind != NodeKind::Host {
-            Some("a simulated station is a router")
+            Some(format!("the simulated station {name:?} is a router"))
         } else if station.config.scheduler != Scheduler::Fifo {
-            Some("a simulated station has a scheduler, and its queue here is first in, first out")
+            Some(format!(
+                "the simulated station {name:?} has a scheduler, and its queue here is first in, first out"
+            ))
         } else if saves(number) {
-            Some("a simulated station saves power")
-        } else if stacks.any(|stack| has_agent(scenario, stack, station.node)) {
-            Some("a scheme has agents at simulated stations, where nothing tells them what became of frames")
+            Some(format!("the simulated station {name:?} saves power"))
         } else {
-            None
+            scenario.schemes.iter().find(is_there).map(|choice| {
+                format!(
+                    "{:?} has an agent at the simulated station {name:?}, which does not learn what became of frames: leave the \
+                     scheme out (--schemes)",
+                    choice.label
+                )
+            })
         }
     })
 }

@@ -50,7 +50,7 @@ fn cells_that_the_kernels_radios_cannot_be_in_are_refused_with_their_key() {
         (("access-point = \"gateway\", stations = [", "stations = [\"gateway\", "), "no access point"),
         (
             ("duration = \"4 s\"", "duration = \"4 s\", simulated = [\"gateway\", \"far\"]"),
-            "its access point is simulated",
+            "its access point \"gateway\" is simulated",
         ),
         (("\"far\"] }", "\"far\"], power-save = { listen-interval = 3 } }"), "power-save"),
         (("\"far\"] }", "\"far\"], power-save = { beacon-interval = \"5 ms\" } }"), "10 to 10000 time units"),
@@ -80,7 +80,7 @@ fn a_simulated_station_is_beside_the_kernels_radios_if_its_mac_can_be_as_simple(
             "saves power",
         ),
         (("nodes.far.kind = \"host\"", "nodes.far.kind = \"router\""), "is a router"),
-        (("\"snoop\"", "\"lle-tcp\""), "agents at simulated stations"),
+        (("\"snoop\"", "\"lle-tcp\""), "\"lle-tcp\" has an agent at the simulated station \"far\""),
         (("\"near\", \"far\"] }", "\"near\", \"far\"], scheduler = \"per-flow\" }"), "scheduler"),
     ] {
         let message = check(&with(change)).err().map(|error| error.to_string()).unwrap_or_default();

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use lasthop_config::words::counted;
 use lasthop_gateway::frame::MacAddress;
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
@@ -119,16 +120,24 @@ fn wait_for_simulated(site: &Site, access_point: Radio) -> Result<(), TrialError
     let latest = clock::now() + PATIENCE;
     while !missing.is_empty() {
         if clock::now() > latest {
+            let stations = counted(missing.len() as u64, "simulated station");
             let problem =
-                format!("{} simulated stations did not associate with {}", missing.len(), host.name());
+                format!("{stations} did not associate with {}: {}", host.name(), missing.join(", "));
             return Err(TrialError::Wifi(problem));
         }
         wait::pause(BEACONS);
         let known = tool::run(host, &["iw", "dev", &device, "station", "dump"], "");
         let known = known.map_err(TrialError::Wifi)?;
-        missing.retain(|station| !known.contains(station));
+        missing.retain(|station| !is_associated(&known, station));
     }
     Ok(())
+}
+
+/// Whether a station is associated according to `iw station dump`, which also lists those that are only authenticated.
+fn is_associated(dump: &str, station: &str) -> bool {
+    let of_station = dump.split("Station ").find(|part| part.starts_with(station));
+    let mut lines = of_station.into_iter().flat_map(str::lines).map(str::trim);
+    lines.any(|line| line.strip_prefix("associated:").is_some_and(|is| is.trim() == "yes"))
 }
 
 fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
@@ -304,6 +313,14 @@ mod tests {
         );
         let g = of(cell(Standard::Erp, Rate::OFDM_54));
         assert!(g.contains("hw_mode=g\n") && g.contains("basic_rates=10 20 60 120 240 540\n"), "{g}");
+    }
+
+    #[test]
+    fn a_station_that_is_only_authenticated_is_not_associated() {
+        let dump = "Station 02:00:00:00:00:01 (on wlan.0)\n\tauthorized:\tno\n\tassociated:\tno\n\
+                    Station 02:00:00:00:00:02 (on wlan.0)\n\tassociated:\tyes\n";
+        let is = ["02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"];
+        assert_eq!(is.map(|station| is_associated(dump, station)), [false, true, false]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use lasthop_lab::table::Table;
 use lasthop_scenario::Scenario;
 use lasthop_trial::roaming::RoamingRun;
 use lasthop_trial::session::SessionRun;
-use lasthop_trial::{Outcome, RunOutcome};
+use lasthop_trial::{Crash, Outcome, RunOutcome};
 use serde::Serialize;
 
 use super::doubts::{Doubt, Notes, doubts};
@@ -82,13 +82,16 @@ struct Row {
     /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did
     /// not complete in every run.
     completion_s: Option<f64>,
+    /// Seconds from the flow's start to the last octet that arrived, whether or not it was the last of all.
+    last_octet_s: Option<f64>,
     /// Segments that the sender's TCP retransmitted.
     retransmits: f64,
-    /// Octets that the gateway owed when it was killed: it had acknowledged them, and they were not known to be delivered;
-    /// `None` if it was not killed.
-    owed_octets: Option<f64>,
-    /// Octets that had been acknowledged to the sender and did not arrive; `None` likewise.
-    undelivered_octets: Option<f64>,
+    /// The most octets that the gateway owed in a run when it was killed: it had acknowledged them, and they were not known
+    /// to be delivered; of all connections together; `None` if it was not killed.
+    owed_octets: Option<u64>,
+    /// The most octets that had been acknowledged to the flow's sender in a run and were not received by its end; `None`
+    /// likewise.
+    undelivered_octets: Option<u64>,
     /// Median round-trip time of the latency probe, in milliseconds.
     latency_median_ms: Option<f64>,
     /// 95th percentile of that round-trip time, in milliseconds.
@@ -180,7 +183,9 @@ impl Report {
         header.extend(dozes.then_some(["awake %", "predicted awake %"]).into_iter().flatten());
         header.extend(completes.then_some("completion s"));
         let crashes = self.rows.iter().any(|row| row.owed_octets.is_some());
-        header.extend(crashes.then_some(["owed octets", "undelivered octets"]).into_iter().flatten());
+        header.extend(
+            crashes.then_some(["last octet s", "owed octets", "undelivered octets"]).into_iter().flatten(),
+        );
         header.extend(["improvement %", "retransmits", "latency ms", "p95 latency ms"]);
         header.extend((!is_simulated).then_some("gateway CPU cores"));
         let mut table = Table::with_numbers(&header).with_labels(labels);
@@ -209,7 +214,9 @@ impl Report {
             }
             cells.extend(completes.then(|| number(row.completion_s, 2)));
             if crashes {
-                cells.extend([number(row.owed_octets, 0), number(row.undelivered_octets, 0)]);
+                let octets = |octets: Option<u64>| number(octets.map(|octets| octets as f64), 0);
+                cells.push(number(row.last_octet_s, 2));
+                cells.extend([octets(row.owed_octets), octets(row.undelivered_octets)]);
             }
             cells.extend([
                 number(row.improvement_percent, 1),
@@ -263,7 +270,7 @@ impl Report {
         if self.rows.iter().any(|row| row.owed_octets.is_some()) {
             lines.push(
                 "owed: acknowledged by the gateway before it was killed, not known to be delivered, of all connections together; \
-                 undelivered: acknowledged to the flow's sender, and not received by the end"
+                 undelivered: acknowledged to the flow's sender, and not received by the end; the largest of the runs"
                     .to_owned(),
             );
         }
@@ -319,6 +326,7 @@ impl Row {
         let first = runs.first()?;
         let doubts = doubts(runs.iter().map(|run| (run.seed, run.because.as_slice())));
         let goodputs = || runs.iter().map(|run| run.goodput_bps);
+        let largest = |of: fn(&Crash) -> u64| runs.iter().filter_map(|run| run.crash.as_ref().map(of)).max();
         Some(Self {
             flow: first.flow.clone(),
             congestion: first.congestion.clone(),
@@ -336,9 +344,10 @@ impl Row {
             awake_share: of(|run| run.awake_share),
             predicted_awake_share: of(|run| run.predicted_awake_share),
             completion_s: of(|run| run.completion_s),
+            last_octet_s: of(|run| run.last_octet_s),
             retransmits: of(|run| Some(run.retransmits as f64))?,
-            owed_octets: of(|run| Some(run.crash?.owed_octets as f64)),
-            undelivered_octets: of(|run| Some(run.crash?.undelivered_octets as f64)),
+            owed_octets: largest(|crash| crash.owed_octets),
+            undelivered_octets: largest(|crash| crash.undelivered_octets),
             latency_median_ms: of(|run| run.latency_median_ms),
             latency_p95_ms: of(|run| run.latency_p95_ms),
             gateway_cores: of(|run| run.gateway_cores),

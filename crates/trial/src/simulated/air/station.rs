@@ -31,6 +31,8 @@ const EXTENDED_SUPPORTED_RATES: u8 = 50;
 const MOST_SUPPORTED: usize = 8;
 /// The header of LLC and SNAP for IPv4 (RFC 1042).
 const IPV4: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
+/// Beacons after which a handshake that does not go on begins again.
+const PATIENCE: u8 = 10;
 /// The most sequence numbers.
 const SEQUENCE_NUMBERS: u16 = 1 << 12;
 
@@ -44,6 +46,8 @@ pub(super) struct Station {
     state: State,
     /// The BSSID of the access point whose beacons it hears.
     access_point: [u8; 6],
+    /// Beacons since it has sent a frame of the handshake.
+    beacons: u8,
     sequence: u16,
 }
 
@@ -70,7 +74,7 @@ impl Station {
     pub(super) fn new(address: [u8; 6], ssid: String, rates: impl Iterator<Item = u64>) -> Self {
         let rates = rates.map(|kbps| (kbps / 500) as u8).collect();
         let state = State::Unauthenticated;
-        Self { address, ssid, rates, state, access_point: [0; 6], sequence: 0 }
+        Self { address, ssid, rates, state, access_point: [0; 6], beacons: PATIENCE, sequence: 0 }
     }
 
     /// A frame has arrived, without FCS.
@@ -81,6 +85,10 @@ impl Station {
         let is_of_its_network = header[10..16] == self.access_point && is_for_this;
         match kind {
             BEACON if self.state != State::Associated && self.is_of_network(body) => {
+                if self.beacons < PATIENCE {
+                    self.beacons += 1;
+                    return Heard::Nothing;
+                }
                 self.access_point.copy_from_slice(&header[10..16]);
                 self.state = State::Unauthenticated;
                 // The open system, its first frame, no status.
@@ -101,6 +109,7 @@ impl Station {
             }
             DISASSOCIATION | DEAUTHENTICATION if is_of_its_network => {
                 self.state = State::Unauthenticated;
+                self.beacons = PATIENCE;
                 Heard::Nothing
             }
             DATA | QOS_DATA if is_of_its_network && flags & (FROM_DS | TO_DS | PROTECTED) == FROM_DS => {
@@ -142,6 +151,7 @@ impl Station {
     }
 
     fn management(&mut self, kind: u8, body: &[u8]) -> Vec<u8> {
+        self.beacons = 0;
         [&self.header([kind, 0])[..], body].concat()
     }
 
@@ -216,6 +226,20 @@ mod tests {
         assert_eq!(station.hear(&leave), Heard::Nothing);
         assert_eq!(station.send(&[0x45; 20]), None);
         assert!(matches!(station.hear(&beacon("lasthop-0")), Heard::Answer(_)));
+    }
+
+    #[test]
+    fn a_handshake_goes_on_beside_beacons_and_begins_again_after_some() {
+        let mut station = station();
+        assert!(matches!(station.hear(&beacon("lasthop-0")), Heard::Answer(_)));
+        let accepted = frame([AUTHENTICATION, 0], OWN, &[0, 0, 2, 0, 0, 0]);
+        assert_eq!(station.hear(&beacon("lasthop-0")), Heard::Nothing, "an answer is on its way");
+        assert!(matches!(station.hear(&accepted), Heard::Answer(_)));
+        for _ in 0..PATIENCE {
+            assert_eq!(station.hear(&beacon("lasthop-0")), Heard::Nothing);
+        }
+        let Heard::Answer(again) = station.hear(&beacon("lasthop-0")) else { panic!("it begins again") };
+        assert_eq!(again[0], AUTHENTICATION);
     }
 
     #[test]

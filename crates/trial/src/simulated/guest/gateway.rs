@@ -9,10 +9,12 @@ use lasthop_scenario::Scenario;
 
 use super::super::job::Case as Wanted;
 use crate::error::TrialError;
+use crate::gateway::Clock;
 use crate::gateway_process::socket_of;
 use crate::gateways::config_at_edge;
-use crate::plan::Case;
+use crate::plan::{Case, edges};
 use crate::radios::{GUEST_FOLDER, Radios};
+use crate::site;
 
 /// Leaves the case for the processes of gateways.
 pub(super) fn leave(wanted: &Wanted) -> Result<(), TrialError> {
@@ -28,11 +30,13 @@ pub fn left() -> io::Result<Wanted> {
 /// Runs the gateway with this number of a case, in the network namespace of this process, until it ends.
 pub fn run(wanted: &Wanted, scenario: &Scenario, case: &Case, number: usize) -> Result<(), TrialError> {
     let radios = Radios::with(scenario, wanted.wifi);
-    let config = config_at_edge(scenario, case, number, &radios)?;
-    let config = config.ok_or_else(|| TrialError::GatewayProcess {
-        number,
-        error: io::Error::other("the case has no such gateway"),
-    })?;
+    let stack = scenario.schemes[case.scheme_index].stack();
+    let Some((stack, edge)) = stack.zip(edges(scenario)?.get(number).copied()) else {
+        let error = io::Error::other("the case has no such gateway");
+        return Err(TrialError::GatewayProcess { number, error });
+    };
+    let at = (edge, site::addresses(scenario, &radios)[edge]);
+    let config = config_at_edge(scenario, stack, at, &radios, None, Clock::Simulated)?;
     let config = Config { control: Some(socket_of(number)), ..config };
     Start { config, file: None, owns_process: true }.here().and_then(Gateway::wait)?;
     Ok(())
