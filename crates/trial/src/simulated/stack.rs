@@ -317,10 +317,10 @@ mod tests {
 
     #[test]
     fn a_station_that_is_only_authenticated_is_not_associated() {
-        let dump = "Station 02:00:00:00:00:01 (on wlan.0)\n\tauthorized:\tno\n\tassociated:\tno\n\
-                    Station 02:00:00:00:00:02 (on wlan.0)\n\tassociated:\tyes\n";
+        let of = |station: &str, is: &str| format!("Station {station} (on wlan.0)\n\tassociated:\t{is}\n");
+        let dump = of("02:00:00:00:00:01", "no") + &of("02:00:00:00:00:02", "yes");
         let is = ["02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"];
-        assert_eq!(is.map(|station| is_associated(dump, station)), [false, true, false]);
+        assert_eq!(is.map(|station| is_associated(&dump, station)), [false, true, false]);
     }
 
     #[test]
