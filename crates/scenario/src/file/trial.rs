@@ -150,7 +150,7 @@ pub(super) fn read(
     })
 }
 
-/// Refuses paths of kernels in a file, which may come from somebody else: a kernel is a program of this machine that is run.
+/// Refuses paths of kernels in a file: a kernel is a program that is run, and the file may have been downloaded.
 pub(super) fn check_kernels(document: &Document<'_>) -> Result<(), FileError> {
     let is_path = |key: &[&str]| {
         document
