@@ -132,7 +132,7 @@ impl<'a> Lan<'a> {
     /// its bridge when hostapd runs.
     pub(super) fn configure(&self, site: &Site) -> Result<(), TrialError> {
         let scenario = self.scenario;
-        let joins_later = |port: &String| !site.radios().all().is_empty() && self.is_radio(port);
+        let joins_later = |port: &String| !site.radios().of_hosts().is_empty() && self.is_radio(port);
         for (node, host) in site.hosts.iter().enumerate() {
             host.sysctl("ipv6/conf/all/disable_ipv6", "1").map_err(TrialError::Namespace)?;
             let ports = self.ports_of(node);

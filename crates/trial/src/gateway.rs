@@ -143,7 +143,7 @@ pub(super) fn check_in_simulated_time(
     radios: &Radios,
 ) -> Result<(), TrialError> {
     let at_edge = if has_only_radios(scenario, edge, radios) { OF_DRIVER } else { LinkSenses::empty() };
-    let on_adapters = radios.all().iter().filter(|radio| radio.on_adapter);
+    let on_adapters = radios.of_hosts().iter().filter(|radio| radio.on_adapter);
     let places: Vec<(usize, LinkSenses)> =
         [(edge, at_edge)].into_iter().chain(on_adapters.map(|radio| (radio.node, OF_DRIVER))).collect();
     for scheme in &scenario.schemes {

@@ -119,7 +119,7 @@ impl Gateways {
             let (at, radios) = ((edge, site.address(edge)), site.radios());
             let mut config = config_at_edge(scenario, stack, at, radios, agent.cloned(), clock)?;
             if let Some(hand_over) = &hand_over {
-                let radios = radios.all().iter().filter(|radio| radio.node == edge);
+                let radios = radios.of_hosts().iter().filter(|radio| radio.node == edge);
                 config =
                     hand_over.complete(config, number, radios.map(|radio| radio.hostapd_socket()).collect());
             }

@@ -127,7 +127,7 @@ impl Radios {
     }
 
     /// Those of the hosts' kernel, in the order of cells and stations.
-    pub(super) fn all(&self) -> &[Radio] {
+    pub(super) fn of_hosts(&self) -> &[Radio] {
         &self.of_hosts
     }
 

@@ -87,13 +87,13 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
     let radios = Radios::with(scenario, wifi);
     check_crash(scenario, &radios)?;
     gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios)?;
-    if !radios.all().is_empty() || !radios.simulated().is_empty() {
+    if !radios.of_hosts().is_empty() || !radios.simulated().is_empty() {
         radios::check(scenario)?;
         stack::check()?;
     }
     let ends = site::ends_of_devices(scenario, &radios).count();
     // One device is the control device; all radios have one.
-    let most = MAX_DEVICES - 1 - usize::from(!radios.all().is_empty());
+    let most = MAX_DEVICES - 1 - usize::from(!radios.of_hosts().is_empty());
     if ends > most {
         let problem =
             format!("{ends} ends of links between real hosts; expected at most {most} in simulated time");
@@ -109,7 +109,7 @@ pub fn check_kernels(scenario: &Scenario, simulation: &Simulation) -> Result<(),
 
 /// What the user should know of a scenario's runs in simulated time.
 pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<String> {
-    if Radios::with(scenario, wifi).all().is_empty() {
+    if Radios::with(scenario, wifi).of_hosts().is_empty() {
         return None;
     }
     let rates = match scenario.trial.rate_control {
@@ -129,7 +129,7 @@ pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<String> {
 
 /// Checks that the kernel chooses rates only where stations of cells have its Wi-Fi stack; `None` in real time.
 fn check_rate_control(scenario: &Scenario, wifi: Option<Wifi>) -> Result<(), TrialError> {
-    let has_radios = wifi.is_some_and(|wifi| !Radios::with(scenario, wifi).all().is_empty());
+    let has_radios = wifi.is_some_and(|wifi| !Radios::with(scenario, wifi).of_hosts().is_empty());
     if scenario.trial.rate_control == RateControl::Kernel && !has_radios {
         let problem =
             "no station of a cell has the kernel's Wi-Fi; expected --time simulated, and a cell of 802.11";
@@ -199,11 +199,11 @@ pub(super) fn run(
             seed: guests::seed(case.seed, number),
             ends: layout.ends_of(number),
             // Those of other guests stay idle: a radio's addresses follow from its number.
-            radios: if layout.has_radios(number) { radios.all().len() } else { 0 },
+            radios: if layout.has_radios(number) { radios.of_hosts().len() } else { 0 },
         })
     });
     let kernels: Vec<_> = kernels.collect();
-    let on_air = if radios.all().is_empty() {
+    let on_air = if radios.of_hosts().is_empty() {
         None
     } else {
         let still = at_rest(scenario.clone());
@@ -223,7 +223,7 @@ pub(super) fn run(
     };
     let jobs: Vec<Job> = guests.iter().map(job).collect();
     let wire = ModelWire::new(between, &jobs, Transfers, options.stop).map_err(TrialError::Control)?;
-    let to_associate = stack::PATIENCE * radios.all().len() as u32;
+    let to_associate = stack::PATIENCE * radios.of_hosts().len() as u32;
     let end = Instant::ZERO + case.times(scenario).end + MARGIN + to_associate;
     let names: Vec<&str> = guests.iter().map(|guest| guest.kernel.name.as_str()).collect();
     let Over { reports, mut model, air } = conduct::run(kernels, &names, wire, end)?;
@@ -232,7 +232,7 @@ pub(super) fn run(
     let Observed { mut stations, reported, silent, .. } = observed;
     if let Some(air) = air {
         // The model does not know which of a radio's frames carry data.
-        for (number, radio) in radios.all().iter().chain(radios.simulated()).enumerate() {
+        for (number, radio) in radios.of_hosts().iter().chain(radios.simulated()).enumerate() {
             let cell = &scenario.wlans[radio.cell];
             let name = &scenario.nodes[radio.node].name;
             let of_radio = stations.iter_mut().find(|of| of.wlan == cell.name && of.name == *name);
@@ -262,7 +262,7 @@ impl Task for Transfers {
 /// The devices of guests that have these hosts.
 fn layout(scenario: &Scenario, radios: &Radios, guests: &[Guest<'_>]) -> Layout {
     let ends = site::ends_of_devices(scenario, radios).map(|end| guests::with(guests, end.node));
-    let radios = radios.all().iter().map(|radio| guests::with(guests, radio.node));
+    let radios = radios.of_hosts().iter().map(|radio| guests::with(guests, radio.node));
     Layout::new(guests.len(), &ends.collect::<Vec<_>>(), &radios.collect::<Vec<_>>())
 }
 
@@ -308,7 +308,7 @@ fn on_air(
     mut before: BuiltLinks,
 ) -> (Stepped, Air) {
     let ends = if Lan::of(scenario).is_some() { attachments(scenario, radios, &before) } else { Vec::new() };
-    let places = radios.all().iter().map(|radio| {
+    let places = radios.of_hosts().iter().map(|radio| {
         let wlan = &before.wlans[radio.cell];
         let model = &scenario.wlans[radio.cell];
         let standard = model.config.phy.standard;

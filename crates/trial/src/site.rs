@@ -176,7 +176,7 @@ impl Site {
         check(scenario)?;
         let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
         let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
-        let radios_here = radios.all().iter().copied().filter(|radio| here.has(radio.node));
+        let radios_here = radios.of_hosts().iter().copied().filter(|radio| here.has(radio.node));
         let adapters = Adapters::new(radios_here, |node| scenario.nodes[node].name.as_str())?;
         Ok(Self { hosts, addresses, radios, adapters, here })
     }
@@ -203,7 +203,7 @@ impl Site {
 
     /// The radios of the hosts that are here, with their numbers among all.
     pub(super) fn radios_here(&self) -> impl Iterator<Item = (usize, Radio)> {
-        let radios = self.radios.all().iter().copied().enumerate();
+        let radios = self.radios.of_hosts().iter().copied().enumerate();
         radios.filter(|(_, radio)| self.here.has(radio.node))
     }
 

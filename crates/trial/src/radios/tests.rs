@@ -33,7 +33,7 @@ fn refusal(change: (&str, &str)) -> Option<String> {
 fn each_station_is_a_radio_and_all_links_of_the_access_point_lead_through_one() {
     let scenario = scenario(("", ""));
     let radios = Radios::of_kernel(&scenario);
-    let at: Vec<_> = radios.all().iter().map(|radio| (radio.station, radio.node)).collect();
+    let at: Vec<_> = radios.of_hosts().iter().map(|radio| (radio.station, radio.node)).collect();
     assert_eq!(at, [(0, 1), (1, 2), (2, 3)]);
     let of_gateway: Vec<_> =
         scenario.links.iter().map(|link| radios.of(link, 1).map(Radio::device)).collect();
@@ -73,7 +73,7 @@ fn a_simulated_station_is_beside_the_kernels_radios_if_its_mac_can_be_as_simple(
     assert!(check(&scenario).is_ok());
     let radios = Radios::of_kernel(&scenario);
     let of = |radios: &[Radio]| radios.iter().map(|radio| radio.node).collect::<Vec<_>>();
-    assert_eq!((of(radios.all()), of(radios.simulated())), (vec![1, 2], vec![3]));
+    assert_eq!((of(radios.of_hosts()), of(radios.simulated())), (vec![1, 2], vec![3]));
     for (change, expected) in [
         (
             ("\"near\", \"far\"] }", "\"near\", \"far\"], power-save = { stations = [\"far\"] } }"),
@@ -132,7 +132,7 @@ fn clients_roam_as_wpa_supplicant_can_and_not_otherwise() {
 fn a_client_with_an_agent_has_its_radio_on_an_adapter() {
     let on_adapters = |change| {
         let radios = Radios::of_kernel(&scenario(change));
-        radios.all().iter().map(|radio| radio.on_adapter).collect::<Vec<_>>()
+        radios.of_hosts().iter().map(|radio| radio.on_adapter).collect::<Vec<_>>()
     };
     assert_eq!(on_adapters(("", "")), [false; 3], "Snoop is at the edge only");
     assert_eq!(on_adapters(("\"snoop\"", "\"lle-tcp\"")), [false, true, true]);
