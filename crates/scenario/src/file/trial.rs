@@ -184,7 +184,9 @@ fn kernels(
             );
         }
         if kernel.is_empty() {
-            return Err(reader.fail(&key, "expected a version, such as \"6.1\""));
+            let problem =
+                "empty; expected a version, such as \"6.1\", or with --set also the path of a kernel";
+            return Err(reader.fail(&key, problem));
         }
         Ok((node, kernel))
     };
