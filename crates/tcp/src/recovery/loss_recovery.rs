@@ -8,8 +8,7 @@ use crate::flight::Flight;
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 
-/// Number of duplicate ACKs in a row that indicates a loss (RFC 5681, section 3.2; `DupThresh` of
-/// RFC 6675).
+/// Number of duplicate ACKs that indicates a loss (RFC 5681, section 3.2; `DupThresh` of RFC 6675).
 pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
 
 /// A loss recovery: derives retransmissions from ACKs, and decides which segments are sent while it
@@ -37,7 +36,15 @@ pub trait LossRecovery: Send {
         Report::Unused
     }
 
-    /// Processes the `count`-th duplicate ACK in a row.
+    /// Whether an ACK with data, or with another window, ends the count of duplicate ACKs, as in 4.3BSD.
+    ///
+    //= RFC 5681, section 3.2: "The fast retransmit algorithm uses the arrival of 3 duplicate ACKs (as defined in section 2,
+    //= without any intervening ACKs which move SND.UNA)"
+    fn counts_duplicates_in_a_row(&self) -> bool {
+        false
+    }
+
+    /// Processes the `count`-th duplicate ACK since the last ACK of new data.
     fn on_duplicate_ack(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate;
 
     /// The first outstanding segment is lost, for another reason than the number of duplicate ACKs,

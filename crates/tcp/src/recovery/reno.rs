@@ -14,6 +14,11 @@ pub struct FastRecovery {
 }
 
 impl LossRecovery for FastRecovery {
+    //= RFC 2001, section 4: "When the third duplicate ACK in a row is received"
+    fn counts_duplicates_in_a_row(&self) -> bool {
+        true
+    }
+
     fn on_duplicate_ack(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
         let flight = &mut *sender.flight;
         if self.is_recovering() {

@@ -20,6 +20,10 @@ pub struct Tahoe {
 }
 
 impl LossRecovery for Tahoe {
+    fn counts_duplicates_in_a_row(&self) -> bool {
+        true
+    }
+
     fn on_duplicate_ack(&mut self, count: u32, sender: &mut Sender<'_>) -> AfterDuplicate {
         if count != DUPLICATE_ACK_THRESHOLD || self.is_spared {
             return AfterDuplicate::Wait;

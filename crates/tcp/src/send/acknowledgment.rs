@@ -91,9 +91,8 @@ impl SendSide {
         match report {
             Report::New => self.on_duplicate_ack(now),
             Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
-            // Only consecutive duplicates indicate a loss.
-            Report::Unused if !self.control.is_recovering() => self.control.forget_duplicate_acks(),
-            Report::Unused | Report::Known => {}
+            Report::Unused => self.control.on_other_old_ack(),
+            Report::Known => {}
         }
     }
 

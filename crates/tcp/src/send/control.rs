@@ -278,6 +278,13 @@ impl Control {
         self.duplicate_acks = 0;
     }
 
+    /// An ACK that acknowledges nothing, and is no duplicate: it has data, or another window.
+    pub(super) fn on_other_old_ack(&mut self) {
+        if self.duplicate_acks > 0 && !self.is_recovering && self.recovery.counts_duplicates_in_a_row() {
+            self.forget_duplicate_acks();
+        }
+    }
+
     /// Calls loss recovery, and keeps its new state.
     pub(super) fn call_recovery<R>(
         &mut self,
