@@ -111,16 +111,7 @@ impl Kernels {
 
     /// All kernels, by version. A folder with something else is passed over.
     pub fn list(&self) -> Result<Vec<Kernel>, CacheError> {
-        let mut kernels = Vec::new();
-        for folder in self.folders()? {
-            // A folder may vanish meanwhile, and has a record only if it was made here.
-            let text = fs::read_to_string(folder.join(RECORD)).unwrap_or_default();
-            let record: Option<Record> = serde_json::from_str(&text).ok();
-            let is_its = |record: &Record| folder.file_name() == Some(record.name_of_folder().as_ref());
-            if let Some(record) = record.filter(|record| is_its(record) && folder.join(KERNEL).is_file()) {
-                kernels.push(Kernel { folder, record });
-            }
-        }
+        let mut kernels: Vec<Kernel> = self.folders()?.into_iter().filter_map(Kernel::in_folder).collect();
         kernels.sort_by(|one, other| one.order().cmp(&other.order()));
         Ok(kernels)
     }
@@ -175,6 +166,26 @@ impl Kernel {
     /// A complete kernel in this folder.
     pub(crate) const fn new(folder: PathBuf, record: Record) -> Self {
         Self { folder, record }
+    }
+
+    /// The one in this folder, if it was built there.
+    fn in_folder(folder: PathBuf) -> Option<Self> {
+        // A folder may vanish meanwhile.
+        let text = fs::read_to_string(folder.join(RECORD)).ok()?;
+        let record: Record = serde_json::from_str(&text).ok()?;
+        let is_its = folder.file_name() == Some(record.name_of_folder().as_ref());
+        (is_its && folder.join(KERNEL).is_file()).then_some(Self { folder, record })
+    }
+
+    /// The one of this file, in whatever cache; `None` if lasthop did not build it.
+    pub fn of_file(file: &Path) -> Option<Self> {
+        let file = file.canonicalize().ok()?;
+        Self::in_folder(file.parent()?.to_owned()).filter(|kernel| kernel.path() == file)
+    }
+
+    /// Its name among all kernels: the version, and the marks of options and edits.
+    pub fn name(&self) -> String {
+        self.record.name_of_folder()
     }
 
     /// The program to run.

@@ -40,7 +40,7 @@ const LABELLED: usize = 3;
 pub struct HostKernel {
     /// Its file, built for user mode.
     pub path: PathBuf,
-    /// Its version, or its path if the user has given that.
+    /// Its version; if the user has given its path, the name of its folder in a cache, or the path.
     pub name: String,
 }
 

@@ -43,7 +43,7 @@ pub struct Outcome {
     pub scheme: String,
     /// The seed of the emulated links.
     pub seed: u64,
-    /// The hosts' kernel, if they had one of their own, in simulated time: its version, or its path.
+    /// The hosts' kernel, if they had one of their own, in simulated time: its version; if the user has given its path, the name of its folder in a cache, or the path.
     pub kernel: Option<String>,
     /// The flows of the run.
     pub beside: Vec<String>,

@@ -1,11 +1,11 @@
 //! What commands with `--time simulated` share: whose time it is, the kernel, and the first program of its guests.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use lasthop_kernels::Kernels;
+use lasthop_kernels::{Kernel, Kernels};
 use lasthop_trial::simulated::guest::OWN_FOLDERS;
 use lasthop_trial::{GuestProgram, HostKernel};
 
@@ -38,7 +38,9 @@ pub fn named_kernel(wanted: &str) -> anyhow::Result<HostKernel> {
         return newest(Some(wanted));
     }
     anyhow::ensure!(Path::new(wanted).is_file(), "expected the file of a kernel");
-    Ok(HostKernel { path: wanted.into(), name: wanted.to_owned() })
+    let path = PathBuf::from(wanted);
+    let name = Kernel::of_file(&path).map_or_else(|| wanted.to_owned(), |kernel| kernel.name());
+    Ok(HostKernel { path, name })
 }
 
 /// The newest kernel of a version, or of all.

@@ -47,6 +47,9 @@ Examples:
   sudo lasthop try scenarios/try.toml --set links.air.loss=5% --flows download --seeds 4
   sudo lasthop try scenarios/try-fairness.toml --congestion cubic,bbr
   lasthop try scenarios/try.toml --time simulated --jobs 2
+  lasthop try scenarios/try.toml --time simulated --kernel 6.1,6.12
+  lasthop try scenarios/try.toml --time simulated --set try.kernels.server=6.1
+  lasthop try scenarios/try-wifi.toml --time simulated --schemes none,lle-tcp --set try.gateway-crash=\"6 s\"
   lasthop try scenarios/try.toml --predict --seeds 20")]
 pub struct Arguments {
     /// The scenario (TOML file): hosts, and a router between wired links and a wireless hop

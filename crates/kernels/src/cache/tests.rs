@@ -54,6 +54,18 @@ fn a_kernel_is_found_as_it_was_put_in_until_it_is_removed() {
 }
 
 #[test]
+fn a_kernel_by_its_path_has_a_name_if_it_was_built_here() {
+    let (folder, kernels) = cache();
+    let kernel = put(&kernels, "6.1.192", &other_recipe());
+    let found = Kernel::of_file(&kernel.path()).expect("it has a record");
+    assert_eq!((found.name(), &found), (kernel.record().name_of_folder(), &kernel));
+    let other = folder.path().join("linux");
+    fs::write(&other, "ELF").expect("a file");
+    assert_eq!(Kernel::of_file(&other), None);
+    assert_eq!(Kernel::of_file(&folder.path().join("none")), None);
+}
+
+#[test]
 fn the_newest_kernel_of_what_is_wanted_is_found() {
     let (_folder, kernels) = cache();
     for text in ["6.12.9", "6.12.117", "6.1.192"] {

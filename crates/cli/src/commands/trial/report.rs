@@ -50,7 +50,7 @@ struct Row {
     flow: String,
     congestion: String,
     scheme: String,
-    /// The hosts' kernel, if they had one of their own, in simulated time: its version, or its path.
+    /// The hosts' kernel, if they had one of their own, in simulated time: its version; if the user has given its path, the name of its folder in a cache, or the path.
     kernel: Option<String>,
     /// Number of runs. The other keys of this table are medians over these runs, unless stated
     /// otherwise; a median is null if a run has no value.

@@ -39,7 +39,7 @@ pub(super) struct SessionRow {
     /// The congestion control of both hosts; `None` for a call or a video.
     congestion: Option<String>,
     scheme: String,
-    /// The hosts' kernel, in simulated time: its version, or its path.
+    /// The hosts' kernel, in simulated time: its version; if the user has given its path, the name of its folder in a cache, or the path.
     kernel: Option<String>,
     /// The flows of the same runs.
     beside: Vec<String>,
