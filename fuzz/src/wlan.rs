@@ -50,7 +50,7 @@ impl Cell {
     fn new(octets: &mut Octets<'_>) -> Self {
         let scheduler = octets.pick(&[Scheduler::Fifo, Scheduler::PerFlow, Scheduler::PerReceiver]);
         let config = config(octets);
-        let mut standards_rates = config.phy.standard.rates();
+        let mut standards_rates = config.phy.non_ht_rates();
         let slowest = standards_rates.next().expect("each standard has rates");
         let rates = [standards_rates.next_back().unwrap_or(slowest), slowest];
         let mut wlan = Wlan::new(config, u64::from(octets.long()));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::errors::ErrorConfig;
+use super::errors::{BitErrorRates, ErrorConfig};
 use super::frame::DataOverhead;
 use super::phy::{PhyConfig, Rate, Standard};
 use super::propagation::{Capture, Propagation};
@@ -34,7 +34,7 @@ impl WlanConfig {
     pub fn new(standard: Standard) -> Self {
         Self {
             phy: PhyConfig::new(standard),
-            mac: MacConfig::default(),
+            mac: MacConfig::new(standard),
             propagation: Propagation::Everywhere,
             capture: None,
             errors: ErrorConfig::none(),
@@ -47,11 +47,14 @@ impl WlanConfig {
     pub fn problem(&self) -> Option<&'static str> {
         let Self { phy, mac, propagation, capture, errors, .. } = self;
         let second = Duration::from_secs(1);
-        let has_rate = |rate: &Rate| rate.is_of(phy.standard);
-        let bits = errors.bit.is_none_or(|rates| rates.iter().all(|rate| (0.0..=1.0).contains(rate)));
+        let has_rate = |rate: &Rate| phy.has_rate(*rate);
+        let is_non_ht = |rate: &Rate| rate.non_ht_index().is_some() && has_rate(rate);
+        let bits = errors.bit.as_ref().is_none_or(BitErrorRates::are_valid);
         let rules = [
-            (has_rate(&phy.rate) && phy.basic_rates.iter().all(has_rate), "the standard has no such rate"),
-            (has_rate(&phy.eifs_rate), "EIFS is reckoned with a rate that the standard does not have"),
+            (phy.standard.is_in(phy.band), "the standard is not in this band"),
+            (has_rate(&phy.rate), "the standard has no such rate"),
+            (phy.basic_rates.iter().all(is_non_ht), "responses have rates of DSSS, CCK and OFDM"),
+            (is_non_ht(&phy.eifs_rate), "EIFS is reckoned with a rate that the standard does not have"),
             (
                 phy.cw_min <= phy.cw_max && phy.cw_max <= 65_535,
                 "CWmin is at most CWmax, and CWmax at most 65535",
@@ -70,6 +73,7 @@ impl WlanConfig {
                 mac.short_retry_limit > 0 && mac.long_retry_limit > 0,
                 "retry limits count the first transmission",
             ),
+            ((1..=15).contains(&mac.aifsn), "AIFSN is from 1 to 15"),
             (mac.overhead.octets() <= 10_000, "headers have at most 10,000 octets"),
             (
                 propagation.is_valid(),
@@ -88,13 +92,16 @@ pub struct MacConfig {
     /// `dot11RTSThreshold`, in octets with MAC header and FCS: an RTS precedes each longer data
     /// frame. Default 65,535: never.
     pub rts_threshold: u32,
+    /// `AIFSN`: the number of slots between SIFS and a backoff, 1 to 15. Default 2: DIFS; 3 from 802.11n on, whose stations
+    /// are QoS stations: that of best effort (table 9-155).
+    pub aifsn: u32,
     /// `dot11ShortRetryLimit`: the largest number of transmissions of a data frame without RTS, or
     /// of an RTS; at least 1. Default 7.
     pub short_retry_limit: u32,
     /// `dot11LongRetryLimit`: the largest number of transmissions of a data frame after an RTS; at
     /// least 1. Default 4.
     pub long_retry_limit: u32,
-    /// Octets that a data frame adds to a packet; at most 10,000. Default 24 + 8 + 4.
+    /// Octets that a data frame adds to a packet; at most 10,000. Default 24 + 8 + 4; 26 + 8 + 4 from 802.11n on.
     pub overhead: DataOverhead,
     /// Whether a station of 802.11g sends a CTS-to-self before OFDM data, at a rate that stations
     /// of 802.11b decode (IEEE 802.11, protection mechanism for non-ERP receivers). Default off.
@@ -115,13 +122,16 @@ pub struct MacConfig {
     pub options_probe_interval: Duration,
 }
 
-impl Default for MacConfig {
-    fn default() -> Self {
+impl MacConfig {
+    /// The defaults of a standard.
+    pub fn new(standard: Standard) -> Self {
+        let is_qos = standard.format().is_some();
         Self {
             rts_threshold: 65_535,
+            aifsn: if is_qos { 3 } else { 2 },
             short_retry_limit: 7,
             long_retry_limit: 4,
-            overhead: DataOverhead::STANDARD,
+            overhead: if is_qos { DataOverhead::QOS } else { DataOverhead::STANDARD },
             cts_to_self: false,
             eifs: true,
             response_timeout: None,
@@ -138,7 +148,15 @@ mod tests {
 
     #[test]
     fn the_standards_have_no_problem_and_nonsense_has_one() {
-        for standard in [Standard::Dsss, Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
+        for standard in [
+            Standard::Dsss,
+            Standard::HrDsss,
+            Standard::Ofdm,
+            Standard::Erp,
+            Standard::Ht,
+            Standard::Vht,
+            Standard::He,
+        ] {
             assert_eq!(WlanConfig::new(standard).problem(), None);
         }
         let with = |change: fn(&mut WlanConfig)| {

@@ -58,11 +58,30 @@ impl ErrorModel for () {
 pub struct ErrorConfig {
     /// Packet error rate: the probability that a frame is lost, whatever its length.
     pub packet: Probability,
-    /// Bit error rates by rate, in the order of [`Rate::all`], each from 0 to 1: longer frames are lost more
-    /// often. `None` for no bit errors.
-    pub bit: Option<[f64; Rate::COUNT]>,
+    /// Bit error rates: longer frames are lost more often. `None` for no bit errors.
+    pub bit: Option<BitErrorRates>,
     /// Whether control frames (RTS, CTS, ACK, PS-Poll) are lost, too.
     pub control: bool,
+}
+
+/// Bit error rates, each from 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BitErrorRates {
+    /// Those of these rates.
+    pub by_rate: BTreeMap<Rate, f64>,
+    /// That of all others.
+    pub others: f64,
+}
+
+impl BitErrorRates {
+    fn of(&self, rate: Rate) -> f64 {
+        self.by_rate.get(&rate).copied().unwrap_or(self.others)
+    }
+
+    /// Whether each of them is a probability.
+    pub(crate) fn are_valid(&self) -> bool {
+        self.by_rate.values().chain([&self.others]).all(|rate| (0.0..=1.0).contains(rate))
+    }
 }
 
 impl ErrorConfig {
@@ -135,7 +154,7 @@ impl ErrorModel for Errors {
         let mut lost = direction.rng.happens(direction.config.packet);
         if let Some(rates) = &direction.config.bit {
             if direction.last.0 != octets || direction.last.1 != rate {
-                direction.last = (octets, rate, frame_error_rate(rates[rate.index()], octets));
+                direction.last = (octets, rate, frame_error_rate(rates.of(rate), octets));
             }
             lost |= direction.rng.happens(direction.last.2);
         }

@@ -64,11 +64,11 @@ mod wlan;
 mod tests;
 
 pub use config::{MacConfig, WlanConfig};
-pub use errors::{ErrorConfig, ErrorModel, UndisturbedFrame};
+pub use errors::{BitErrorRates, ErrorConfig, ErrorModel, UndisturbedFrame};
 pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};
 pub use own_frame::RawFrame;
-pub use phy::{PhyConfig, Preamble, Rate, Standard};
+pub use phy::{Band, Format, GuardInterval, Mcs, PhyConfig, PpduDurations, Preamble, Rate, Standard, Width};
 pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, LogDistance, Position, Propagation, TwoRayGround};
 pub use rates::{Rates, RetryChain};

@@ -1,29 +1,21 @@
-//! The physical layers: rates, air times, interframe spaces.
+//! The physical layers: rates, durations of PPDUs, interframe spaces.
 //!
 //! Clauses are those of IEEE 802.11-2020: 15 (DSSS), 16 (HR/DSSS, 802.11b), 17 (OFDM, 802.11a), 18
-//! (ERP, 802.11g), 10.3 (DCF).
+//! (ERP, 802.11g), 19 (HT, 802.11n), 21 (VHT, 802.11ac), 10.3 (DCF); and 27 of IEEE 802.11ax-2021 (HE).
 
-use std::ops::Range;
+mod mcs;
+mod rate;
+mod standard;
+
 use std::time::Duration;
 
 use lasthop_packet::Bitrate;
 use lasthop_packet::time::nanos;
 
 use super::frame;
-
-/// A physical layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standard {
-    /// IEEE 802.11-1997, direct sequence at 2.4 GHz: 1 and 2 Mbit/s, long preambles only (clause
-    /// 15).
-    Dsss,
-    /// IEEE 802.11b: 1, 2, 5.5 and 11 Mbit/s (clause 16).
-    HrDsss,
-    /// IEEE 802.11a: 6 to 54 Mbit/s (clause 17).
-    Ofdm,
-    /// IEEE 802.11g: the rates of 802.11b and 802.11a at 2.4 GHz (clause 18).
-    Erp,
-}
+pub use mcs::{Format, GuardInterval, Mcs, Width};
+pub use rate::Rate;
+pub use standard::{Band, Standard};
 
 /// The PLCP preamble and header of DSSS and CCK frames (16.2.2). OFDM frames have a preamble of
 /// their own.
@@ -36,105 +28,16 @@ pub enum Preamble {
     Short,
 }
 
-/// The parameters of a physical layer. Times are in microseconds.
-struct StandardRow {
-    /// Indices in [`RATES`].
-    rates: Range<u8>,
-    slot: u64,
-    sifs: u64,
-    cw_min: u32,
-    rx_start_delay: u64,
-    signal_extension: u64,
-}
-
-/// In the order of [`Standard`].
-const STANDARDS: [StandardRow; 4] = [
-    StandardRow { rates: 0..2, slot: 20, sifs: 10, cw_min: 31, rx_start_delay: 192, signal_extension: 0 },
-    StandardRow { rates: 0..4, slot: 20, sifs: 10, cw_min: 31, rx_start_delay: 192, signal_extension: 0 },
-    StandardRow { rates: 4..12, slot: 9, sifs: 16, cw_min: 15, rx_start_delay: 20, signal_extension: 0 },
-    StandardRow { rates: 0..12, slot: 9, sifs: 10, cw_min: 15, rx_start_delay: 20, signal_extension: 6 },
-];
-
-impl Standard {
-    /// The rates of this physical layer: DSSS and CCK before OFDM, slowest first in each family.
-    pub fn rates(self) -> impl DoubleEndedIterator<Item = Rate> {
-        STANDARDS[self as usize].rates.clone().map(Rate)
-    }
-}
-
-/// A data rate. The constants are named after the modulation and the rate in Mbit/s. DSSS and CCK
-/// rates compare as lower than OFDM rates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rate(u8);
-
-struct RateRow {
-    kbps: u64,
-    is_ofdm: bool,
-    is_mandatory: bool,
-    /// Whether it is a basic rate by default.
-    is_basic: bool,
-}
-
-/// DSSS and CCK before OFDM, slowest first in each family.
-const RATES: [RateRow; 12] = [
-    RateRow { kbps: 1_000, is_ofdm: false, is_mandatory: true, is_basic: true },
-    RateRow { kbps: 2_000, is_ofdm: false, is_mandatory: true, is_basic: true },
-    RateRow { kbps: 5_500, is_ofdm: false, is_mandatory: true, is_basic: false },
-    RateRow { kbps: 11_000, is_ofdm: false, is_mandatory: true, is_basic: false },
-    RateRow { kbps: 6_000, is_ofdm: true, is_mandatory: true, is_basic: true },
-    RateRow { kbps: 9_000, is_ofdm: true, is_mandatory: false, is_basic: false },
-    RateRow { kbps: 12_000, is_ofdm: true, is_mandatory: true, is_basic: true },
-    RateRow { kbps: 18_000, is_ofdm: true, is_mandatory: false, is_basic: false },
-    RateRow { kbps: 24_000, is_ofdm: true, is_mandatory: true, is_basic: true },
-    RateRow { kbps: 36_000, is_ofdm: true, is_mandatory: false, is_basic: false },
-    RateRow { kbps: 48_000, is_ofdm: true, is_mandatory: false, is_basic: false },
-    RateRow { kbps: 54_000, is_ofdm: true, is_mandatory: false, is_basic: false },
-];
-
-#[expect(missing_docs, reason = "the names say it")]
-impl Rate {
-    pub const DSSS_1: Self = Self(0);
-    pub const DSSS_2: Self = Self(1);
-    pub const CCK_5_5: Self = Self(2);
-    pub const CCK_11: Self = Self(3);
-    pub const OFDM_6: Self = Self(4);
-    pub const OFDM_9: Self = Self(5);
-    pub const OFDM_12: Self = Self(6);
-    pub const OFDM_18: Self = Self(7);
-    pub const OFDM_24: Self = Self(8);
-    pub const OFDM_36: Self = Self(9);
-    pub const OFDM_48: Self = Self(10);
-    pub const OFDM_54: Self = Self(11);
-}
-
-impl Rate {
-    /// The number of rates.
-    pub const COUNT: usize = RATES.len();
-
-    /// All rates: DSSS and CCK before OFDM, slowest first in each family.
-    pub fn all() -> impl Iterator<Item = Self> {
-        (0..Self::COUNT as u8).map(Self)
-    }
-
-    /// The index in the order of [`Self::all`], from 0.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The rate in kbit/s.
-    pub const fn kbps(self) -> u64 {
-        RATES[self.index()].kbps
-    }
-
-    /// Whether the modulation is OFDM.
-    pub const fn is_ofdm(self) -> bool {
-        RATES[self.index()].is_ofdm
-    }
-
-    /// Whether it is a rate of this physical layer.
-    pub fn is_of(self, standard: Standard) -> bool {
-        STANDARDS[standard as usize].rates.contains(&self.0)
-    }
+/// How the durations of PPDUs of HT, VHT and HE are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PpduDurations {
+    /// `TXTIME` of the standard (19.4.3, 21.4.3, 27.4.3 of 802.11ax).
+    #[default]
+    Standard,
+    /// As ns-3 has them, for comparisons: the data of HT and VHT PPDUs with the short guard interval is not
+    /// rounded up to 4 us; VHT PPDUs have no VHT-SIG-B field; HE long training fields last 8 us with each guard
+    /// interval; and the data of HE PPDUs has tail bits.
+    Ns3,
 }
 
 /// The parameters of a physical layer, the same for all stations of a cell. [`PhyConfig::new`]
@@ -143,66 +46,102 @@ impl Rate {
 pub struct PhyConfig {
     /// The physical layer.
     pub standard: Standard,
+    /// The band. Default 2.4 GHz, or 5 GHz for 802.11a, n, ac and ax.
+    pub band: Band,
+    /// The width of the channel, which no PPDU exceeds. Default 20 MHz, or 80 MHz for 802.11ac and ax.
+    pub width: Width,
+    /// How the durations of PPDUs of HT, VHT and HE are computed.
+    pub durations: PpduDurations,
     /// The preamble of DSSS and CCK frames. Default long.
     pub preamble: Preamble,
     /// The rate of data frames of stations that have no rate of their own. Default: the highest.
     pub rate: Rate,
     /// The rate at which the bits of all frames are transmitted, in place of the frames' own rates,
     /// for a channel whose bandwidth is not a rate of the standard. The preamble and the PLCP
-    /// header of DSSS and CCK frames keep their duration. `None`, the default: the frames' own
-    /// rates.
+    /// header of DSSS and CCK frames keep their duration. PPDUs of HT, VHT and HE keep their rates. `None`, the
+    /// default: the frames' own rates.
     pub bandwidth: Option<Bitrate>,
     /// `BSSBasicRateSet`: the rates of control responses (10.6.6.5.2) and broadcasts. Default: 1
-    /// and 2 Mbit/s; 6, 12 and 24 Mbit/s for 802.11a; all five for 802.11g.
+    /// and 2 Mbit/s; 6, 12 and 24 Mbit/s at 5 and 6 GHz; all five for 802.11g, n and ax at 2.4 GHz.
     pub basic_rates: Vec<Rate>,
-    /// `aSlotTime`, above zero and at most 1 s. Default: 20 us; 9 us for 802.11a, and for 802.11g
-    /// (the short slot of a network without stations of 802.11b).
+    /// `aSlotTime`, above zero and at most 1 s. Default: 20 us; 9 us from 802.11a and g on (at 2.4 GHz the short
+    /// slot of a network without stations of 802.11b).
     pub slot: Duration,
     /// The time that carrier sense takes: a station that transmits has sensed only transmissions
     /// that began at least this long before. In the standard, `aCCATime`, `aRxTxTurnaroundTime` and
     /// `aMACProcessingDelay` make up a slot, apart from the propagation time (10.3.7). At most a
     /// slot. `None`, the default: the whole slot. ns-2 has zero: carrier sense without delay.
     pub carrier_sense_delay: Option<Duration>,
-    /// `aSIFSTime`, at most 1 s. Default: 10 us; 16 us for 802.11a.
+    /// `aSIFSTime`, at most 1 s. Default: 10 us; 16 us at 5 and 6 GHz.
     pub sifs: Duration,
-    /// `aCWmin`, in slots; at most `cw_max`. Default: 31; 15 for 802.11a and 802.11g. Backoffs are
+    /// `aCWmin`, in slots; at most `cw_max`. Default: 31; 15 from 802.11a and g on. Backoffs are
     /// drawn from 0 to CW slots.
     pub cw_min: u32,
     /// `aCWmax`, in slots; at most 65,535. Default 1023.
     pub cw_max: u32,
     /// `aRxPHYStartDelay`, a part of `ACKTimeout` and `CTSTimeout`: the duration of preamble and
     /// PLCP header; at most 1 s. Default: 192 us, or 96 us for 802.11b with short preambles; 20 us
-    /// for 802.11a and 802.11g (tables 17-21 and 18-5; the edition of 2012 has 25 and 24 us).
+    /// from 802.11a and g on, where responses are non-HT frames (tables 17-21 and 18-5; the edition of 2012 has 25
+    /// and 24 us).
     pub rx_start_delay: Duration,
     /// The rate of the ACK whose duration is a part of EIFS: the lowest mandatory rate
-    /// (10.3.2.3.7). Default: 1 Mbit/s, also for 802.11g; 6 Mbit/s for 802.11a. At 6 Mbit/s, a
+    /// (10.3.2.3.7). Default: 1 Mbit/s at 2.4 GHz, 6 Mbit/s at 5 and 6 GHz. At 6 Mbit/s, a
     /// network of 802.11g alone has shorter spaces after collisions.
     pub eifs_rate: Rate,
-    /// Signal extension after OFDM frames at 2.4 GHz (10.3.8). Default: 6 us for 802.11g, otherwise
-    /// zero.
+    /// Signal extension after OFDM frames at 2.4 GHz (10.3.8). Default: 6 us for 802.11g, n and ax at 2.4 GHz,
+    /// otherwise zero.
     pub signal_extension: Duration,
 }
 
 impl PhyConfig {
-    /// The defaults of a standard.
+    /// The defaults of a standard in its usual band.
     pub fn new(standard: Standard) -> Self {
-        let row = &STANDARDS[standard as usize];
+        Self::in_band(standard, standard.usual_band())
+    }
+
+    /// The defaults of a standard in a band.
+    pub fn in_band(standard: Standard, band: Band) -> Self {
         let us = Duration::from_micros;
+        let is_dsss = matches!(standard, Standard::Dsss | Standard::HrDsss);
+        let is_ofdm_at_2_4_ghz = !is_dsss && band == Band::Ghz2_4;
+        let width = match standard {
+            Standard::Vht | Standard::He if band != Band::Ghz2_4 => Width::Mhz80,
+            _ => Width::Mhz20,
+        };
+        let rates = || standard.non_ht_rates(band);
+        let fastest = |format: Format| {
+            let mcs = |index| Mcs::new(format, index, 1, width, GuardInterval::Ns800);
+            (0..format.indices()).rev().find_map(mcs).map(Rate::from)
+        };
+        let fastest = standard.format().and_then(fastest).or_else(|| rates().next_back());
         Self {
             standard,
+            band,
+            width,
+            durations: PpduDurations::Standard,
             preamble: Preamble::Long,
-            rate: Rate(row.rates.end - 1),
+            rate: fastest.unwrap_or(Rate::OFDM_6),
             bandwidth: None,
-            basic_rates: standard.rates().filter(|rate| RATES[rate.index()].is_basic).collect(),
-            slot: us(row.slot),
+            basic_rates: rates().filter(|rate| rate.is_basic()).collect(),
+            slot: us(if is_dsss { 20 } else { 9 }),
             carrier_sense_delay: None,
-            sifs: us(row.sifs),
-            cw_min: row.cw_min,
+            sifs: us(if band == Band::Ghz2_4 { 10 } else { 16 }),
+            cw_min: if is_dsss { 31 } else { 15 },
             cw_max: 1023,
-            rx_start_delay: us(row.rx_start_delay),
-            eifs_rate: Rate(row.rates.start),
-            signal_extension: us(row.signal_extension),
+            rx_start_delay: us(if is_dsss { 192 } else { 20 }),
+            eifs_rate: rates().next().unwrap_or(Rate::OFDM_6),
+            signal_extension: us(if is_ofdm_at_2_4_ghz { 6 } else { 0 }),
         }
+    }
+
+    /// Whether a rate is one of its rates.
+    pub fn has_rate(&self, rate: Rate) -> bool {
+        self.standard.has_rate(rate, self.band) && rate.mcs().is_none_or(|mcs| mcs.width() <= self.width)
+    }
+
+    /// Its rates of DSSS, CCK and OFDM: DSSS and CCK before OFDM, slowest first in each family.
+    pub fn non_ht_rates(&self) -> impl DoubleEndedIterator<Item = Rate> {
+        self.standard.non_ht_rates(self.band)
     }
 
     /// Sets the short preamble, and the timeouts that follow from it.
@@ -231,18 +170,21 @@ impl PhyConfig {
         self.sifs + self.slot + self.rx_start_delay
     }
 
-    /// `TXTIME`: the duration of a frame of this number of octets, from MAC header to FCS, with
-    /// preamble, PLCP header and signal extension.
+    /// `TXTIME`: the duration of a PPDU whose PSDU has this number of octets, with preamble, PLCP header and
+    /// signal extension.
     ///
     /// DSSS and CCK frames last whole microseconds, the unit of the PLCP's LENGTH field (16.2.3).
     /// OFDM frames consist of symbols of 4 us, which also carry 16 SERVICE bits and 6 tail bits
-    /// (17.4.3).
+    /// (17.4.3); for PPDUs of HT, VHT and HE see [`Mcs`].
     pub fn air_time(&self, rate: Rate, octets: u32) -> Duration {
         Duration::from_nanos(self.air_nanos(rate, octets))
     }
 
     pub(crate) fn air_nanos(&self, rate: Rate, octets: u32) -> u64 {
         let bits = u64::from(octets) * 8;
+        if let Some(mcs) = rate.mcs() {
+            return self.durations.of_ppdu(mcs, bits) + nanos(self.signal_extension);
+        }
         let bps = self.bandwidth.map_or(rate.kbps() * 1000, Bitrate::as_bps);
         if rate.is_ofdm() {
             // A symbol carries the bits of 4 us.
@@ -257,12 +199,19 @@ impl PhyConfig {
         (bits * 1_000_000).div_ceil(bps).saturating_mul(1000).saturating_add(plcp)
     }
 
+    /// The octets of a PSDU with one MPDU. In VHT and HE each PSDU is an A-MPDU, so the MPDU has a delimiter (10.12.6).
+    pub(crate) fn psdu_octets(rate: Rate, mpdu: u32) -> u32 {
+        let is_aggregate = rate.mcs().is_some_and(|mcs| mcs.format() != Format::Ht);
+        mpdu + if is_aggregate { frame::DELIMITER_OCTETS } else { 0 }
+    }
+
     /// The rate of the ACK or CTS that answers a frame at `rate`: the highest basic rate of the
     /// same family that is not above it, or the highest such mandatory rate if there is no basic
-    /// one (10.6.6.5.2).
+    /// one (10.6.6.5.2). A frame of HT, VHT or HE counts as one at its non-HT reference rate (10.6.11).
     pub fn response_rate(&self, rate: Rate) -> Rate {
+        let rate = rate.mcs().map_or(rate, Mcs::reference);
         let answers = |basic: &Rate| basic.is_ofdm() == rate.is_ofdm() && *basic <= rate;
-        let mandatory = || self.standard.rates().filter(|rate| RATES[rate.index()].is_mandatory);
+        let mandatory = || self.non_ht_rates().filter(|rate| rate.is_mandatory());
         let highest = self.basic_rates.iter().copied().filter(answers).max();
         highest.or_else(|| mandatory().filter(answers).max()).unwrap_or(rate)
     }
@@ -279,5 +228,46 @@ impl PhyConfig {
     pub fn broadcast_rate(&self) -> Rate {
         let slowest = self.basic_rates.iter().copied().min_by_key(|rate| rate.kbps());
         slowest.unwrap_or(self.rate)
+    }
+}
+
+impl PpduDurations {
+    /// The duration of a PPDU for one user with this number of bits in its PSDU, in nanoseconds.
+    fn of_ppdu(self, mcs: Mcs, bits: u64) -> u64 {
+        let is_standard = self == Self::Standard;
+        let tail = match mcs.format() {
+            Format::He if !is_standard => 6,
+            _ => mcs.tail_bits(),
+        };
+        let symbols = (16 + bits + tail).div_ceil(mcs.bits_per_symbol());
+        let data = symbols * mcs.symbol_nanos();
+        //= IEEE 802.11-2020, 19.4.3, 21.4.3: with the short guard interval, the data lasts whole symbols of 4 us.
+        let is_rounded = is_standard && mcs.format() != Format::He;
+        let data = if is_rounded { data.next_multiple_of(4_000) } else { data };
+        // L-STF, L-LTF, L-SIG.
+        20_000 + self.fields(mcs) + data
+    }
+
+    /// The duration of the fields between the L-SIG and the data, in nanoseconds.
+    const fn fields(self, mcs: Mcs) -> u64 {
+        let (fields, training) = match mcs.format() {
+            // HT-SIG, HT-STF.
+            Format::Ht => (8_000 + 4_000, 4_000),
+            // VHT-SIG-A, VHT-STF, VHT-SIG-B.
+            Format::Vht => (8_000 + 4_000 + if matches!(self, Self::Standard) { 4_000 } else { 0 }, 4_000),
+            // RL-SIG, HE-SIG-A, HE-STF.
+            Format::He => (4_000 + 8_000 + 4_000, self.he_training(mcs.guard_interval())),
+        };
+        fields + mcs.training_fields() * training
+    }
+
+    /// The duration of an HE-LTF: the long one (4x) with the longest guard interval, otherwise half of that (2x), and the
+    /// guard interval (27.3.11.10 of IEEE 802.11ax-2021).
+    const fn he_training(self, guard_interval: GuardInterval) -> u64 {
+        match (self, guard_interval) {
+            (Self::Ns3, _) => 8_000,
+            (Self::Standard, GuardInterval::Ns3200) => 12_800 + guard_interval.nanos(),
+            (Self::Standard, _) => 6_400 + guard_interval.nanos(),
+        }
     }
 }

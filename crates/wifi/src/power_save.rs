@@ -29,7 +29,7 @@ use lasthop_packet::Instant;
 
 use super::frame::{MacFrame, Queued, Receiver, StationId};
 use super::own_frame::OwnFrame;
-use super::phy::Standard;
+use super::phy::PhyConfig;
 
 use buffer::Buffer;
 pub use config::PowerSaveConfig;
@@ -149,11 +149,11 @@ impl PowerSave {
 
     /// Octets of a beacon that begins now. Association identifiers (AID) number the stations of the
     /// cell from 1, without the access point.
-    pub(crate) fn beacon_octets(&self, standard: Standard) -> u32 {
+    pub(crate) fn beacon_octets(&self, phy: &PhyConfig) -> u32 {
         let own = self.access_point as usize;
         let others = self.buffers.iter().enumerate().filter(|(index, _)| *index != own);
         let set = others.zip(1..).filter(|((_, buffer), _)| buffer.has_traffic());
-        tim::beacon_octets(standard, set.map(|(_, identifier)| identifier))
+        tim::beacon_octets(phy, set.map(|(_, identifier)| identifier))
     }
 
     /// A station that was awake has received a beacon. Returns the PS-Poll that it sends; `None` if

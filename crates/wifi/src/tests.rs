@@ -4,6 +4,7 @@ mod access;
 mod air_times;
 mod capture;
 mod carrier_sense;
+mod durations;
 mod errors;
 mod moving;
 mod options;

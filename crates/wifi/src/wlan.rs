@@ -87,6 +87,8 @@ impl<E: ErrorModel> Wlan<E> {
     /// configuration.
     pub fn with_error_model(config: WlanConfig, seed: u64, error_model: E) -> Self {
         let WlanConfig { phy, mac, propagation, capture, errors, settle } = config;
+        let aifs = phy.sifs + mac.aifsn * phy.slot;
+        let eifs = phy.eifs() - phy.difs() + aifs;
         let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
         let cts =
             phy.air_time(phy.response_rate(phy.initial_control_rate(phy.rate, mac.cts_to_self)), CTS_OCTETS);
@@ -94,8 +96,8 @@ impl<E: ErrorModel> Wlan<E> {
         let times = Times {
             slot: nanos(phy.slot).max(1),
             sifs: nanos(phy.sifs),
-            difs: nanos(phy.difs()),
-            eifs: nanos(if mac.eifs { phy.eifs() } else { phy.difs() }),
+            difs: nanos(aifs),
+            eifs: nanos(if mac.eifs { eifs } else { aifs }),
             timeout: nanos(timeout),
             carrier_sense_delay: nanos(phy.carrier_sense_delay.unwrap_or(phy.slot)),
             nav_reset: mac.nav_reset.then_some(nav_reset),

@@ -23,7 +23,7 @@ use lasthop_sim::delay::Correlation;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-pub(super) use radio::{DataRate, Decibels, Hertz, Metres, Speed, Watts};
+pub(super) use radio::{ChannelWidth, DataRate, Decibels, Guard, Hertz, Metres, Speed, Watts, WrittenMcs};
 
 /// A whole number from `LEAST` to `MOST`, which fits into 32 bits.
 #[derive(Clone, Copy, Debug)]

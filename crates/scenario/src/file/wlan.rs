@@ -11,6 +11,7 @@ mod phy;
 mod power_save;
 mod program;
 mod propagation;
+mod rates;
 pub(super) mod roaming;
 mod routing;
 mod stations;
@@ -37,7 +38,7 @@ pub(super) fn read(
         refuse_others(reader, name, table)?;
     }
     let phy = phy::read(reader, name, table)?;
-    let mac = mac::read(reader, name, table)?;
+    let mac = mac::read(reader, name, table, &phy)?;
     let propagation = match &table.propagation {
         Some(entry) => propagation::read(reader, name, &entry.0)?,
         None => Propagation::Everywhere,
@@ -45,7 +46,9 @@ pub(super) fn read(
     let capture = table.capture.as_ref();
     let capture = capture.map(|table| propagation::capture(reader, name, table, &propagation)).transpose()?;
     let errors = table.errors.as_ref();
-    let errors = errors.map(|table| errors::read(reader, &["wlans", name, "errors"], table)).transpose()?;
+    let errors = errors
+        .map(|errors| errors::read(reader, &["wlans", name, "errors"], errors, (table, &phy)))
+        .transpose()?;
     let RadioErrors { frames, channel } = errors.unwrap_or_default();
     let config = WlanConfig {
         phy,
@@ -55,7 +58,7 @@ pub(super) fn read(
         errors: frames,
         ..WlanConfig::new(table.standard.standard())
     };
-    let mut stations = stations::read(reader, name, table, nodes)?;
+    let mut stations = stations::read(reader, name, (table, &config.phy), nodes)?;
     let roaming = match &table.roaming {
         Some(roaming) => Some(roaming::read(reader, name, roaming, (&mut stations, nodes))?),
         None => None,
@@ -83,7 +86,7 @@ pub(super) fn read(
     } else {
         links::audible(reader, name, index, table, &config, &stations, nodes)?
     };
-    let errors = errors::of_links(reader, name, &table.link_errors, &stations, &links)?;
+    let errors = errors::of_links(reader, name, (table, &config.phy), &stations, &links)?;
     let placement = table.placement.as_ref();
     let placement = placement
         .map(|placement| {

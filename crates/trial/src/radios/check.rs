@@ -131,7 +131,7 @@ fn has_power_save_of_its_own(saving: &PowerSave) -> bool {
 }
 
 fn has_retry_limits(cell: &WlanModel) -> bool {
-    let (mac, usual) = (&cell.config.mac, MacConfig::default());
+    let (mac, usual) = (&cell.config.mac, MacConfig::new(cell.config.phy.standard));
     (mac.short_retry_limit, mac.long_retry_limit) != (usual.short_retry_limit, usual.long_retry_limit)
         || cell.stations.iter().any(|station| station.config.short_retry_limit.is_some())
 }

@@ -485,7 +485,11 @@ impl Radio {
 
 impl From<Simulated> for Radio {
     fn from(Simulated { place, address, network, rate, queue }: Simulated) -> Self {
-        let station = Station::new(address, network, place.standard.rates().map(Rate::kbps));
+        let station = Station::new(
+            address,
+            network,
+            place.standard.non_ht_rates(place.standard.usual_band()).map(Rate::kbps),
+        );
         let mac = Mac { station, rate, queue, mhz: 0 };
         Self { mac: Some(mac), ..Self::at(place) }
     }

@@ -150,8 +150,8 @@ fn hostapd_configuration(radio: Radio, cell: &WlanModel) -> String {
         hundreds.sort_unstable();
         hundreds.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
     };
-    let supported = list(phy.standard.rates().collect());
-    let basic = list(phy.standard.rates().filter(is_basic).collect());
+    let supported = list(phy.non_ht_rates().collect());
+    let basic = list(phy.non_ht_rates().filter(is_basic).collect());
     let dtim_period = cell.power_save.as_ref().map_or(1, |saving| saving.config.dtim_period);
     let of_roaming = cell.roaming.as_ref().map_or_else(String::new, |roaming| {
         let folder = radio.hostapd_folder();

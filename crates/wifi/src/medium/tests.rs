@@ -52,7 +52,7 @@ fn position((x, y): (f64, f64)) -> Position {
 }
 
 fn medium(case: &Case) -> (Medium, Vec<Contender>) {
-    let (phy, mac) = (PhyConfig::new(Standard::HrDsss), MacConfig::default());
+    let (phy, mac) = (PhyConfig::new(Standard::HrDsss), MacConfig::new(Standard::HrDsss));
     let times = Times {
         slot: 20_000,
         sifs: 10_000,

@@ -6,7 +6,7 @@ use lasthop_packet::{Instant, Probability};
 
 use super::support::{Cell, config, us};
 use crate::output::Fate;
-use crate::{ErrorConfig, MacFrame, Rate, Standard, UndisturbedFrame, WlanConfig};
+use crate::{BitErrorRates, ErrorConfig, MacFrame, Rate, Standard, UndisturbedFrame, WlanConfig};
 
 fn probability(value: f64) -> Probability {
     Probability::new(value).expect("0 to 1")
@@ -64,10 +64,9 @@ fn one_direction_of_a_link_can_have_errors_of_its_own() {
 
 #[test]
 fn bit_errors_lose_frames_by_their_length_at_the_rate_of_the_frame() {
-    let mut rates = [0.0; 12];
-    rates[Rate::CCK_11.index()] = 1e-5;
+    let rates = BitErrorRates { by_rate: [(Rate::CCK_11, 1e-5)].into(), others: 0.0 };
     for octets in [100, 1500] {
-        let errors = ErrorConfig { bit: Some(rates), ..ErrorConfig::none() };
+        let errors = ErrorConfig { bit: Some(rates.clone()), ..ErrorConfig::none() };
         let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);
         let frame = MacFrame { octets, ..cell.frame(1, 0) };
         cell.saturated.push((cell.stations[0], frame));

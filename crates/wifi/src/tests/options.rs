@@ -64,7 +64,8 @@ fn options_take_air_time_at_the_data_rate_and_nothing_else_changes() {
 #[test]
 fn a_frame_that_arrives_is_told_with_its_exact_times() {
     for config in with_and_without_settling() {
-        let config = WlanConfig { mac: MacConfig { rts_threshold: 0, ..MacConfig::default() }, ..config };
+        let config =
+            WlanConfig { mac: MacConfig { rts_threshold: 0, ..MacConfig::new(Standard::HrDsss) }, ..config };
         let mut cell = pair(config.clone(), [true, true]);
         assert!(cell.send(us(1000), 0, 1, 1) && cell.send(us(1100), 0, 1, 2));
         cell.run(us(20_000));
@@ -156,7 +157,7 @@ fn with_options_exchanges_that_are_settled_at_once_are_as_those_frame_by_frame()
 #[test]
 fn a_sender_that_transmits_each_frame_once_falls_back_too() {
     for config in with_and_without_settling() {
-        let mac = MacConfig { short_retry_limit: 1, ..MacConfig::default() };
+        let mac = MacConfig { short_retry_limit: 1, ..MacConfig::new(Standard::HrDsss) };
         let mut cell = pair(WlanConfig { mac, ..config }, [true, false]);
         let took: Vec<bool> =
             (0..5).map(|key| send_with_options(&mut cell, us(1000 + u64::from(key) * 10_000), key)).collect();

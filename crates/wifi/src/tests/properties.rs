@@ -40,8 +40,14 @@ struct Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let standard =
-        prop_oneof![Just(Standard::Dsss), Just(Standard::HrDsss), Just(Standard::Ofdm), Just(Standard::Erp)];
+    let standard = prop_oneof![
+        Just(Standard::Dsss),
+        Just(Standard::HrDsss),
+        Just(Standard::Ofdm),
+        Just(Standard::Erp),
+        Just(Standard::Ht),
+        Just(Standard::He),
+    ];
     let scheduler =
         prop_oneof![Just(Scheduler::Fifo), Just(Scheduler::PerFlow), Just(Scheduler::PerReceiver)];
     let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000, proptest::bool::weighted(0.25));
@@ -162,7 +168,9 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
             Receiver::Broadcast
         };
         if is_raw {
-            let rates = fixed(case.standard.rates().next_back().filter(|_| octets % 2 == 1));
+            let rates = fixed(
+                WlanConfig::new(case.standard).phy.non_ht_rates().next_back().filter(|_| octets % 2 == 1),
+            );
             let frame = RawFrame { to, key: key as u32, octets, rates };
             assert!(wlan.enqueue_raw(now, stations[from], frame));
             accepted.push(key as u32);

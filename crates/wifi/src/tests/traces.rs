@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, Entry, config};
-use crate::{Capture, ErrorConfig, MacFrame, Receiver, Standard, WlanConfig};
+use crate::{BitErrorRates, Capture, ErrorConfig, MacFrame, Receiver, Standard, WlanConfig};
 
 /// A clique with saturated stations and others that send now and then, to each other and to all.
 fn trace(mut config: WlanConfig, rts: bool, seed: u64, fading: Option<[Duration; 2]>) -> Vec<Entry> {
@@ -84,7 +84,8 @@ fn with_errors_too() {
     let (ms, us) = (Duration::from_millis, Duration::from_micros);
     check_settling(|config| config.errors = ErrorConfig::packets(probability(0.1), false));
     check_settling(|config| config.errors = ErrorConfig::packets(probability(0.2), true));
-    let bits = ErrorConfig { bit: Some([2e-5; 12]), control: true, ..ErrorConfig::none() };
+    let rates = BitErrorRates { others: 2e-5, ..BitErrorRates::default() };
+    let bits = ErrorConfig { bit: Some(rates), control: true, ..ErrorConfig::none() };
     check_settling(|config| config.errors = bits.clone());
     // Bad times longer than a frame, and shorter.
     for fading in [[ms(20), ms(5)], [us(1_900), us(300)]] {

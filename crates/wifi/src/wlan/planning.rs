@@ -5,7 +5,7 @@ use crate::contender::{Contender, Mpdu, Plan, Ppdu};
 use crate::errors::ErrorModel;
 use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
 use crate::own_frame::{OwnFrame, RawFrame};
-use crate::phy::Rate;
+use crate::phy::{Mcs, PhyConfig, Rate};
 use crate::rates::Rates;
 
 impl<E: ErrorModel> Wlan<E> {
@@ -85,7 +85,8 @@ impl<E: ErrorModel> Wlan<E> {
         let sifs = self.times.sifs;
         let air_time = |rate, octets| self.phy.air_nanos(rate, octets);
         let ExchangeRates { data: rate, control, protection } = *rates;
-        let data = Ppdu { mpdus: [Mpdu { octets }], rate, duration: air_time(rate, octets) };
+        let psdu = PhyConfig::psdu_octets(rate, octets);
+        let data = Ppdu { mpdus: [Mpdu { octets }], rate, duration: air_time(rate, psdu) };
         let plan = Plan::new(to, data);
         if to == Receiver::Broadcast {
             return plan.with(Kind::Data, data.duration, sifs);
@@ -107,7 +108,7 @@ impl<E: ErrorModel> Wlan<E> {
         let rate = |of: u32, to: u32| {
             self.contenders[Contender::index_of(of) as usize].rate(Receiver::Station(StationId(to)))
         };
-        slower(rate(from, to.0), rate(to.0, from))
+        common(rate(from, to.0), rate(to.0, from))
     }
 
     /// The rates of an exchange whose data frame has this rate and length. A broadcast has no protection.
@@ -147,6 +148,8 @@ impl ExchangeRates {
     }
 }
 
-fn slower(one: Rate, other: Rate) -> Rate {
-    if one.kbps() <= other.kbps() { one } else { other }
+/// The rate of the older generation, or the slower one of the same.
+fn common(one: Rate, other: Rate) -> Rate {
+    let order = |rate: Rate| (rate.mcs().map(Mcs::format), rate.kbps());
+    if order(one) <= order(other) { one } else { other }
 }

@@ -56,7 +56,7 @@ impl<E: ErrorModel> Wlan<E> {
     /// Octets of a beacon that begins now.
     #[cold]
     pub(super) fn beacon_octets(&self) -> u32 {
-        self.power_save.as_deref().map_or(0, |it| it.beacon_octets(self.phy.standard))
+        self.power_save.as_deref().map_or(0, |it| it.beacon_octets(&self.phy))
     }
 
     /// Gives a station an own frame to send ahead of its queue.

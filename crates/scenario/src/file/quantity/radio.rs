@@ -1,24 +1,128 @@
 //! Values of radios: rates of IEEE 802.11, positions and speeds, powers and frequencies.
 
 use lasthop_packet::Bitrate;
-use lasthop_wifi::Rate;
+use lasthop_wifi::{Format, GuardInterval, Rate, Width};
 
 use super::{Written, not};
 
-/// A rate of IEEE 802.11.
+/// A rate of IEEE 802.11, as it is written.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::file) struct DataRate(pub(in crate::file) Rate);
+pub(in crate::file) enum DataRate {
+    /// Of DSSS, CCK or OFDM.
+    NonHt(Rate),
+    /// Of HT, VHT or HE.
+    Mcs(WrittenMcs),
+}
+
+/// A modulation and coding scheme, as it is written. What is left out is the cell's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::file) struct WrittenMcs {
+    /// HT counts on from one stream to the next.
+    pub(in crate::file) index: u8,
+    pub(in crate::file) format: Option<Format>,
+    pub(in crate::file) streams: Option<u8>,
+    pub(in crate::file) width: Option<Width>,
+    pub(in crate::file) guard_interval: Option<GuardInterval>,
+}
 
 impl Written for DataRate {
     const NAME: &'static str = "DataRate";
-    const EXPECTED: &'static str = "a rate of IEEE 802.11, such as \"11 Mbit/s\"";
-    const FORMS: &'static [&'static str] =
-        &[r"(1|2|5\.5|6|9|11|12|18|24|36|48|54)\s*[mM]([bB][iI][tT](/[sS])?|[bB][pP][sS])"];
+    const EXPECTED: &'static str =
+        "a rate of IEEE 802.11, such as \"11 Mbit/s\", \"MCS 7\" or \"HE MCS 11, 2 streams, 80 MHz, 800 ns\"";
+    const FORMS: &'static [&'static str] = &[
+        r"(1|2|5\.5|6|9|11|12|18|24|36|48|54)\s*[mM]([bB][iI][tT](/[sS])?|[bB][pP][sS])",
+        r"((HT|VHT|HE)\s+)?MCS\s*[0-9]+(\s*,\s*([1-8]\s+streams?|(20|40|80|160)\s*MHz|(400|800|1600|3200)\s*ns))*",
+    ];
 
     fn read(text: &str) -> Result<Self, String> {
+        if text.contains("MCS") {
+            return WrittenMcs::read(text).map(Self::Mcs).ok_or_else(|| not::<Self>(text));
+        }
         let rate = text.parse::<Bitrate>().map_err(|error| error.to_string())?;
-        let found = Rate::all().find(|known| known.kbps() * 1000 == rate.as_bps());
-        found.map(Self).ok_or_else(|| not::<Self>(text))
+        let found = Rate::all_non_ht().find(|known| known.kbps() * 1000 == rate.as_bps());
+        found.map(Self::NonHt).ok_or_else(|| not::<Self>(text))
+    }
+}
+
+impl WrittenMcs {
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split(',').map(str::trim);
+        let (format, index) = parts.next()?.split_once("MCS")?;
+        let format = match format.trim() {
+            "" => None,
+            "HT" => Some(Format::Ht),
+            "VHT" => Some(Format::Vht),
+            "HE" => Some(Format::He),
+            _ => return None,
+        };
+        let mut mcs = Self { index: index.trim().parse().ok()?, format, ..Self::default() };
+        for part in parts {
+            let (number, unit) = number_and_unit(part)?;
+            let is_new = match unit {
+                "stream" | "streams" => {
+                    let streams = (1..=8).find(|streams| f64::from(*streams) == number)?;
+                    mcs.streams.replace(streams).is_none()
+                }
+                "MHz" => mcs.width.replace(ChannelWidth::of_mhz(number)?).is_none(),
+                "ns" => mcs.guard_interval.replace(Guard::of_nanos(number)?).is_none(),
+                _ => return None,
+            };
+            if !is_new {
+                return None;
+            }
+        }
+        Some(mcs)
+    }
+}
+
+/// The width of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::file) struct ChannelWidth(pub(in crate::file) Width);
+
+impl ChannelWidth {
+    fn of_mhz(mhz: f64) -> Option<Width> {
+        Width::ALL.into_iter().find(|width| f64::from(width.mhz()) == mhz)
+    }
+}
+
+impl Written for ChannelWidth {
+    const NAME: &'static str = "ChannelWidth";
+    const EXPECTED: &'static str =
+        "the width of a channel: \"20 MHz\", \"40 MHz\", \"80 MHz\" or \"160 MHz\"";
+    const FORMS: &'static [&'static str] = &[r"(20|40|80|160)\s*MHz"];
+
+    fn read(text: &str) -> Result<Self, String> {
+        let mhz = signed(text, &[("MHz", 1.0)]);
+        mhz.and_then(Self::of_mhz).map(Self).ok_or_else(|| not::<Self>(text))
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        meant(text, &[("MHz", &[])])
+    }
+}
+
+/// The guard interval of HT, VHT or HE.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::file) struct Guard(pub(in crate::file) GuardInterval);
+
+impl Guard {
+    fn of_nanos(nanos: f64) -> Option<GuardInterval> {
+        GuardInterval::ALL.into_iter().find(|guard_interval| guard_interval.nanos() as f64 == nanos)
+    }
+}
+
+impl Written for Guard {
+    const NAME: &'static str = "GuardInterval";
+    const EXPECTED: &'static str = "a guard interval: \"400 ns\", \"800 ns\", \"1600 ns\" or \"3200 ns\"";
+    const FORMS: &'static [&'static str] = &[r"(400|800|1600|3200)\s*ns"];
+
+    fn read(text: &str) -> Result<Self, String> {
+        let nanos = signed(text, &[("ns", 1.0)]);
+        nanos.and_then(Self::of_nanos).map(Self).ok_or_else(|| not::<Self>(text))
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        meant(text, &[("ns", &[])])
     }
 }
 

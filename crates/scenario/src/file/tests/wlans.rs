@@ -103,8 +103,9 @@ except.phone = { rate = "1 Mbit/s", queue = "5 packets", scheduler = "fifo" }"#;
     assert_eq!(mac.response_timeout, Some(Duration::from_micros(60)));
     assert!(matches!(cell.config.propagation, Propagation::Ranges { .. }));
     assert!(cell.config.capture.is_some_and(|capture| capture.later_frames && capture.threshold > 3.9));
-    let bit = cell.config.errors.bit.expect("bit errors");
-    assert!(bit[Rate::OFDM_54.index()] > 9e-6 && bit[Rate::DSSS_1.index()] < 2e-6);
+    let bit = cell.config.errors.bit.as_ref().expect("bit errors");
+    assert_eq!(bit.by_rate.keys().collect::<Vec<_>>(), [&Rate::OFDM_54]);
+    assert!(bit.by_rate[&Rate::OFDM_54] > 9e-6 && bit.others < 2e-6);
     assert_eq!((cell.errors[0].0, cell.errors[0].1), (1, 0));
     assert_eq!(cell.stations[1].config.rate, Some(Rate::DSSS_1));
     assert_eq!(cell.stations[1].config.queue, QueueLimit::Packets(5));
@@ -132,10 +133,67 @@ fn without_an_access_point_stations_in_range_have_links() {
 }
 
 #[test]
+fn a_rate_of_802_11n_ac_or_ax_has_from_the_cell_what_it_does_not_give() {
+    let rate_of = |keys: &str| {
+        let scenario = read(&spoilt("standard = \"802.11b\"", keys)).expect("a right scenario");
+        let cell = &scenario.wlans[0];
+        let rate = cell.stations[1].config.rate.unwrap_or(cell.config.phy.rate);
+        let mcs = rate.mcs().expect("an MCS");
+        let (width, guard) = (mcs.width().mhz(), mcs.guard_interval().nanos());
+        (format!("{:?}", mcs.format()), mcs.index(), mcs.streams(), width, guard)
+    };
+    for (keys, format, index, streams, width, guard) in [
+        ("standard = \"802.11n\"", "Ht", 7, 1, 20, 800),
+        ("standard = \"802.11ac\"", "Vht", 9, 1, 80, 800),
+        ("standard = \"802.11ac\"\nwidth = \"20 MHz\"", "Vht", 8, 1, 20, 800),
+        ("standard = \"802.11ax\"\nstreams = 2\nguard-interval = \"1600 ns\"", "He", 11, 2, 80, 1600),
+        ("standard = \"802.11n\"\nrate = \"MCS 15\"", "Ht", 7, 2, 20, 800),
+        ("standard = \"802.11n\"\nwidth = \"40 MHz\"\nrate = \"MCS 3, 20 MHz, 400 ns\"", "Ht", 3, 1, 20, 400),
+        ("standard = \"802.11ax\"\nexcept.phone.rate = \"HT MCS 7\"", "Ht", 7, 1, 40, 800),
+        ("standard = \"802.11ax\"\nexcept.phone.rate = \"VHT MCS 8, 2 streams\"", "Vht", 8, 2, 80, 800),
+    ] {
+        assert_eq!(rate_of(keys), (format.to_owned(), index, streams, width, guard), "{keys}");
+    }
+}
+
+#[test]
 fn a_physical_layer_has_its_rates_and_no_others() {
     let standard = "standard = \"802.11b\"";
     check(&[
-        (standard, "standard = \"802.11n\"", "15: wlans.cell.standard", "802.11b"),
+        (standard, "standard = \"802.11be\"", "15: wlans.cell.standard", "802.11ax"),
+        (standard, "standard = \"802.11b\"\nrate = \"MCS 7\"", "16: wlans.cell.rate", "802.11b has no MCS"),
+        (standard, "standard = \"802.11b\"\nstreams = 2", "16: wlans.cell.streams", "802.11n, ac and ax"),
+        (standard, "standard = \"802.11n\"\nband = \"6 GHz\"", "16: wlans.cell.band", "not at 6 GHz"),
+        (
+            standard,
+            "standard = \"802.11n\"\nwidth = \"80 MHz\"",
+            "16: wlans.cell.width",
+            "no channels of 80 MHz",
+        ),
+        (standard, "standard = \"802.11n\"\nrate = \"MCS 32\"", "16: wlans.cell.rate", "no MCS 32"),
+        (
+            standard,
+            "standard = \"802.11n\"\nrate = \"MCS 15, 1 stream\"",
+            "16: wlans.cell.rate",
+            "has 2 streams",
+        ),
+        (standard, "standard = \"802.11n\"\nrate = \"VHT MCS 7\"", "16: wlans.cell.rate", "no VHT frames"),
+        (standard, "standard = \"802.11n\"\nrate = \"MCS 7, 40 MHz\"", "16: wlans.cell.rate", "20 MHz"),
+        (standard, "standard = \"802.11n\"\nrate = \"MCS 7, 7 MHz\"", "16: wlans.cell.rate", "such as"),
+        (standard, "standard = \"802.11ac\"\nrate = \"MCS 9, 20 MHz\"", "16: wlans.cell.rate", "no MCS 9"),
+        (standard, "standard = \"802.11n\"\nstreams = 5", "16: wlans.cell.streams", "at most 4 streams"),
+        (
+            standard,
+            "standard = \"802.11n\"\nguard-interval = \"1600 ns\"",
+            "16: wlans.cell.guard-interval",
+            "400 ns",
+        ),
+        (
+            standard,
+            "standard = \"802.11ax\"\nbasic-rates = [\"MCS 0\"]",
+            "16: wlans.cell.basic-rates[0]",
+            "24 Mbit/s",
+        ),
         (
             standard,
             "standard = \"802.11b\"\nrate = \"54 Mbit/s\"",

@@ -4,18 +4,25 @@ use std::time::Duration;
 
 use lasthop_config::FileError;
 use lasthop_packet::units::format_octets;
-use lasthop_wifi::{DataOverhead, MacConfig, Standard};
+use lasthop_wifi::{Band, DataOverhead, MacConfig, PhyConfig, Standard};
 
 use super::table::WlanTable;
 use crate::file::quantity::{Octets, Text, Whole};
 use crate::file::reader::Reader;
 
-pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<MacConfig, FileError> {
-    let default = MacConfig::default();
+pub(super) fn read(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &WlanTable,
+    phy: &PhyConfig,
+) -> Result<MacConfig, FileError> {
+    let default = MacConfig::new(table.standard.standard());
     let limit = |value: Option<Whole<1, 255>>, default| value.map_or(default, |Whole(limit)| limit);
     let cts_to_self = table.cts_to_self.unwrap_or(false);
-    if cts_to_self && table.standard.standard() != Standard::Erp {
-        let problem = "there are no older stations to protect; allowed only with 802.11g";
+    let protects = phy.band == Band::Ghz2_4 && phy.standard >= Standard::Erp;
+    if cts_to_self && !protects {
+        let problem =
+            "there are no stations of 802.11b to protect; allowed only with 802.11g, n or ax at 2.4 GHz";
         return Err(reader.fail(&["wlans", name, "cts-to-self"], problem));
     }
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(10));
@@ -37,6 +44,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     };
     Ok(MacConfig {
         rts_threshold: u32::try_from(threshold).unwrap_or(u32::MAX),
+        aifsn: table.aifsn.map_or(default.aifsn, |Whole(slots)| slots),
         short_retry_limit: limit(table.short_retry_limit, default.short_retry_limit),
         long_retry_limit: limit(table.long_retry_limit, default.long_retry_limit),
         overhead: DataOverhead { llc, ..default.overhead },

@@ -5,13 +5,31 @@ use std::time::Duration;
 use lasthop_config::FileError;
 use lasthop_wifi::{PhyConfig, Preamble, Rate, Standard};
 
+use super::rates;
 use super::table::WlanTable;
-use crate::file::quantity::{DataRate, Text, Whole};
+use crate::file::quantity::{ChannelWidth, DataRate, Text, Whole};
 use crate::file::reader::Reader;
 
 pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<PhyConfig, FileError> {
     let standard = table.standard.standard();
-    let mut phy = PhyConfig::new(standard);
+    let band = match table.band {
+        None => standard.usual_band(),
+        Some(band) if standard.is_in(band.band()) => band.band(),
+        Some(band) => {
+            let problem = format!("{} is not at {}", table.standard.as_written(), band.as_written());
+            return Err(reader.fail(&["wlans", name, "band"], problem));
+        }
+    };
+    let mut phy = PhyConfig::in_band(standard, band);
+    refuse_of_others(reader, name, table)?;
+    phy.durations = table.durations.map_or(phy.durations, Into::into);
+    if let Some(Text(ChannelWidth(width))) = table.width {
+        if standard.format().is_some_and(|format| width > format.width()) {
+            let problem = format!("{} has no channels of {} MHz", table.standard.as_written(), width.mhz());
+            return Err(reader.fail(&["wlans", name, "width"], problem));
+        }
+        phy.width = width;
+    }
     if let Some(preamble) = table.preamble {
         let preamble = preamble.preamble();
         let has_short = matches!(standard, Standard::HrDsss | Standard::Erp);
@@ -26,9 +44,10 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
             phy = phy.with_short_preamble();
         }
     }
-    if let Some(written) = table.rate {
-        phy.rate = rate(reader, &["wlans", name, "rate"], table, written)?;
-    }
+    phy.rate = match table.rate {
+        Some(written) => rates::read(reader, &["wlans", name, "rate"], (table, &phy), written)?,
+        None => rates::fastest(reader, name, (table, &phy))?,
+    };
     if let Some(written) = &table.basic_rates {
         if written.is_empty() {
             return Err(
@@ -37,12 +56,13 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
         }
         let key = |index: usize| index.to_string();
         let rates = written.iter().enumerate();
-        let rates =
-            rates.map(|(index, it)| rate(reader, &["wlans", name, "basic-rates", &key(index)], table, *it));
+        let rates = rates.map(|(index, it)| {
+            basic_rate(reader, &["wlans", name, "basic-rates", &key(index)], (table, &phy), *it)
+        });
         phy.basic_rates = rates.collect::<Result<_, _>>()?;
     }
     if let Some(written) = table.eifs_rate {
-        phy.eifs_rate = rate(reader, &["wlans", name, "eifs-rate"], table, written)?;
+        phy.eifs_rate = basic_rate(reader, &["wlans", name, "eifs-rate"], (table, &phy), written)?;
     }
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(1));
     phy.slot = reader.duration_in(&["wlans", name, "slot-time"], table.slot_time, phy.slot, least, most)?;
@@ -61,26 +81,34 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     Ok(phy)
 }
 
-/// A rate, which the physical layer must support.
-pub(super) fn rate(
+/// Refuses keys of 802.11n, ac and ax with an older standard.
+fn refuse_of_others(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<(), FileError> {
+    if table.standard.standard().format().is_some() {
+        return Ok(());
+    }
+    let keys = [
+        ("width", table.width.is_some()),
+        ("streams", table.streams.is_some()),
+        ("guard-interval", table.guard_interval.is_some()),
+        ("durations", table.durations.is_some()),
+    ];
+    let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let problem =
+        format!("{} has no such parameter; allowed with 802.11n, ac and ax", table.standard.as_written());
+    Err(reader.fail(&["wlans", name, key], problem))
+}
+
+/// A rate of responses.
+fn basic_rate(
     reader: &Reader<'_>,
     key: &[&str],
-    table: &WlanTable,
-    Text(DataRate(rate)): Text<DataRate>,
+    cell: (&WlanTable, &PhyConfig),
+    written: Text<DataRate>,
 ) -> Result<Rate, FileError> {
-    let standard = table.standard.standard();
-    if rate.is_of(standard) {
-        return Ok(rate);
+    let rate = rates::read(reader, key, cell, written)?;
+    if rate.mcs().is_some() {
+        let problem = "responses are frames of DSSS, CCK or OFDM; expected a rate such as \"24 Mbit/s\"";
+        return Err(reader.fail(key, problem));
     }
-    let megabits = |rate: Rate| format!("{}", rate.kbps() as f64 / 1000.0);
-    let mut known: Vec<Rate> = standard.rates().collect();
-    known.sort_by_key(|rate| rate.kbps());
-    let known: Vec<String> = known.into_iter().map(megabits).collect();
-    let problem = format!(
-        "{} Mbit/s is not a rate of {}; expected one of {} Mbit/s",
-        megabits(rate),
-        table.standard.as_written(),
-        known.join(", ")
-    );
-    Err(reader.fail(key, problem))
+    Ok(rate)
 }

@@ -3,9 +3,9 @@
 use lasthop_config::FileError;
 use lasthop_config::words::counted;
 use lasthop_sim::QueueLimit;
-use lasthop_wifi::StationConfig;
+use lasthop_wifi::{PhyConfig, StationConfig};
 
-use super::phy;
+use super::rates;
 use super::table::WlanTable;
 use crate::file::quantity::{StationQueue, Text};
 use crate::file::reader::Reader;
@@ -17,7 +17,7 @@ const MAX_STATIONS: usize = 5_000;
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
-    table: &WlanTable,
+    (table, phy): (&WlanTable, &PhyConfig),
     nodes: &[NodeModel],
 ) -> Result<Vec<WlanStation>, FileError> {
     let least = if table.access_point.is_some() || table.roaming.is_some() { 1 } else { 2 };
@@ -64,7 +64,7 @@ pub(super) fn read(
         let key = ["wlans", name, "except", node, "rate"];
         let rate = own
             .and_then(|own| own.rate)
-            .map(|written| phy::rate(reader, &key, table, written))
+            .map(|written| rates::read(reader, &key, (table, phy), written))
             .transpose()?;
         let knows_options = own.and_then(|own| own.link_options).or(table.link_options).unwrap_or(false);
         let config = StationConfig {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_wifi::{Preamble, Scheduler, Standard};
+use lasthop_wifi::{Band, PpduDurations, Preamble, Scheduler, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +16,7 @@ use super::propagation::{CaptureTable, PropagationTable};
 use super::roaming::RoamingTable;
 use super::routing::RoutingTable;
 use crate::file::named::NameOrTable;
-use crate::file::quantity::{DataRate, Octets, StationQueue, Text, Whole};
+use crate::file::quantity::{ChannelWidth, DataRate, Guard, Octets, StationQueue, Text, Whole};
 
 /// An IEEE 802.11 cell: stations on one channel, which contend for it with the distributed
 /// coordination function. Every parameter has the default of its standard.
@@ -31,10 +31,25 @@ pub(in crate::file) struct WlanTable {
     /// The node that bridges the stations to the wired side and to each other (infrastructure).
     /// Without an access point, stations that hear each other communicate directly (ad hoc).
     pub(super) access_point: Option<String>,
-    /// The rate of data frames; default the standard's highest.
+    /// The frequency band of 802.11n ("2.4 GHz" or "5 GHz") or 802.11ax (also "6 GHz"); default "5 GHz". All others
+    /// have one.
+    pub(super) band: Option<BandName>,
+    /// With 802.11n, ac and ax: the width of the channel, which no frame exceeds. Default "20 MHz"; "80 MHz" with 802.11ac
+    /// and ax at 5 and 6 GHz.
+    pub(super) width: Option<Text<ChannelWidth>>,
+    /// With 802.11n, ac and ax: the number of spatial streams of rates that do not give it, 1 to 8 (802.11n: 4); default 1.
+    pub(super) streams: Option<Whole<1, 8>>,
+    /// With 802.11n, ac and ax: the guard interval of rates that do not give it: "400 ns" (802.11n and ac), "800 ns", the
+    /// default, "1600 ns" or "3200 ns" (802.11ax).
+    pub(super) guard_interval: Option<Text<Guard>>,
+    /// How the durations of frames of 802.11n, ac and ax are computed: "standard", the default, or as "ns-3" computes them.
+    pub(super) durations: Option<DurationsName>,
+    /// The rate of data frames; default the standard's highest with the cell's streams, width and guard interval. A rate of
+    /// 802.11n, ac or ax is written "MCS 7", or with all that differs from the cell: "VHT MCS 8, 2 streams, 40 MHz, 400 ns".
+    /// Each frame carries one packet: aggregation is not modeled yet.
     pub(super) rate: Option<Text<DataRate>>,
     /// `BSSBasicRateSet`: rates of ACK, CTS and RTS frames, chosen as in the standard. Default 1
-    /// and 2 Mbit/s, with 802.11a 6, 12 and 24, with 802.11g all of these.
+    /// and 2 Mbit/s, at 5 and 6 GHz 6, 12 and 24, with 802.11g, n and ax at 2.4 GHz all of these.
     pub(super) basic_rates: Option<Vec<Text<DataRate>>>,
     /// The preamble of DSSS and CCK frames; default "long". "short" is possible with 802.11b and
     /// 802.11g.
@@ -56,27 +71,28 @@ pub(in crate::file) struct WlanTable {
     /// dot11LongRetryLimit: maximum number of transmissions of a data frame that an RTS precedes; 1
     /// to 255, default 4.
     pub(super) long_retry_limit: Option<Whole<1, 255>>,
-    /// With 802.11g: whether a CTS-to-self precedes OFDM frames, for stations of 802.11b; default
+    /// With 802.11g, or 802.11n or ax at 2.4 GHz: whether a CTS-to-self precedes OFDM frames, for stations of 802.11b; default
     /// false.
     pub(super) cts_to_self: Option<bool>,
-    /// aSlotTime, "1 us" to "1 ms"; default "20 us"; "9 us" with 802.11a and 802.11g; "20 us" with
-    /// 802.11g if there are stations of 802.11b.
+    /// aSlotTime, "1 us" to "1 ms"; default "20 us"; "9 us" from 802.11a and g on; "20 us" at 2.4 GHz if there are stations of 802.11b.
     pub(super) slot_time: Option<Text<Duration>>,
     /// How long before a station's transmission another station must have begun to transmit for the
     /// first to sense it, "0 us" to `slot-time`. Default `slot-time`: the standard's slot is the
     /// time for this (aCCATime, aRxTxTurnaroundTime, aMACProcessingDelay). "0 us" means
     /// instantaneous carrier sense.
     pub(super) carrier_sense_delay: Option<Text<Duration>>,
-    /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" with 802.11a.
+    /// AIFSN: the slots between SIFS and a backoff, 1 to 15; default 2, 3 from 802.11n on (best effort).
+    pub(super) aifsn: Option<Whole<1, 15>>,
+    /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" at 5 and 6 GHz.
     pub(super) sifs_time: Option<Text<Duration>>,
-    /// aCWmin, 1 to 32,767; default 31, 15 with 802.11a and 802.11g.
+    /// aCWmin, 1 to 32,767; default 31, 15 from 802.11a and g on.
     pub(super) cw_min: Option<Whole<1, 32_767>>,
     /// aCWmax, from `cw-min` to 32,767; default 1023.
     pub(super) cw_max: Option<Whole<1, 32_767>>,
     /// Whether EIFS follows frames that were not decoded; default true.
     pub(super) eifs: Option<bool>,
-    /// The rate of the ACK whose duration is part of EIFS; default "1 Mbit/s", "6 Mbit/s" with
-    /// 802.11a.
+    /// The rate of the ACK whose duration is part of EIFS; default "1 Mbit/s", "6 Mbit/s" at 5
+    /// and 6 GHz.
     pub(super) eifs_rate: Option<Text<DataRate>>,
     /// `ACKTimeout` and `CTSTimeout`, counted from the end of a frame, "1 us" to "10 ms". Default:
     /// `aSIFSTime + aSlotTime + aPHY-RX-START-Delay`.
@@ -139,6 +155,68 @@ pub(super) enum StandardName {
     /// The rates of 802.11b and of 802.11a at 2.4 GHz.
     #[serde(rename = "802.11g")]
     Erp,
+    /// HT at 2.4 or 5 GHz: MCS 0 to 31, up to 40 MHz.
+    #[serde(rename = "802.11n")]
+    Ht,
+    /// VHT at 5 GHz: MCS 0 to 9, up to 160 MHz and 8 streams.
+    #[serde(rename = "802.11ac")]
+    Vht,
+    /// HE at 2.4, 5 or 6 GHz, for one user a frame: MCS 0 to 11, up to 160 MHz and 8 streams.
+    #[serde(rename = "802.11ax")]
+    He,
+}
+
+/// A frequency band.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub(super) enum BandName {
+    /// 2.4 GHz.
+    #[serde(rename = "2.4 GHz")]
+    Ghz2_4,
+    /// 5 GHz.
+    #[serde(rename = "5 GHz")]
+    Ghz5,
+    /// 6 GHz.
+    #[serde(rename = "6 GHz")]
+    Ghz6,
+}
+
+impl BandName {
+    pub(super) const fn band(self) -> Band {
+        match self {
+            Self::Ghz2_4 => Band::Ghz2_4,
+            Self::Ghz5 => Band::Ghz5,
+            Self::Ghz6 => Band::Ghz6,
+        }
+    }
+
+    pub(super) const fn as_written(self) -> &'static str {
+        match self {
+            Self::Ghz2_4 => "2.4 GHz",
+            Self::Ghz5 => "5 GHz",
+            Self::Ghz6 => "6 GHz",
+        }
+    }
+}
+
+/// How the durations of frames of 802.11n, ac and ax are computed.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum DurationsName {
+    /// By the standard (TXTIME).
+    Standard,
+    /// As in ns-3, for comparisons: without the rounding of HT and VHT frames with a guard interval of 400 ns, without
+    /// VHT-SIG-B, with HE training fields of 8 us.
+    #[serde(rename = "ns-3")]
+    Ns3,
+}
+
+impl From<DurationsName> for PpduDurations {
+    fn from(name: DurationsName) -> Self {
+        match name {
+            DurationsName::Standard => Self::Standard,
+            DurationsName::Ns3 => Self::Ns3,
+        }
+    }
 }
 
 impl StandardName {
@@ -148,6 +226,9 @@ impl StandardName {
             Self::HrDsss => Standard::HrDsss,
             Self::Ofdm => Standard::Ofdm,
             Self::Erp => Standard::Erp,
+            Self::Ht => Standard::Ht,
+            Self::Vht => Standard::Vht,
+            Self::He => Standard::He,
         }
     }
 
@@ -157,6 +238,9 @@ impl StandardName {
             Self::HrDsss => "802.11b",
             Self::Ofdm => "802.11a",
             Self::Erp => "802.11g",
+            Self::Ht => "802.11n",
+            Self::Vht => "802.11ac",
+            Self::He => "802.11ax",
         }
     }
 }

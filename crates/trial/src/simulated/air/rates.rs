@@ -20,8 +20,8 @@ pub(super) fn of(stages: &[Option<Stage>; 4], mhz: u32, standard: Standard) -> R
         if stage.flags & NOT_LEGACY != 0 {
             return Err(format!("a frame at MCS {}; expected a rate of the cell's standard", stage.index));
         }
-        let rate = Rate::all().nth(first(mhz) + usize::from(stage.index));
-        let rate = rate.filter(|rate| rate.is_of(standard)).ok_or_else(|| {
+        let rate = Rate::all_non_ht().nth(first(mhz) + usize::from(stage.index));
+        let rate = rate.filter(|rate| standard.has_rate(*rate, standard.usual_band())).ok_or_else(|| {
             format!(
                 "a frame at rate {} of the band at {mhz} MHz; expected one of the cell's standard",
                 stage.index
@@ -34,7 +34,7 @@ pub(super) fn of(stages: &[Option<Stage>; 4], mhz: u32, standard: Standard) -> R
 
 /// The position of a rate among those of a channel's band.
 pub(super) fn position(rate: Rate, mhz: u32) -> u32 {
-    rate.index().saturating_sub(first(mhz)) as u32
+    rate.non_ht_index().map_or(0, |index| index.saturating_sub(first(mhz)) as u32)
 }
 
 /// The stages of which this number of transmissions were made.
