@@ -176,12 +176,19 @@ impl fmt::Display for Summary {
         let rare: Vec<String> = rare.chain(cut).collect();
         write!(
             f,
-            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
+            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; ",
             self.duration_s,
             self.packets_taken,
             self.packets_handed_out,
             rare.concat(),
         )?;
+        // In simulated time nothing is ever late.
+        if max_us > 0.0 {
+            write!(
+                f,
+                "late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; "
+            )?;
+        }
         match self.because.as_slice() {
             [] => write!(f, "trusted"),
             because => write!(f, "not to be trusted, because {}", because.join("; and because ")),

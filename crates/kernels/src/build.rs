@@ -233,9 +233,14 @@ impl Building<'_> {
         match fs::rename(&complete, &place) {
             Ok(()) => Ok(Built::New(Kernel::new(place, record))),
             // Another build of the same kernel was faster.
-            Err(problem) => match kernels.built(&self.version, recipe)? {
+            Err(_) => match kernels.built(&self.version, recipe)? {
                 Some(kernel) => Ok(Built::Before(kernel)),
-                None => Err(error(&place)(problem)),
+                None => {
+                    // What is there is a part of a kernel, such as an interrupted removal leaves.
+                    fs::remove_dir_all(&place).map_err(error(&place))?;
+                    fs::rename(&complete, &place).map_err(error(&place))?;
+                    Ok(Built::New(Kernel::new(place, record)))
+                }
             },
         }
     }

@@ -1,5 +1,6 @@
 //! Versions of kernels.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,7 +9,7 @@ use thiserror::Error;
 
 /// A version such as 6.12.117, or 6.12, which is any kernel of that series. Numbers are compared as
 /// such: 6.2 is older than 6.12.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
     series: [u16; 2],
@@ -26,6 +27,20 @@ pub struct VersionError(String);
 /// The longest text after the numbers, in octets.
 const LONGEST_EXTRA: usize = 64;
 
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // A release candidate comes before its release.
+        let order = |it: &Self| (it.series, it.release, !it.extra.starts_with("-rc"));
+        order(self).cmp(&order(other)).then_with(|| self.extra.cmp(&other.extra))
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Version {
     /// Whether a user who wants the version `wanted` can have this one.
     pub fn is(&self, wanted: &Self) -> bool {
@@ -35,6 +50,11 @@ impl Version {
     /// Whether it is of the same series, such as 6.12.
     pub fn is_of_series_of(&self, other: &Self) -> bool {
         self.series == other.series
+    }
+
+    /// The numbers of its series: 6 and 12 of 6.12.117.
+    pub const fn numbers_of_series(&self) -> [u16; 2] {
+        self.series
     }
 
     /// Its series: 6.12 of 6.12.117.
@@ -127,11 +147,12 @@ mod tests {
 
     #[test]
     fn versions_are_ordered_by_their_numbers() {
-        let mut versions = ["6.12.9", "5.19.1", "6.1.192", "6.12.117", "6.12"].map(version);
+        let mut versions =
+            ["6.12.9", "5.19.1", "6.12.0", "6.1.192", "6.12.117", "6.12", "6.12.0-rc3"].map(version);
         versions.sort();
         assert_eq!(
             versions.map(|version| version.to_string()),
-            ["5.19.1", "6.1.192", "6.12", "6.12.9", "6.12.117"]
+            ["5.19.1", "6.1.192", "6.12", "6.12.0-rc3", "6.12.0", "6.12.9", "6.12.117"]
         );
     }
 

@@ -15,6 +15,7 @@ use lasthop_sim::{LinkId, NodeId};
 
 use super::adapters::CABLE;
 use super::error::TrialError;
+use super::options::Simulation;
 use super::radios::{GUEST_FOLDER, NO_RADIOS, Radio, Radios, has_agent};
 use super::site::{End, Site, ends};
 use lasthop_emulator::Emulator;
@@ -141,7 +142,12 @@ pub(super) fn check_in_simulated_time(
     scenario: &Scenario,
     edge: usize,
     radios: &Radios,
+    simulation: Option<&Simulation>,
 ) -> Result<(), TrialError> {
+    let is_too_old = |node: usize| {
+        let series = simulation.and_then(|simulation| simulation.kernel_of(node).series);
+        series.filter(|series| *series < FIRST_WITH_QUEUES)
+    };
     let at_edge = if has_only_radios(scenario, edge, radios) { OF_DRIVER } else { LinkSenses::empty() };
     let on_adapters = radios.of_hosts().iter().filter(|radio| radio.on_adapter);
     let places: Vec<(usize, LinkSenses)> =
@@ -151,7 +157,7 @@ pub(super) fn check_in_simulated_time(
         for (node, senses) in places.iter().filter(|(node, _)| has_agent(scenario, stack, *node)) {
             let (role, address) = (scenario.role(*node), Ipv4Addr::LOCALHOST.into());
             let surroundings = Surroundings { role, senses: *senses, address, is_passive: false };
-            RulePlan::new(stack, Selector::default(), surroundings).map_err(|error| {
+            let plan = RulePlan::new(stack, Selector::default(), surroundings).map_err(|error| {
                 let problem = format!(
                     "{:?}: {error}; in simulated time a gateway learns of frames only whether the kernel's Wi-Fi has delivered them: \
                      leave the scheme out (--schemes), or use --wifi kernel or --time real",
@@ -159,11 +165,24 @@ pub(super) fn check_in_simulated_time(
                 );
                 TrialError::unsuitable("schemes", problem)
             })?;
+            if let Some([major, minor]) = is_too_old(*node)
+                .filter(|_| plan.agent.as_ref().is_some_and(|make| make().needs().contains(OF_DRIVER)))
+            {
+                let problem = format!(
+                    "{:?} needs the TX status of frames, and before Linux 6.2 (here {major}.{minor}) the driver of radios does \
+                     not use the queues of mac80211: leave the scheme out (--schemes), or use another kernel or --wifi model",
+                    scheme.label
+                );
+                return Err(TrialError::unsuitable("schemes", problem));
+            }
         }
     }
     Ok(())
 }
 
+/// The first series whose `mac80211_hwsim` uses the queues of mac80211, without which frames with TX status would overtake
+/// others in a queueing discipline.
+const FIRST_WITH_QUEUES: [u16; 2] = [6, 2];
 /// What a Wi-Fi driver reports of frames.
 const OF_DRIVER: LinkSenses = LinkSenses::FRAME_FATE;
 

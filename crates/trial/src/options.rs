@@ -42,6 +42,8 @@ pub struct HostKernel {
     pub path: PathBuf,
     /// Its version; if the user has given its path, the name of its folder in a cache, or the path.
     pub name: String,
+    /// Its series, such as 6.12; `None` if it is not known.
+    pub series: Option<[u16; 2]>,
 }
 
 /// The kernels of a run in simulated time, and what runs on them.

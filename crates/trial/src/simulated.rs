@@ -86,7 +86,7 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
     check_rate_control(scenario, Some(wifi))?;
     let radios = Radios::with(scenario, wifi);
     check_crash(scenario, &radios)?;
-    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios)?;
+    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios, None)?;
     if !radios.of_hosts().is_empty() || !radios.simulated().is_empty() {
         radios::check(scenario)?;
         stack::check()?;
@@ -104,7 +104,9 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
 
 /// Checks that the hosts of a scenario can be on these kernels.
 pub fn check_kernels(scenario: &Scenario, simulation: &Simulation) -> Result<(), TrialError> {
-    guests::check(scenario, simulation)
+    guests::check(scenario, simulation)?;
+    let radios = Radios::with(scenario, simulation.wifi);
+    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios, Some(simulation))
 }
 
 /// What the user should know of a scenario's runs in simulated time.

@@ -7,6 +7,7 @@ mod carrier_sense;
 mod durations;
 mod errors;
 mod moving;
+mod one_sender;
 mod options;
 mod own_frames;
 mod propagation;

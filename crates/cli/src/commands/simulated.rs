@@ -1,11 +1,14 @@
 //! What commands with `--time simulated` share: whose time it is, the kernel, and the first program of its guests.
 
 use std::env;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::ValueEnum;
 use lasthop_kernels::{Kernel, Kernels};
+use lasthop_linux::tool;
 use lasthop_trial::simulated::guest::OWN_FOLDERS;
 use lasthop_trial::{GuestProgram, HostKernel};
 
@@ -13,6 +16,9 @@ use crate::failure::Failure;
 
 /// The subcommand of the first program of a guest (`commands/guest.rs`).
 const GUEST: &str = "guest";
+
+/// The first octets of a program.
+const ELF: &[u8; 4] = b"\x7fELF";
 
 /// The time that hosts have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -39,20 +45,46 @@ pub fn named_kernel(wanted: &str) -> anyhow::Result<HostKernel> {
     }
     anyhow::ensure!(Path::new(wanted).is_file(), "expected the file of a kernel");
     let path = PathBuf::from(wanted);
-    let name = Kernel::of_file(&path).map_or_else(|| wanted.to_owned(), |kernel| kernel.name());
-    Ok(HostKernel { path, name })
+    let mut magic = [0; 4];
+    let is_program =
+        File::open(&path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *ELF;
+    anyhow::ensure!(
+        is_program,
+        "not a program; expected a user-mode kernel, as `lasthop kernel build` makes it"
+    );
+    let known = Kernel::of_file(&path);
+    let series = known.as_ref().map(|kernel| kernel.record().version().numbers_of_series());
+    let name = known.map_or_else(|| wanted.to_owned(), |kernel| kernel.name());
+    Ok(HostKernel { path, name, series })
 }
 
 /// The newest kernel of a version, or of all.
 fn newest(wanted: Option<&str>) -> anyhow::Result<HostKernel> {
     let kernel = Kernels::of_user()?.find(wanted)?;
-    Ok(HostKernel { path: kernel.path(), name: kernel.record().version().to_string() })
+    let version = kernel.record().version();
+    let series = Some(version.numbers_of_series());
+    Ok(HostKernel { path: kernel.path(), name: version.to_string(), series })
 }
 
 /// The first program of guests: this one.
 pub fn guest_program() -> Result<GuestProgram, Failure> {
+    if !tool::found("ip").is_file() {
+        let problem = "ip is not on this machine (package iproute2); expected it in simulated time";
+        return Err(Failure::usage(anyhow!(problem)));
+    }
     let path = env::current_exe().context("the path of this program").map_err(Failure::Run)?;
     Ok(GuestProgram { path, argument: GUEST })
+}
+
+/// Refuses a file or a directory in a place where a guest has a file system of its own; `expected` ends the sentence.
+pub fn check_place(path: &Path, expected: &str) -> Result<(), Failure> {
+    match folder_of_guest(path) {
+        None => Ok(()),
+        Some(folder) => Err(Failure::usage(anyhow!(
+            "{}: in simulated time, there is another file system at {folder}; expected {expected} elsewhere",
+            path.display()
+        ))),
+    }
 }
 
 /// The folder in the place of which a guest has a file system of its own, if a file is there.

@@ -85,11 +85,17 @@ pub struct Arguments {
     time: Time,
     /// With --time simulated: the kernel, by its version or path; by default the newest one. Several kernels
     /// (comma-separated) are compared, with a row for each
-    #[arg(long = "kernel", value_delimiter = ',', value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(
+        long = "kernel",
+        value_delimiter = ',',
+        value_name = "VERSION",
+        value_parser = NonEmptyStringValueParser::new(),
+        conflicts_with = "predict"
+    )]
     kernels: Vec<String>,
     /// With --time simulated, whose Wi-Fi stack the stations of 802.11 cells have: "kernel", that of Linux, with hostapd
     /// and `wpa_supplicant`, over the model's medium (the default); or "model", that of the model
-    #[arg(long, value_name = "STACK")]
+    #[arg(long, value_name = "STACK", conflicts_with = "predict")]
     wifi: Option<Wifi>,
     /// Print what the simulator predicts for the same runs instead of running them, which takes no
     /// real time
@@ -210,7 +216,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             };
             // The exit code reports the signal, whatever the results of these runs.
             if !done.is_empty()
-                && let Err(failure) = print(arguments, &scenario, series, done)
+                && let Err(failure) = print(arguments, &scenario, series, done, cases.len())
             {
                 let _ = output::report(&failure);
             }
@@ -219,7 +225,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             Ok(())
         }
         (None, Some(error)) => Err(Failure::Run(error.into())),
-        (None, None) => print(arguments, &scenario, series, done),
+        (None, None) => print(arguments, &scenario, series, done, cases.len()),
     }
 }
 
@@ -268,12 +274,13 @@ fn print(
     scenario: &Scenario,
     series: Option<ResultFile>,
     outcomes: Vec<RunOutcome>,
+    planned_runs: usize,
 ) -> Result<(), Failure> {
     if let Some(file) = series {
         let flows = outcomes.iter().flat_map(|outcome| &outcome.flows);
         series::write(file, flows.flat_map(series::of_outcome))?;
     }
-    let report = Report::new(scenario, outcomes);
+    let report = Report::new(scenario, outcomes, planned_runs);
     if arguments.json {
         output::print_json(&report)?;
     } else {

@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn kernel(name: &str) -> HostKernel {
-        HostKernel { path: format!("/kernels/{name}").into(), name: name.to_owned() }
+        HostKernel { path: format!("/kernels/{name}").into(), name: name.to_owned(), series: None }
     }
 
     /// A run with the kernel 6.12 on which these nodes have others.

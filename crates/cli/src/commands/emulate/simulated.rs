@@ -20,7 +20,7 @@ use lasthop_trial::simulated::programs::{self, Ended, Setting, Streams};
 use lasthop_trial::{GuestProgram, TrialError};
 
 use super::report::ReportFlags;
-use crate::commands::simulated::{Time, folder_of_guest, guest_program, kernel};
+use crate::commands::simulated::{Time, check_place, folder_of_guest, guest_program, kernel};
 use crate::failure::Failure;
 use crate::output;
 use crate::signals::Termination;
@@ -97,13 +97,7 @@ impl Run {
         }
         let directory = env::current_dir().context("the current directory").map_err(Failure::Run)?;
         for path in [Path::new(&command[0]), &directory] {
-            if let Some(folder) = folder_of_guest(path) {
-                return Err(Failure::usage(anyhow!(
-                    "{}: in simulated time, there is another file system at {folder}; expected a program and a directory \
-                     elsewhere",
-                    path.display()
-                )));
-            }
+            check_place(path, "a program and a directory")?;
         }
         let writable = flags.writable.iter().map(|directory| writable(directory));
         let writable = writable.collect::<Result<Vec<_>, _>>()?;
@@ -151,7 +145,7 @@ impl Run {
             stop: termination.stop(),
         };
         let limit = self.programs.limit;
-        if report.prints_notes() && self.loses_what_it_writes() {
+        if report.prints_notes() && self.programs.writable.is_empty() && self.loses_what_it_writes() {
             output::complain(
                 "lasthop: what is written below /tmp is gone after the run, also in this directory; --writable . keeps it",
             );

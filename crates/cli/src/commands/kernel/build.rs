@@ -58,6 +58,10 @@ pub fn execute(kernels: &Kernels, arguments: &Arguments) -> Result<(), Failure> 
     let recipe = Recipe::ours();
     let order = Order { source: &source, wanted: wanted.as_ref(), recipe: &recipe, jobs: arguments.jobs() };
     let termination = Termination::listen()?;
+    output::complain(&format!(
+        "lasthop: building a kernel from {}; this takes minutes",
+        source.path().display()
+    ));
     let bar = BuildBar::new();
     let built = build(kernels, order, &bar, termination.stop());
     bar.finish();

@@ -23,6 +23,10 @@ pub(super) struct Report {
     scenario: String,
     /// The seeds; each row has one run with each seed, unless the trial was interrupted.
     seeds: Vec<u64>,
+    /// The number of runs that were to be made.
+    planned_runs: u64,
+    /// The number of runs that were made; fewer if the trial was interrupted.
+    done_runs: u64,
     /// The scheme that the others are compared with.
     baseline: String,
     /// Schemes of which only the part in the gateway ran. Their other part belongs in TCP
@@ -103,7 +107,9 @@ struct Row {
 }
 
 impl Report {
-    pub(super) fn new(scenario: &Scenario, outcomes: Vec<RunOutcome>) -> Self {
+    /// The report of these outcomes of so many planned runs.
+    pub(super) fn new(scenario: &Scenario, outcomes: Vec<RunOutcome>, planned_runs: usize) -> Self {
+        let done_runs = outcomes.len() as u64;
         let (mut runs, mut session_runs, mut roaming_runs) = (Vec::new(), Vec::new(), Vec::new());
         for RunOutcome { flows, sessions, roaming } in outcomes {
             runs.extend(flows);
@@ -139,6 +145,8 @@ impl Report {
         Self {
             scenario: scenario.name.clone(),
             seeds: scenario.seeds.clone(),
+            planned_runs: planned_runs as u64,
+            done_runs,
             baseline,
             with_endpoints: with_endpoints(scenario),
             rows,
@@ -260,6 +268,10 @@ impl Report {
         };
         let mut lines =
             vec![format!("{runs}; predicted: the simulator with its own TCP, same seeds and time")];
+        if self.done_runs < self.planned_runs {
+            let (done, planned) = (self.done_runs, self.planned_runs);
+            lines.push(format!("interrupted: {done} of {planned} runs; the others are missing"));
+        }
         if !self.rows.is_empty() {
             lines.push(format!(
                 "improvement: goodput gained over {:?}; latency of a small packet sent alongside {}, both ways",

@@ -9,7 +9,7 @@ use lasthop_scenario::Scenario;
 use lasthop_trial::simulated::fingerprint;
 use lasthop_trial::{HostKernel, Reading, Simulation, Wifi};
 
-use crate::commands::simulated::{folder_of_guest, guest_program, kernel, named_kernel};
+use crate::commands::simulated::{check_place, guest_program, kernel, named_kernel};
 use crate::failure::Failure;
 
 /// The kernels of the runs, the newest one if none is named, and how a guest reads the scenario again.
@@ -32,13 +32,21 @@ pub(super) fn simulations(
     let mut all: Vec<Simulation> = Vec::new();
     for kernel in kernels {
         let next = named(Some(kernel))?;
-        if all.iter().any(|other| other.kernel.name == next.kernel.name) {
+        let file = |kernel: &HostKernel| kernel.path.canonicalize().ok();
+        if all.iter().any(|other| file(&other.kernel) == file(&next.kernel)) {
             return Err(Failure::usage(anyhow!(
                 "--kernel: {} twice; expected different kernels",
                 next.kernel.name
             )));
         }
         all.push(next);
+    }
+    // Kernels of one version and recipe, from different sources.
+    let names: Vec<String> = all.iter().map(|it| it.kernel.name.clone()).collect();
+    for simulation in &mut all {
+        if names.iter().filter(|name| **name == simulation.kernel.name).count() > 1 {
+            simulation.kernel.name = simulation.kernel.path.display().to_string();
+        }
     }
     Ok(all)
 }
@@ -58,13 +66,8 @@ fn reading(scenario: &Scenario) -> Result<Reading, Failure> {
         let what = format!("{}: expected a file in simulated time: it is read twice", other.display());
         return Err(Failure::usage(anyhow!(what)));
     }
-    if let Some((file, folder)) = scenario.files.iter().find_map(|file| Some((file, folder_of_guest(file)?)))
-    {
-        let what = format!(
-            "{}: the guest has a file system of its own at {folder}; expected a scenario elsewhere",
-            file.display()
-        );
-        return Err(Failure::usage(anyhow!(what)));
+    for file in &scenario.files {
+        check_place(file, "a scenario")?;
     }
     let fingerprint = fingerprint(scenario).context("a file of the scenario").map_err(Failure::Run)?;
     let arguments: Vec<OsString> = env::args_os().skip(1).skip_while(|word| word != "try").skip(1).collect();
@@ -73,5 +76,6 @@ fn reading(scenario: &Scenario) -> Result<Reading, Failure> {
     };
     let arguments = arguments.into_iter().map(in_utf8).collect::<Result<_, _>>().map_err(Failure::usage)?;
     let directory = env::current_dir().context("the current directory").map_err(Failure::Run)?;
+    check_place(&directory, "a current directory")?;
     Ok(Reading { directory, fingerprint, arguments })
 }
