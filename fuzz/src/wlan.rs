@@ -50,7 +50,7 @@ impl Cell {
     fn new(octets: &mut Octets<'_>) -> Self {
         let scheduler = octets.pick(&[Scheduler::Fifo, Scheduler::PerFlow, Scheduler::PerReceiver]);
         let config = config(octets);
-        let mut standards_rates = config.phy.non_ht_rates();
+        let mut standards_rates = config.phy.standard.non_ht_rates(config.phy.band);
         let slowest = standards_rates.next().expect("each standard has rates");
         let rates = [standards_rates.next_back().unwrap_or(slowest), slowest];
         let mut wlan = Wlan::new(config, u64::from(octets.long()));
@@ -228,7 +228,15 @@ impl Cell {
 }
 
 fn config(octets: &mut Octets<'_>) -> WlanConfig {
-    let standard = octets.pick(&[Standard::Dsss, Standard::HrDsss, Standard::Ofdm, Standard::Erp]);
+    let standard = octets.pick(&[
+        Standard::Dsss,
+        Standard::HrDsss,
+        Standard::Ofdm,
+        Standard::Erp,
+        Standard::Ht,
+        Standard::Vht,
+        Standard::He,
+    ]);
     let mut config = WlanConfig::new(standard);
     config.mac.rts_threshold = octets.pick(&[65_535, 700, 0]);
     config.mac.cts_to_self = octets.flag();

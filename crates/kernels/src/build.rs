@@ -230,19 +230,16 @@ impl Building<'_> {
         let file = complete.join(RECORD);
         text.and_then(|text| fs::write(&file, text + "\n")).map_err(error(&file))?;
         let place = kernels.folder().join(record.name_of_folder());
-        match fs::rename(&complete, &place) {
-            Ok(()) => Ok(Built::New(Kernel::new(place, record))),
-            // Another build of the same kernel was faster.
-            Err(_) => match kernels.built(&self.version, recipe)? {
-                Some(kernel) => Ok(Built::Before(kernel)),
-                None => {
-                    // What is there is a part of a kernel, such as an interrupted removal leaves.
-                    fs::remove_dir_all(&place).map_err(error(&place))?;
-                    fs::rename(&complete, &place).map_err(error(&place))?;
-                    Ok(Built::New(Kernel::new(place, record)))
-                }
-            },
+        if fs::rename(&complete, &place).is_err() {
+            // Another build of the same kernel was faster,
+            if let Some(kernel) = kernels.built(&self.version, recipe)? {
+                return Ok(Built::Before(kernel));
+            }
+            // or there is a part of a kernel, such as an interrupted removal leaves.
+            fs::remove_dir_all(&place).map_err(error(&place))?;
+            fs::rename(&complete, &place).map_err(error(&place))?;
         }
+        Ok(Built::New(Kernel::new(place, record)))
     }
 
     /// The first line that the compiler says of its version.

@@ -93,7 +93,7 @@ pub struct MacConfig {
     /// frame. Default 65,535: never.
     pub rts_threshold: u32,
     /// `AIFSN`: the number of slots between SIFS and a backoff, 1 to 15. Default 2: DIFS; 3 from 802.11n on, whose stations
-    /// are QoS stations: that of best effort (table 9-155).
+    /// are `QoS` stations: that of best effort (table 9-155).
     pub aifsn: u32,
     /// `dot11ShortRetryLimit`: the largest number of transmissions of a data frame without RTS, or
     /// of an RTS; at least 1. Default 7.

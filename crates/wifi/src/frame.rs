@@ -18,7 +18,7 @@ pub const DELIMITER_OCTETS: u32 = 4;
 /// Octets that a data frame adds to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataOverhead {
-    /// MAC header: 24 octets with three addresses, 26 with a QoS Control field (9.3.2.1).
+    /// MAC header: 24 octets with three addresses, 26 with a `QoS` Control field (9.3.2.1).
     pub header: u32,
     /// LLC and SNAP headers: 8 octets (IEEE 802.2, RFC 1042).
     pub llc: u32,
@@ -30,7 +30,7 @@ impl DataOverhead {
     /// The standard's values: 36 octets together.
     pub const STANDARD: Self = Self { header: 24, llc: 8, fcs: 4 };
 
-    /// Those of a QoS data frame: 38 octets together (9.2.4.5).
+    /// Those of a `QoS` data frame: 38 octets together (9.2.4.5).
     pub const QOS: Self = Self { header: 26, ..Self::STANDARD };
 
     /// The sum, in octets.

@@ -161,7 +161,12 @@ impl PhyConfig {
 
     /// `EIFS = aSIFSTime + ACKTxTime + DIFS` (10.3.7).
     pub fn eifs(&self) -> Duration {
-        self.sifs + self.air_time(self.eifs_rate, frame::ACK_OCTETS) + self.difs()
+        self.eifs_with(self.difs())
+    }
+
+    /// EIFS where this space follows decoded frames: AIFS takes the place of DIFS at `QoS` stations (10.3.7).
+    pub(crate) fn eifs_with(&self, usual: Duration) -> Duration {
+        self.sifs + self.air_time(self.eifs_rate, frame::ACK_OCTETS) + usual
     }
 
     /// `ACKTimeout` and `CTSTimeout`, from the end of the frame that requires a response:

@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 pub(crate) struct Times {
     pub(crate) slot: u64,
     pub(crate) sifs: u64,
-    /// DIFS, or the AIFS of QoS stations.
+    /// DIFS, or the AIFS of `QoS` stations.
     pub(crate) difs: u64,
     pub(crate) eifs: u64,
     pub(crate) timeout: u64,

@@ -88,7 +88,7 @@ impl<E: ErrorModel> Wlan<E> {
     pub fn with_error_model(config: WlanConfig, seed: u64, error_model: E) -> Self {
         let WlanConfig { phy, mac, propagation, capture, errors, settle } = config;
         let aifs = phy.sifs + mac.aifsn * phy.slot;
-        let eifs = phy.eifs() - phy.difs() + aifs;
+        let eifs = phy.eifs_with(aifs);
         let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
         let cts =
             phy.air_time(phy.response_rate(phy.initial_control_rate(phy.rate, mac.cts_to_self)), CTS_OCTETS);

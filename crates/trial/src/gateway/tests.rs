@@ -54,7 +54,7 @@ fn in_simulated_time_only_the_kernels_wifi_reports_the_fates_of_frames() {
     let refusal = |scheme: &str, has_radios: bool| {
         let (scenario, edge) = scenario(&SCENARIO.replace("\"none\"", scheme));
         let radios = if has_radios { Radios::of_kernel(&scenario) } else { Radios::none() };
-        check_in_simulated_time(&scenario, edge, &radios).map_err(|error| error.to_string())
+        check_in_simulated_time(&scenario, edge, &radios, None).map_err(|error| error.to_string())
     };
     assert_eq!(refusal("\"lle-tcp\"", true), Ok(()));
     assert_eq!(refusal("\"as-tcp\"", true), Ok(()));

@@ -135,16 +135,11 @@ impl Format {
 
     /// The number of data subcarriers (`N_SD`; tables 19-6, 21-5 and 27-12).
     const fn subcarriers(self, width: Width) -> u64 {
-        match (self, width) {
-            (Self::Ht | Self::Vht, Width::Mhz20) => 52,
-            (Self::Ht | Self::Vht, Width::Mhz40) => 108,
-            (Self::Ht | Self::Vht, Width::Mhz80) => 234,
-            (Self::Ht | Self::Vht, Width::Mhz160) => 468,
-            (Self::He, Width::Mhz20) => 234,
-            (Self::He, Width::Mhz40) => 468,
-            (Self::He, Width::Mhz80) => 980,
-            (Self::He, Width::Mhz160) => 1960,
-        }
+        let by_width = match self {
+            Self::Ht | Self::Vht => [52, 108, 234, 468],
+            Self::He => [234, 468, 980, 1960],
+        };
+        by_width[width as usize]
     }
 }
 

@@ -12,7 +12,7 @@ const SSID: u32 = 2 + 7;
 const DSSS_PARAMETER_SET: u32 = 2 + 1;
 /// The ERP element of 802.11g.
 const ERP_INFORMATION: u32 = 2 + 1;
-/// The EDCA Parameter Set element of QoS access points (9.4.2.28).
+/// The EDCA Parameter Set element of `QoS` access points (9.4.2.28).
 const EDCA_PARAMETER_SET: u32 = 2 + 18;
 /// The TIM element up to its Partial Virtual Bitmap: DTIM Count, DTIM Period, Bitmap Control
 /// (9.4.2.5).

@@ -168,9 +168,8 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
             Receiver::Broadcast
         };
         if is_raw {
-            let rates = fixed(
-                WlanConfig::new(case.standard).phy.non_ht_rates().next_back().filter(|_| octets % 2 == 1),
-            );
+            let fastest = WlanConfig::new(case.standard).phy.non_ht_rates().next_back();
+            let rates = fixed(fastest.filter(|_| octets % 2 == 1));
             let frame = RawFrame { to, key: key as u32, octets, rates };
             assert!(wlan.enqueue_raw(now, stations[from], frame));
             accepted.push(key as u32);

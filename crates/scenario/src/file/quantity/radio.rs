@@ -57,10 +57,10 @@ impl WrittenMcs {
         };
         let mut mcs = Self { index: index.trim().parse().ok()?, format, ..Self::default() };
         for part in parts {
-            let (number, unit) = number_and_unit(part)?;
+            let (number, unit) = whole_and_unit(part)?;
             let is_new = match unit {
                 "stream" | "streams" => {
-                    let streams = (1..=8).find(|streams| f64::from(*streams) == number)?;
+                    let streams = u8::try_from(number).ok().filter(|streams| (1..=8).contains(streams))?;
                     mcs.streams.replace(streams).is_none()
                 }
                 "MHz" => mcs.width.replace(ChannelWidth::of_mhz(number)?).is_none(),
@@ -80,8 +80,8 @@ impl WrittenMcs {
 pub(in crate::file) struct ChannelWidth(pub(in crate::file) Width);
 
 impl ChannelWidth {
-    fn of_mhz(mhz: f64) -> Option<Width> {
-        Width::ALL.into_iter().find(|width| f64::from(width.mhz()) == mhz)
+    fn of_mhz(mhz: u64) -> Option<Width> {
+        Width::ALL.into_iter().find(|width| u64::from(width.mhz()) == mhz)
     }
 }
 
@@ -92,7 +92,7 @@ impl Written for ChannelWidth {
     const FORMS: &'static [&'static str] = &[r"(20|40|80|160)\s*MHz"];
 
     fn read(text: &str) -> Result<Self, String> {
-        let mhz = signed(text, &[("MHz", 1.0)]);
+        let mhz = whole_and_unit(text).filter(|(_, unit)| *unit == "MHz").map(|(mhz, _)| mhz);
         mhz.and_then(Self::of_mhz).map(Self).ok_or_else(|| not::<Self>(text))
     }
 
@@ -106,8 +106,8 @@ impl Written for ChannelWidth {
 pub(in crate::file) struct Guard(pub(in crate::file) GuardInterval);
 
 impl Guard {
-    fn of_nanos(nanos: f64) -> Option<GuardInterval> {
-        GuardInterval::ALL.into_iter().find(|guard_interval| guard_interval.nanos() as f64 == nanos)
+    fn of_nanos(nanos: u64) -> Option<GuardInterval> {
+        GuardInterval::ALL.into_iter().find(|guard_interval| guard_interval.nanos() == nanos)
     }
 }
 
@@ -117,7 +117,7 @@ impl Written for Guard {
     const FORMS: &'static [&'static str] = &[r"(400|800|1600|3200)\s*ns"];
 
     fn read(text: &str) -> Result<Self, String> {
-        let nanos = signed(text, &[("ns", 1.0)]);
+        let nanos = whole_and_unit(text).filter(|(_, unit)| *unit == "ns").map(|(nanos, _)| nanos);
         nanos.and_then(Self::of_nanos).map(Self).ok_or_else(|| not::<Self>(text))
     }
 
@@ -240,6 +240,12 @@ fn meant(text: &str, units: &[(&str, &[&str])]) -> Option<String> {
         *unit != given && (unit.to_lowercase() == lower || others.contains(&lower.as_str()))
     };
     units.iter().find(is_it).map(|(unit, _)| format!("\"{number} {unit}\""))
+}
+
+fn whole_and_unit(text: &str) -> Option<(u64, &str)> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    Some((number.parse().ok()?, unit.trim()))
 }
 
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
