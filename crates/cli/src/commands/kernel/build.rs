@@ -20,7 +20,7 @@ use crate::signals::{Termination, end_by};
 /// The arguments of `kernel build`.
 #[derive(Args)]
 #[command(
-    after_help = "On Debian and Ubuntu, the packages linux-source and linux-source-VERSION put sources into /usr/src: `sudo apt install linux-source gcc make flex bison bc`. A build needs 1.5 GB of disk space for some minutes; what it unpacks and compiles is removed at its end, also after Ctrl-C. A kernel that is there already is not built again.\n\n\
+    after_help = "On Debian and Ubuntu, the packages linux-source and linux-source-VERSION put sources into /usr/src: `sudo apt install linux-source gcc make flex bison bc xz-utils libc6-dev iproute2`. A build needs 1.5 GB of disk space for some minutes; what it unpacks and compiles is removed at its end, also after Ctrl-C. A kernel that is there already is not built again.\n\n\
                   Examples:\n  lasthop kernel build\n  lasthop kernel build 6.1\n  lasthop kernel build ~/Downloads/linux-6.15.2.tar.xz\n  lasthop kernel build ~/src/linux"
 )]
 pub struct Arguments {
