@@ -4,7 +4,8 @@ use lasthop_agent::LinkSenses;
 use lasthop_scenario::{Overrides, Scenario, file};
 
 use super::{check, check_in_simulated_time, senses};
-use crate::radios::Radios;
+use crate::options::{GuestProgram, HostKernel, Reading, Simulation};
+use crate::radios::{Radios, Wifi};
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -63,4 +64,29 @@ fn in_simulated_time_only_the_kernels_wifi_reports_the_fates_of_frames() {
     assert!(blind.contains("needs the fate of each frame") && blind.contains("--schemes"), "{blind}");
     let effort = refusal("\"simple-icmp\"", true).expect_err("a driver reports a frame at its end");
     assert!(effort.contains("needs the retries of each frame"), "{effort}");
+}
+
+#[test]
+fn tx_status_needs_a_kernel_whose_radios_use_the_queues_of_mac80211() {
+    let kernel = |series| HostKernel { path: "/linux".into(), name: "it".to_owned(), series };
+    let refusal = |scheme: &str, series: Option<[u16; 2]>| {
+        let (scenario, edge) = scenario(&SCENARIO.replace("\"none\"", scheme));
+        let simulation = Simulation {
+            kernel: kernel(series),
+            own_kernels: std::iter::empty().collect(),
+            guest: GuestProgram { path: "/lasthop".into(), argument: "guest" },
+            reading: Reading::default(),
+            wifi: Wifi::Kernel,
+        };
+        let radios = Radios::of_kernel(&scenario);
+        check_in_simulated_time(&scenario, edge, &radios, Some(&simulation))
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(refusal("\"lle-tcp\"", Some([6, 2])), Ok(()));
+    assert_eq!(refusal("\"lle-tcp\"", None), Ok(()), "a path of which nothing is known");
+    assert_eq!(refusal("\"snoop\"", Some([6, 1])), Ok(()));
+    for scheme in ["\"lle-tcp\"", "\"as-tcp\""] {
+        let old = refusal(scheme, Some([6, 1])).expect_err("it has no TX status");
+        assert!(old.contains("before Linux 6.2 (here 6.1)"), "{old}");
+    }
 }
