@@ -31,6 +31,8 @@ pub struct Calendar {
     /// In the order of their numbers.
     guests: Vec<Guest>,
     last: Vec<Option<LastMessage>>,
+    /// Messages of each guest since the length of its console was looked at.
+    unchecked: Vec<u32>,
     schedule: Option<Schedule>,
     now: Instant,
     /// No guest's clock passes this time.
@@ -50,7 +52,7 @@ pub struct Settings {
     pub patience: Duration,
     /// Messages and events while time stands still. A guest sends two or three for each frame.
     pub steps_at_one_time: u32,
-    /// Octets of a guest's console.
+    /// Octets of a guest's console. It is looked at while the guest runs, so that it may become somewhat longer.
     pub console: u64,
     /// Whether guests that can share the calendar's time in memory do so. It changes nothing but speed.
     pub shares_time: bool,
@@ -113,6 +115,7 @@ impl Calendar {
         let clients = u16::try_from(guests.len()).ok().filter(|_| settings.shares_time);
         Ok(Self {
             last: guests.iter().map(|_| None).collect(),
+            unchecked: vec![0; guests.len()],
             guests,
             schedule: clients.map(Schedule::new).transpose()?,
             now: Instant::ZERO,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use lasthop_needs::tests;
 use lasthop_packet::Instant;
-use lasthop_uml::{Calendar, DeviceId, End, Error, Kernel, Net, Settings};
+use lasthop_uml::{Calendar, DeviceId, End, Error, Frames, Kernel, Net, Settings, Wire};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use wire::Link;
@@ -38,6 +38,8 @@ fn main() -> ExitCode {
             frames_wait_for_buffers,
             a_device_is_used_only_as_it_was_negotiated,
             a_guest_that_misbehaves_is_reported_with_what_it_did_last,
+            a_guest_that_prints_too_much_is_stopped_whatever_else_it_does,
+            a_guest_that_is_interrupted_does_not_run_ahead,
             a_run_in_which_nothing_can_happen_is_stuck,
             a_run_ends_at_the_given_time,
             a_guest_dies_with_the_process_that_has_started_it;
@@ -147,6 +149,25 @@ fn a_guest_that_misbehaves_is_reported_with_what_it_did_last() {
         let text = failure(part, settings).to_string();
         assert!(text.contains(expected), "{part}: {text}");
     }
+}
+
+fn a_guest_that_prints_too_much_is_stopped_whatever_else_it_does() {
+    let settings = Settings { console: 4096, ..settings() };
+    for part in ["print-in-silence", "print-and-let-time-pass"] {
+        let text = failure(part, settings).to_string();
+        assert!(text.contains("its console has more than 4096 octets"), "{part}: {text}");
+    }
+}
+
+fn a_guest_that_is_interrupted_does_not_run_ahead() {
+    let (mut calendar, mut link) = (calendar(&["ahead-when-interrupted"], settings()), link());
+    let end = calendar.run(&mut link, Instant::from_secs(10)).expect("a rightful guest until then");
+    assert_eq!((end, calendar.now()), (End::Time, Instant::from_millis(5)));
+    // What the wire has not announced: the guest has leave until 105 ms.
+    let sender = DeviceId { guest: 0, device: 0 };
+    link.on_frame(calendar.now(), sender, &[7; 60], &mut Frames::default());
+    let error = calendar.run(&mut link, Instant::from_secs(10)).expect_err("it runs ahead").to_string();
+    assert!(error.contains("shows 0.100000 s, and may not pass 0.015000 s"), "{error}");
 }
 
 fn failure(part: &str, settings: Settings) -> Error {

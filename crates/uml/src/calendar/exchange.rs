@@ -24,8 +24,9 @@ enum Served {
     Ended,
 }
 
-/// How many messages pass before the length of a console is looked at.
-const CONSOLE_CHECK: u64 = 1024;
+/// How many messages of a guest pass before the length of its console is looked at. Between two messages, it may print for
+/// almost as long as [`SILENCE`].
+const CONSOLE_CHECK: u32 = 16;
 
 /// Real time without a message after which it is looked at whether the run is over.
 const SILENCE: Duration = Duration::from_millis(100);
@@ -90,6 +91,9 @@ impl Calendar {
         wire: &mut impl Wire,
     ) -> Result<(), Error> {
         self.messages.interrupts += 1;
+        // It waits, and what was left of its last turn is not its own any more.
+        let now = self.now;
+        self.guests[number].turn_mut().lower(now, now);
         if let Some((schedule, _)) = self.shared(number) {
             schedule.set_time(self.now);
         }
@@ -173,9 +177,6 @@ impl Calendar {
             }
             Input::Request { device, message, files } => {
                 self.messages.requests += 1;
-                if self.messages.requests.is_multiple_of(CONSOLE_CHECK) {
-                    self.check_console(number)?;
-                }
                 self.on_request(DeviceId { guest: number, device }, &message, files, wire)?;
                 self.last[number] = Some(LastMessage::Request(device, message.request));
                 Ok(Served::Answered)
@@ -200,7 +201,14 @@ impl Calendar {
                 return Err(Fault::Stopped);
             }
             let pause = SILENCE.min(patience.saturating_sub(silent));
-            if let Some(input) = self.guests[number].next(pause)? {
+            let input = self.guests[number].next(pause)?;
+            let unchecked = &mut self.unchecked[number];
+            *unchecked += 1;
+            if input.is_none() || *unchecked >= CONSOLE_CHECK {
+                *unchecked = 0;
+                self.check_console(number)?;
+            }
+            if let Some(input) = input {
                 return Ok(input);
             }
             silent += pause;

@@ -48,7 +48,7 @@ pub enum TurnError {
     #[error("{0:?} on the time socket, which only a calendar sends")]
     Direction(Operation),
     /// Its clock ran backwards.
-    #[error("the guest's clock ran backwards, from {from:?} to {to:?}")]
+    #[error("the guest's clock ran backwards, from {from} to {to}")]
     Backwards {
         /// The calendar's time.
         from: Instant,
@@ -56,7 +56,7 @@ pub enum TurnError {
         to: Instant,
     },
     /// Its clock ran further than it was allowed to.
-    #[error("the guest's clock shows {to:?}, which it may not pass before {limit:?}")]
+    #[error("the guest's clock shows {to}, and may not pass {limit} before its next turn")]
     TooFar {
         /// What it was allowed.
         limit: Instant,
@@ -169,7 +169,7 @@ impl Turn {
         self.limit = limit.max(now);
     }
 
-    /// The guest's turn ends earlier than it knew.
+    /// The guest's turn ends earlier than it knew, or has ended.
     pub fn lower(&mut self, now: Instant, limit: Instant) {
         self.limit = limit.max(now);
     }

@@ -289,7 +289,8 @@ impl Device {
         assert_eq!(self.read(), (request, vec![0; 8]));
     }
 
-    fn take_call(&mut self) -> u32 {
+    /// Takes an interrupt; returns its queue.
+    pub fn take_call(&mut self) -> u32 {
         let mut call = [0; 20];
         self.calls.read_exact(&mut call).expect("an interrupt");
         assert_eq!(call[..12], words(&[4, 9, 8]));

@@ -30,6 +30,8 @@ pub fn play(part: &str) {
             time.request(20_000 * MS);
             assert_eq!(time.wait(&mut []), 20_000 * MS);
         }
+        "print-in-silence" | "print-and-let-time-pass" => print_much(part),
+        "ahead-when-interrupted" => run_ahead(),
         "hang" | "die" | "ask-forever" | "nonsense" | "backwards" | "too-far" | "get-before-start"
         | "run" | "answer" | "close" => misbehave(part),
         _ => misuse(part),
@@ -98,6 +100,35 @@ fn no_buffers() {
     assert_eq!(time.wait(&mut [&mut sender, &mut receiver]), 21 * MS);
     assert_eq!((receiver.used(0), receiver.frame(2, 61)), ((2, 1), vec![7; 61]));
     assert_eq!(receiver.interrupts, [(21 * MS, 0), (21 * MS, 0)]);
+}
+
+/// Prints more than its console may have, without a request of a device.
+fn print_much(part: &str) {
+    let mut time = Time::start();
+    if part == "print-in-silence" {
+        println!("{}", "x".repeat(5000));
+        hang();
+    }
+    for turn in 1.. {
+        println!("{}", "x".repeat(100));
+        time.request(turn * MS);
+        time.wait(&mut []);
+    }
+}
+
+/// Waits at 5 ms, with leave to go on until 105 ms. When an interrupt comes, it goes on.
+fn run_ahead() {
+    let mut time = Time::start();
+    let mut device = Device::set_up(&mut time, 1);
+    device.offer_buffer(1, 60);
+    time.request(5 * MS);
+    time.wait(&mut []);
+    assert_eq!(time.limit(), Some(105 * MS));
+    time.request(20_000 * MS);
+    time.ask(Operation::Wait, 0);
+    device.take_call();
+    time.update(100 * MS);
+    hang();
 }
 
 /// What is wrong on a time socket.
