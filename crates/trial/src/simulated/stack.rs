@@ -245,8 +245,10 @@ fn start(
     let Some(output) = child.stdout.take() else { return Err(failed("it has no output".to_owned())) };
     let lines = lines(output, follow);
     let mut said = String::new();
+    // For all lines together: a station that is refused again and again prints each time.
+    let latest = clock::now() + PATIENCE;
     loop {
-        match lines.recv_timeout(PATIENCE) {
+        match lines.recv_timeout(latest.since(clock::now())) {
             Ok(line) if line.contains(ready) => return Ok(()),
             Ok(line) => said = line,
             Err(mpsc::RecvTimeoutError::Timeout) => {
