@@ -1,9 +1,11 @@
 //! The shared schedule: time in memory that a calendar shares with its guests, so that most
 //! messages on the time socket are not sent (`struct um_timetravel_schedshm`, since Linux 6.11).
 //!
-//! Times in it are the calendar's. Client 0 is the calendar itself. The fields of a guest are what
-//! it wrote, and each reader checks them. A guest without support does not set its
-//! capability, and goes on with messages.
+//! Times in it are the calendar's. Client 0 is the calendar itself. All guests map the
+//! same file for writing, so that a field of a guest is what that guest has written, or another one
+//! that does not behave: such a guest can change when others run, and have them reported in its place,
+//! but not move the calendar's time back or past the end of a turn. Each reader checks the fields. A guest without support does not
+//! set its capability, and goes on with messages.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
