@@ -111,6 +111,21 @@ pub fn check_kernels(scenario: &Scenario, simulation: &Simulation) -> Result<(),
 
 /// What the user should know of a scenario's runs in simulated time.
 pub fn note(scenario: &Scenario, wifi: Wifi) -> Option<String> {
+    let notes: Vec<_> =
+        [note_on_repetition(), note_on_stations(scenario, wifi)].into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// That runs may differ, if they may.
+fn note_on_repetition() -> Option<String> {
+    let error = lasthop_uml::repeats().err()?;
+    Some(format!(
+        "runs may differ in small ways, because this system does not let programs start at fixed addresses (personality(2): \
+         {error})"
+    ))
+}
+
+fn note_on_stations(scenario: &Scenario, wifi: Wifi) -> Option<String> {
     if Radios::with(scenario, wifi).of_hosts().is_empty() {
         return None;
     }

@@ -144,15 +144,21 @@ impl Calendar {
         (id.device < guest.devices()).then(|| guest.device(id.device).counts())
     }
 
+    /// The devices that have lost frames, each with how many, and why.
+    pub fn losses(&self) -> impl Iterator<Item = (DeviceId, String)> {
+        let of_guest = |(number, guest): (usize, &Guest)| {
+            let losses = (0..guest.devices()).map(|device| guest.device(device).counts().losses());
+            let of_device = |(device, losses): (usize, Option<String>)| {
+                Some((DeviceId { guest: number, device }, losses?))
+            };
+            losses.enumerate().filter_map(of_device).collect::<Vec<_>>()
+        };
+        self.guests.iter().enumerate().flat_map(of_guest)
+    }
+
     /// The process group of a guest.
     pub fn process(&self, guest: usize) -> Option<u32> {
         Some(self.guests.get(guest)?.machine().process())
-    }
-
-    /// Whether each run is the same. It may not be where this machine does not let programs start at fixed addresses,
-    /// as in containers that filter personality(2).
-    pub fn repeats(&self) -> bool {
-        self.guests.iter().all(|guest| guest.machine().has_fixed_addresses())
     }
 
     /// The end of a guest's console.

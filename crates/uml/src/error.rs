@@ -88,10 +88,18 @@ impl fmt::Display for LastMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Time(Message { operation, time, .. }) => match operation {
-                Operation::Request | Operation::Update => write!(f, "{operation:?} {time} ns"),
-                _ => write!(f, "{operation:?}"),
+                Operation::Start => write!(f, "it has started"),
+                Operation::Request => write!(f, "it asks to run at {time} ns"),
+                Operation::Wait => write!(f, "it waits until it may run"),
+                Operation::Get => write!(f, "it asks for the time"),
+                Operation::Update => write!(f, "its clock shows {time} ns"),
+                Operation::TimeOfDay => write!(f, "it asks for the time of day"),
+                Operation::Ack => write!(f, "it answers on its time socket"),
+                Operation::Run | Operation::FreeUntil | Operation::Broadcast => {
+                    write!(f, "{operation:?} on its time socket")
+                }
             },
-            Self::Request(device, request) => write!(f, "device {device}: {request:?}"),
+            Self::Request(device, request) => write!(f, "the driver of its device {device} {request}"),
             Self::Interrupted => write!(f, "the answer to an interrupt"),
         }
     }

@@ -82,11 +82,11 @@ impl Guest {
         if let Some(processor) = processor {
             machine.stay_on(processor)?;
         }
-        let watch = Watch::new().map_err(StartError::Folder)?;
-        watch.add(Source::End, machine.end()).map_err(StartError::Folder)?;
-        watch.add(Source::Time, &listeners.time).map_err(StartError::Folder)?;
+        let watch = Watch::new().map_err(StartError::Watch)?;
+        watch.add(Source::End, machine.end()).map_err(StartError::Watch)?;
+        watch.add(Source::Time, &listeners.time).map_err(StartError::Watch)?;
         for (device, listener) in listeners.devices.iter().enumerate() {
-            watch.add(Source::Device(device), listener).map_err(StartError::Folder)?;
+            watch.add(Source::Device(device), listener).map_err(StartError::Watch)?;
         }
         let memory = kernel.octets();
         let port = |(kind, listener)| Port {

@@ -58,6 +58,6 @@ pub use calendar::{Calendar, End, Messages, Settings};
 pub use error::{Error, Fault, GuestError, LastMessage};
 pub use hwsim::Hwsim;
 pub use kernel::Kernel;
-pub use machine::StartError;
+pub use machine::{StartError, repeats};
 pub use net::Net;
 pub use wire::{DeviceId, Frames, Wire};

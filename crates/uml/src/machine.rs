@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use lasthop_linux::addresses::without_randomization;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use tempfile::TempDir;
 
@@ -30,7 +31,6 @@ pub struct Machine {
     guard: Guard,
     console: File,
     is_killed: bool,
-    has_fixed_addresses: bool,
     /// Removed after the processes have ended.
     _folder: TempDir,
 }
@@ -42,6 +42,12 @@ pub struct Listeners {
     pub time: UnixListener,
     /// Those of its devices.
     pub devices: Vec<UnixListener>,
+}
+
+/// Whether each run is the same. It may not be where this machine does not let programs start at fixed addresses, as in
+/// containers that filter personality(2); the error is the system's.
+pub fn repeats() -> io::Result<()> {
+    without_randomization(|| ())
 }
 
 /// A kernel that cannot be started.
@@ -58,9 +64,23 @@ pub enum StartError {
     /// Too many devices.
     #[error("{0} devices; a guest has at most {MAX_DEVICES}")]
     Devices(usize),
-    /// Its folder, sockets or console could not be made.
-    #[error("the folder of a guest: {0}")]
-    Folder(io::Error),
+    /// Its folder, or something in it, could not be made.
+    #[error("{}: {cause}; a guest's files are there: expected a folder in TMPDIR where files can be made", path.display())]
+    Folder {
+        /// The path.
+        path: PathBuf,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// Its folder has a longer path than sockets may have.
+    #[error(
+        "{}: the folder of a guest's sockets; expected a path of at most {LONGEST_PATH} octets: a shorter TMPDIR",
+        .0.display()
+    )]
+    Path(PathBuf),
+    /// The system does not say when its sockets have something.
+    #[error("the sockets of a guest cannot be watched: {0}")]
+    Watch(io::Error),
     /// There is no room for the memory of guests.
     #[error("{0}")]
     Memory(String),
@@ -72,10 +92,21 @@ pub enum StartError {
     Guard(io::Error),
 }
 
+/// The name of the file of a console.
+const CONSOLE: &str = "console";
+/// Octets of the path of a guest's folder: with the longest name, "/device15", it is that of a socket, which has at most 107.
+const LONGEST_PATH: usize = 107 - 9;
 /// Octets of the end of a console that are shown with an error.
 const TAIL: u64 = 16_384;
 /// Lines of it.
 const TAIL_LINES: usize = 100;
+/// Lines that healthy kernels print before their first program starts, and that lead readers of an error astray: of a disk that
+/// no guest has, and, in Linux 6.1 of Debian, of rules for radio channels where this machine has no file of them.
+const USUAL: [&str; 3] = [
+    "Failed to initialize ubd device 0 :Couldn't determine size of device's file",
+    "platform regulatory.0: firmware: failed to load regulatory.db (-2)",
+    "firmware_class: See https://wiki.debian.org/Firmware for information about missing firmware",
+];
 
 impl Machine {
     /// Starts a kernel in a folder of its own, with the file of its memory in `of_memory`. It waits for an answer on its time
@@ -84,21 +115,25 @@ impl Machine {
         if kernel.devices.len() > MAX_DEVICES {
             return Err(StartError::Devices(kernel.devices.len()));
         }
-        let folder = tempfile::Builder::new().prefix("lasthop-").tempdir().map_err(StartError::Folder)?;
-        let listen = |name: &str| UnixListener::bind(folder.path().join(name)).map_err(StartError::Folder);
+        let folder = folder_in(&std::env::temp_dir())?;
+        let failed = |name: &str| {
+            let path = folder.path().join(name);
+            move |cause| StartError::Folder { path, cause }
+        };
+        let listen = |name: &str| UnixListener::bind(folder.path().join(name)).map_err(failed(name));
         let time = listen(TIME_SOCKET)?;
         let devices = (0..kernel.devices.len()).map(|number| listen(&device_socket(number)));
         let listeners = Listeners { time, devices: devices.collect::<Result<_, _>>()? };
         std::path::absolute(&kernel.init)
             .and_then(|init| symlink(init, folder.path().join(INIT_LINK)))
-            .map_err(StartError::Folder)?;
+            .map_err(failed(INIT_LINK))?;
         let console = File::options()
             .read(true)
             .append(true)
             .create_new(true)
-            .open(folder.path().join("console"))
-            .map_err(StartError::Folder)?;
-        let output = || console.try_clone().map(Stdio::from).map_err(StartError::Folder);
+            .open(folder.path().join(CONSOLE))
+            .map_err(failed(CONSOLE))?;
+        let output = || console.try_clone().map(Stdio::from).map_err(failed(CONSOLE));
 
         let refused = |cause| StartError::Program { program: kernel.program.clone(), cause };
         let program = std::fs::canonicalize(&kernel.program).map_err(refused)?;
@@ -120,8 +155,8 @@ impl Machine {
             .env("HOME", folder.path())
             .envs(kernel.environment.iter().map(|(name, value)| (name, value)));
         // The guest's physical addresses follow from those of its process, and order some of what its kernel does.
+        // Where that is refused, runs may differ, as `repeats` says.
         let fixed = without_randomization(|| command.spawn());
-        let has_fixed_addresses = fixed.is_ok();
         let mut child = fixed.unwrap_or_else(|_| command.spawn()).map_err(refused)?;
         let group = Pid::from_child(&child);
         let guarded = pidfd_open(group, PidfdFlags::empty())
@@ -129,16 +164,7 @@ impl Machine {
             .and_then(|pidfd| Ok((pidfd, Guard::start(group, folder.path()).map_err(StartError::Guard)?)));
         match guarded {
             Ok((pidfd, guard)) => Ok((
-                Self {
-                    child,
-                    group,
-                    pidfd,
-                    guard,
-                    console,
-                    is_killed: false,
-                    has_fixed_addresses,
-                    _folder: folder,
-                },
+                Self { child, group, pidfd, guard, console, is_killed: false, _folder: folder },
                 listeners,
             )),
             Err(error) => {
@@ -157,11 +183,6 @@ impl Machine {
     /// The number of its process, which is also that of its process group.
     pub fn process(&self) -> u32 {
         self.child.id()
-    }
-
-    /// Whether its process is at the same addresses in each run: without that, runs may differ.
-    pub const fn has_fixed_addresses(&self) -> bool {
-        self.has_fixed_addresses
     }
 
     /// Readable when the kernel's process has ended.
@@ -194,7 +215,7 @@ impl Machine {
         Ok(self.console.metadata()?.len())
     }
 
-    /// The last lines of its console.
+    /// The last lines of its console, without the usual ones.
     pub fn console_tail(&mut self) -> String {
         let mut octets = Vec::new();
         let read = |console: &mut File, octets: &mut Vec<u8>| {
@@ -205,7 +226,7 @@ impl Machine {
         // What cannot be read is not shown.
         let _ = read(&mut self.console, &mut octets);
         let text = String::from_utf8_lossy(&octets).replace('\r', "");
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = text.lines().filter(|line| !USUAL.contains(line)).collect();
         lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
     }
 
@@ -215,6 +236,18 @@ impl Machine {
         console.seek(SeekFrom::Start(0))?;
         Ok(console)
     }
+}
+
+/// A folder for a guest's files, where its sockets can be.
+fn folder_in(parent: &Path) -> Result<TempDir, StartError> {
+    let failed = |cause| StartError::Folder { path: parent.to_owned(), cause };
+    // The error has no path of its own, as that of the next call has.
+    access(parent, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| failed(error.into()))?;
+    let folder = tempfile::Builder::new().prefix("lasthop-").tempdir_in(parent).map_err(failed)?;
+    if folder.path().as_os_str().len() > LONGEST_PATH {
+        return Err(StartError::Path(folder.path().to_owned()));
+    }
+    Ok(folder)
 }
 
 impl Drop for Machine {
@@ -269,6 +302,35 @@ mod tests {
         assert_eq!(status.code(), Some(3));
         let tail = machine.console_tail();
         assert!(tail.starts_with("902\n") && tail.contains("\n1000\n/"), "{tail}");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_used_is_named_with_where_it_comes_from() {
+        let error = folder_in(Path::new("/no/such/folder")).expect_err("there is none").to_string();
+        assert!(
+            error.contains("/no/such/folder: No such file or directory") && error.contains("TMPDIR"),
+            "{error}"
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let long = folder.path().join("x".repeat(LONGEST_PATH));
+        std::fs::create_dir(&long).expect("a folder");
+        let error = folder_in(&long).expect_err("it is too long").to_string();
+        assert!(error.contains("at most 98 octets: a shorter TMPDIR"), "{error}");
+        // The longest that is allowed.
+        let at_most = LONGEST_PATH - folder.path().as_os_str().len() - "//lasthop-123456".len();
+        let long = folder.path().join("x".repeat(at_most));
+        std::fs::create_dir(&long).expect("a folder");
+        let longest = folder_in(&long).expect("it is short enough");
+        assert_eq!(longest.path().as_os_str().len(), LONGEST_PATH);
+        UnixListener::bind(longest.path().join(device_socket(MAX_DEVICES - 1))).expect("a socket");
+    }
+
+    #[test]
+    fn a_console_without_what_healthy_kernels_print() {
+        let (kernel, _folder) = kernel(&format!("echo \"{}\"; echo program", USUAL.join("\n")));
+        let (mut machine, _listeners) = Machine::start(&kernel, &std::env::temp_dir()).expect("it starts");
+        machine.status(Duration::from_secs(60)).expect("a status").expect("it has ended");
+        assert_eq!(machine.console_tail(), "program");
     }
 
     #[test]

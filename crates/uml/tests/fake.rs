@@ -108,6 +108,9 @@ fn frames_wait_for_buffers() {
     let (calendar, _) = play(&["no-buffers"], settings());
     let counts = calendar.counts(DeviceId { guest: 0, device: 1 }).expect("a device");
     assert_eq!((counts.received, counts.too_long), (2, 1));
+    let losses: Vec<_> = calendar.losses().collect();
+    let expected = "1 to the guest, which were longer than its buffers".to_owned();
+    assert_eq!(losses, [(DeviceId { guest: 0, device: 1 }, expected)]);
 }
 
 fn a_device_is_used_only_as_it_was_negotiated() {
@@ -131,13 +134,26 @@ fn a_device_is_used_only_as_it_was_negotiated() {
 fn a_guest_that_misbehaves_is_reported_with_what_it_did_last() {
     let impatient = Settings { patience: Duration::from_millis(100), ..settings() };
     for (part, settings, expected) in [
-        ("hang", impatient, "nothing for 100ms; its last message: Request 5 ns; its console is empty"),
+        (
+            "hang-after-kick",
+            impatient,
+            "its last message: the driver of its device 0 says that there is something new in queue 1; its console is empty",
+        ),
+        (
+            "hang",
+            impatient,
+            "nothing for 100ms; its last message: it asks to run at 5 ns; its console is empty",
+        ),
         (
             "die",
             settings(),
-            "its process ended (exit status: 3); its last message: Get; the end of its console:\nfarewell",
+            "its process ended (exit status: 3); its last message: it asks for the time; the end of its console:\nfarewell",
         ),
-        ("ask-forever", settings(), "2001 messages, and its time stands still; its last message: Get"),
+        (
+            "ask-forever",
+            settings(),
+            "2001 messages, and its time stands still; its last message: it asks for the time",
+        ),
         ("nonsense", settings(), "operation 1296911693"),
         ("backwards", settings(), "ran backwards"),
         ("too-far", settings(), "may not pass"),

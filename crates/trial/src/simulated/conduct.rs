@@ -51,6 +51,17 @@ impl Names<'_> {
     }
 }
 
+/// Checks that no device of a guest has lost a frame. TCP would take that for a loss of the network, which the model does not know.
+fn check_losses(calendar: &Calendar, names: Names<'_>) -> Result<(), TrialError> {
+    let losses: Vec<_> = calendar.losses().collect();
+    let Some((first, _)) = losses.first() else { return Ok(()) };
+    let guest = first.guest;
+    let of_guest = losses.iter().filter(|(id, _)| id.guest == guest);
+    let lost: Vec<String> =
+        of_guest.map(|(id, losses)| format!("its device {} has lost frames: {losses}", id.device)).collect();
+    Err(names.error(guest, format!("{}; the results would not be those of the network", lost.join(", and "))))
+}
+
 /// Runs guests with these kernels and their wire, until all have reported, at the latest until `end` on their clocks.
 /// `names` has those of the kernels.
 pub(super) fn run<T: Task>(
@@ -69,7 +80,10 @@ pub(super) fn run<T: Task>(
     }
     let silent = reports.iter().position(Option::is_none);
     match (silent, model, over) {
-        (None, Some(model), _) => Ok(Over { reports: reports.into_iter().collect(), model, air }),
+        (None, Some(model), _) => {
+            check_losses(&calendar, names)?;
+            Ok(Over { reports: reports.into_iter().collect(), model, air })
+        }
         (Some(_), Some(model), End::Wire) => Ok(Over { reports: None, model, air }),
         (Some(_), None, End::Wire) => Err(TrialError::Interrupted),
         (silent, _, over) => {

@@ -20,6 +20,7 @@ use super::control::{Output, PIECE};
 use super::job::{Job, Programs};
 use super::kernel::{self, Parts, address_of};
 use super::layout::Layout;
+use super::note_on_repetition;
 use super::task::Task;
 use super::wire::{Between, ModelWire};
 use crate::error::TrialError;
@@ -84,6 +85,10 @@ pub enum Ended {
 /// Runs programs at the ends of a link until the command ends.
 pub fn run(setting: Setting<'_>, programs: Programs) -> Result<(Ended, Summary), TrialError> {
     let Setting { kernel, guest, seed, world, near, far, streams, stop } = setting;
+    if let Some(note) = note_on_repetition() {
+        // As with output that has no reader, the run goes on.
+        let _ = rustix::io::write(&streams.error, format!("lasthop: {note}\n").as_bytes());
+    }
     let ends = [(near, far), (far, near)];
     let ends: Vec<Attachment> = ends
         .into_iter()

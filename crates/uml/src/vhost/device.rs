@@ -29,6 +29,24 @@ pub struct Counts {
     pub overflowed: u64,
 }
 
+impl Counts {
+    /// How many frames were lost here, and why; `None` if none was. What is lost on the way is the wire's, and not
+    /// counted.
+    pub fn losses(&self) -> Option<String> {
+        let reasons = [
+            (self.refused, "from the guest, which were too long or not of the device's type"),
+            (self.too_long, "to the guest, which were longer than its buffers"),
+            (self.overflowed, "to the guest, for which too many waited already"),
+        ];
+        let lost: Vec<String> = reasons
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!("{count} {why}"))
+            .collect();
+        (!lost.is_empty()).then(|| lost.join("; "))
+    }
+}
+
 /// What a request leads to.
 #[derive(Debug)]
 pub enum Outcome {

@@ -1,6 +1,8 @@
 //! The octets of vhost-user messages: a header of three words (request, flags, size of the payload),
 //! and the payload, in the guest's byte order, which is little endian.
 
+use std::fmt;
+
 use crate::memory::Region;
 use crate::ring::Addresses;
 
@@ -91,6 +93,29 @@ pub enum Request {
         /// The queue.
         queue: u32,
     },
+}
+
+impl fmt::Display for Request {
+    /// What a driver does, behind its name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GetFeatures => write!(f, "asks what the device can do"),
+            Self::SetFeatures(features) => write!(f, "chooses the device's features {features:#x}"),
+            Self::SetOwner => write!(f, "takes the device"),
+            Self::SetMemoryTable(_) => write!(f, "says where the guest's memory is"),
+            Self::SetRingSize { queue, size } => write!(f, "gives queue {queue} {size} entries"),
+            Self::SetRingAddresses { queue, .. } => write!(f, "says where queue {queue} is"),
+            Self::SetRingBase { queue, base } => write!(f, "starts queue {queue} at entry {base}"),
+            Self::GetProtocolFeatures => write!(f, "asks which messages the device knows"),
+            Self::SetProtocolFeatures(features) => write!(f, "chooses the protocol's features {features:#x}"),
+            Self::EnableRing { queue, enable: true } => write!(f, "enables queue {queue}"),
+            Self::EnableRing { queue, enable: false } => write!(f, "disables queue {queue}"),
+            Self::SetBackendRequests => write!(f, "says where interrupts go"),
+            Self::GetConfiguration { .. } => write!(f, "reads the device's configuration"),
+            Self::SetConfiguration => write!(f, "writes the device's configuration"),
+            Self::Kick { queue } => write!(f, "says that there is something new in queue {queue}"),
+        }
+    }
 }
 
 /// A message that breaks the protocol.

@@ -32,8 +32,8 @@ pub fn play(part: &str) {
         }
         "print-in-silence" | "print-and-let-time-pass" => print_much(part),
         "ahead-when-interrupted" => run_ahead(),
-        "hang" | "die" | "ask-forever" | "nonsense" | "backwards" | "too-far" | "get-before-start"
-        | "run" | "answer" | "close" => misbehave(part),
+        "hang-after-kick" | "hang" | "die" | "ask-forever" | "nonsense" | "backwards" | "too-far"
+        | "get-before-start" | "run" | "answer" | "close" => misbehave(part),
         _ => misuse(part),
     }
 }
@@ -139,6 +139,13 @@ fn misbehave(part: &str) {
     }
     let mut time = Time::start();
     match part {
+        "hang-after-kick" => {
+            // As a healthy kernel does at each start.
+            println!("Failed to initialize ubd device 0 :Couldn't determine size of device's file");
+            let mut device = Device::set_up(&mut time, 0);
+            device.put(&[7; 60]);
+            device.kick(&mut time, 1);
+        }
         "hang" => {
             time.request(5);
             hang();
