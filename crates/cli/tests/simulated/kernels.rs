@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{WIFI, goodput, kernel, output, rows, try_scenario};
+use super::{WIFI, goodput, kernel, name_in_reports, output, rows, try_scenario};
 
 /// A copy of the kernel, in a folder that goes when this is dropped.
 struct Copied {
@@ -28,7 +28,7 @@ impl Copied {
 
     /// What the results call a run in which a node has it.
     fn label(&self, node: &str) -> String {
-        format!("{} ({node} {})", kernel(), self.path)
+        format!("{} ({node} {})", name_in_reports(&kernel()), self.path)
     }
 }
 
@@ -83,7 +83,9 @@ pub(super) fn an_error_says_which_kernel_the_guest_has() {
     let output = output(&mut try_scenario("try.toml", &kernel(), &[&FLOWS[..], &wrong].concat()));
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    let guests = [kernel(), other.path.clone()].map(|kernel| format!("the guest with kernel {kernel}: "));
+    let kernel = kernel();
+    let guests =
+        [name_in_reports(&kernel), &other.path].map(|kernel| format!("the guest with kernel {kernel}: "));
     assert!(guests.iter().any(|guest| message.contains(guest)), "{message}");
     assert!(message.contains("tcp_no_such"), "{message}");
 }

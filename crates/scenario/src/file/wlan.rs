@@ -47,7 +47,7 @@ pub(super) fn read(
     let capture = capture.map(|table| propagation::capture(reader, name, table, &propagation)).transpose()?;
     let errors = table.errors.as_ref();
     let errors = errors
-        .map(|errors| errors::read(reader, &["wlans", name, "errors"], errors, (table, &phy)))
+        .map(|errors| errors::read(reader, &["wlans", name, "errors"], errors, table.rates(&phy)))
         .transpose()?;
     let RadioErrors { frames, channel } = errors.unwrap_or_default();
     let config = WlanConfig {
@@ -86,7 +86,8 @@ pub(super) fn read(
     } else {
         links::audible(reader, name, index, table, &config, &stations, nodes)?
     };
-    let errors = errors::of_links(reader, name, (table, &config.phy), &stations, &links)?;
+    let errors =
+        errors::of_links(reader, name, (&table.link_errors, table.rates(&config.phy)), &stations, &links)?;
     let placement = table.placement.as_ref();
     let placement = placement
         .map(|placement| {

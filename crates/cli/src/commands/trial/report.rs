@@ -107,7 +107,7 @@ struct Row {
 }
 
 impl Report {
-    /// The report of these outcomes of so many planned runs.
+    /// The report of these outcomes, of which there should be one for each planned run.
     pub(super) fn new(scenario: &Scenario, outcomes: Vec<RunOutcome>, planned_runs: usize) -> Self {
         let done_runs = outcomes.len() as u64;
         let (mut runs, mut session_runs, mut roaming_runs) = (Vec::new(), Vec::new(), Vec::new());

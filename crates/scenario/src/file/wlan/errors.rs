@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::config::RadioErrors;
-use lasthop_wifi::{BitErrorRates, ErrorConfig, PhyConfig};
+use lasthop_wifi::{BitErrorRates, ErrorConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::rates;
-use super::table::WlanTable;
+use super::rates::Rates;
 use crate::file::channel::{self, ChannelTable};
 use crate::file::quantity::{DataRate, Text, Written};
 use crate::file::reader::{Key, Reader};
@@ -51,14 +50,14 @@ pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,
     table: &ErrorTable,
-    (cell, phy): (&WlanTable, &PhyConfig),
+    rates: Rates<'_>,
 ) -> Result<RadioErrors, FileError> {
     let all = table.bit_error_rate.map(|Text(rate)| rate.value());
     let mut bit = all.map(|others| BitErrorRates { others, ..BitErrorRates::default() });
     for (written, Text(rate)) in &table.bit_error_rates {
         let key = [place, &["bit-error-rates", written]].concat();
         let of = DataRate::read(written).map_err(|problem| reader.fail(&key, problem))?;
-        let of = rates::read(reader, &key, (cell, phy), Text(of))?;
+        let of = rates.read(reader, &key, Text(of))?;
         bit.get_or_insert_default().by_rate.insert(of, rate.value());
     }
     let channel_place = [place, &["channel"]].concat();
@@ -79,12 +78,12 @@ type DirectionErrors = (usize, usize, RadioErrors);
 pub(super) fn of_links(
     reader: &Reader<'_>,
     name: &str,
-    (cell, phy): (&WlanTable, &PhyConfig),
+    (tables, rates): (&BTreeMap<String, LinkErrorTable>, Rates<'_>),
     stations: &[WlanStation],
     links: &[LinkModel],
 ) -> Result<Vec<DirectionErrors>, FileError> {
     let mut directions: Vec<DirectionErrors> = Vec::new();
-    for (own_name, own) in &cell.link_errors {
+    for (own_name, own) in tables {
         let key = |key| ["wlans", name, "link-errors", own_name, key];
         let from = reader.station(&key("from"), &own.from, stations)?;
         let to = reader.station(&key("to"), &own.to, stations)?;
@@ -98,7 +97,7 @@ pub(super) fn of_links(
                 reader.fail(&key("to"), "errors for this direction are given twice; expected them once")
             );
         }
-        directions.push((from, to, read(reader, &key("errors"), &own.errors, (cell, phy))?));
+        directions.push((from, to, read(reader, &key("errors"), &own.errors, rates)?));
     }
     Ok(directions)
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use lasthop_config::FileError;
-use lasthop_wifi::{PhyConfig, Preamble, Rate, Standard};
+use lasthop_wifi::{Format, PhyConfig, Preamble, Rate, Standard};
 
-use super::rates;
-use super::table::WlanTable;
+use super::rates::Rates;
+use super::table::{BandName, WlanTable};
 use crate::file::quantity::{ChannelWidth, DataRate, Text, Whole};
 use crate::file::reader::Reader;
 
@@ -16,7 +16,14 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
         None => standard.usual_band(),
         Some(band) if standard.is_in(band.band()) => band.band(),
         Some(band) => {
-            let problem = format!("{} is not at {}", table.standard.as_written(), band.as_written());
+            let expected = BandName::ALL.into_iter().filter(|known| standard.is_in(known.band()));
+            let expected: Vec<String> = expected.map(|known| format!("{:?}", known.as_written())).collect();
+            let problem = format!(
+                "{} is not at {}; expected {}",
+                table.standard.as_written(),
+                band.as_written(),
+                expected.join(" or ")
+            );
             return Err(reader.fail(&["wlans", name, "band"], problem));
         }
     };
@@ -24,8 +31,13 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     refuse_of_others(reader, name, table)?;
     phy.durations = table.durations.map_or(phy.durations, Into::into);
     if let Some(Text(ChannelWidth(width))) = table.width {
-        if standard.format().is_some_and(|format| width > format.width()) {
-            let problem = format!("{} has no channels of {} MHz", table.standard.as_written(), width.mhz());
+        if let Some(most) = standard.format().map(Format::width).filter(|most| width > *most) {
+            let problem = format!(
+                "{} has no channels of {} MHz; expected at most {} MHz",
+                table.standard.as_written(),
+                width.mhz(),
+                most.mhz()
+            );
             return Err(reader.fail(&["wlans", name, "width"], problem));
         }
         phy.width = width;
@@ -45,8 +57,8 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
         }
     }
     phy.rate = match table.rate {
-        Some(written) => rates::read(reader, &["wlans", name, "rate"], (table, &phy), written)?,
-        None => rates::fastest(reader, name, (table, &phy))?,
+        Some(written) => table.rates(&phy).read(reader, &["wlans", name, "rate"], written)?,
+        None => table.rates(&phy).fastest(reader, name)?,
     };
     if let Some(written) = &table.basic_rates {
         if written.is_empty() {
@@ -57,12 +69,12 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
         let key = |index: usize| index.to_string();
         let rates = written.iter().enumerate();
         let rates = rates.map(|(index, it)| {
-            basic_rate(reader, &["wlans", name, "basic-rates", &key(index)], (table, &phy), *it)
+            basic_rate(reader, &["wlans", name, "basic-rates", &key(index)], table.rates(&phy), *it)
         });
         phy.basic_rates = rates.collect::<Result<_, _>>()?;
     }
     if let Some(written) = table.eifs_rate {
-        phy.eifs_rate = basic_rate(reader, &["wlans", name, "eifs-rate"], (table, &phy), written)?;
+        phy.eifs_rate = basic_rate(reader, &["wlans", name, "eifs-rate"], table.rates(&phy), written)?;
     }
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(1));
     phy.slot = reader.duration_in(&["wlans", name, "slot-time"], table.slot_time, phy.slot, least, most)?;
@@ -102,10 +114,10 @@ fn refuse_of_others(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Resul
 fn basic_rate(
     reader: &Reader<'_>,
     key: &[&str],
-    cell: (&WlanTable, &PhyConfig),
+    rates: Rates<'_>,
     written: Text<DataRate>,
 ) -> Result<Rate, FileError> {
-    let rate = rates::read(reader, key, cell, written)?;
+    let rate = rates.read(reader, key, written)?;
     if rate.mcs().is_some() {
         let problem = "responses are frames of DSSS, CCK or OFDM; expected a rate such as \"24 Mbit/s\"";
         return Err(reader.fail(key, problem));

@@ -5,7 +5,6 @@ use lasthop_config::words::counted;
 use lasthop_sim::QueueLimit;
 use lasthop_wifi::{PhyConfig, StationConfig};
 
-use super::rates;
 use super::table::WlanTable;
 use crate::file::quantity::{StationQueue, Text};
 use crate::file::reader::Reader;
@@ -64,7 +63,7 @@ pub(super) fn read(
         let key = ["wlans", name, "except", node, "rate"];
         let rate = own
             .and_then(|own| own.rate)
-            .map(|written| rates::read(reader, &key, (table, phy), written))
+            .map(|written| table.rates(phy).read(reader, &key, written))
             .transpose()?;
         let knows_options = own.and_then(|own| own.link_options).or(table.link_options).unwrap_or(false);
         let config = StationConfig {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_wifi::{Band, PpduDurations, Preamble, Scheduler, Standard};
+use lasthop_wifi::{Band, PhyConfig, PpduDurations, Preamble, Scheduler, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,6 +13,7 @@ use super::paths::PathTable;
 use super::power_save::PowerSaveTable;
 use super::program::ProgramTable;
 use super::propagation::{CaptureTable, PropagationTable};
+use super::rates::Rates;
 use super::roaming::RoamingTable;
 use super::routing::RoutingTable;
 use crate::file::named::NameOrTable;
@@ -140,6 +141,18 @@ pub(in crate::file) struct WlanTable {
     pub(super) except: BTreeMap<String, StationTable>,
 }
 
+impl WlanTable {
+    /// How its rates are read.
+    pub(super) fn rates<'a>(&self, phy: &'a PhyConfig) -> Rates<'a> {
+        Rates {
+            phy,
+            standard: self.standard.as_written(),
+            streams: self.streams.map(|Whole(streams)| streams as u8),
+            guard_interval: self.guard_interval.map(|Text(Guard(guard_interval))| guard_interval),
+        }
+    }
+}
+
 /// A physical layer.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub(super) enum StandardName {
@@ -181,6 +194,8 @@ pub(super) enum BandName {
 }
 
 impl BandName {
+    pub(super) const ALL: [Self; 3] = [Self::Ghz2_4, Self::Ghz5, Self::Ghz6];
+
     pub(super) const fn band(self) -> Band {
         match self {
             Self::Ghz2_4 => Band::Ghz2_4,
