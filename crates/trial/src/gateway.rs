@@ -15,7 +15,6 @@ use lasthop_sim::{LinkId, NodeId};
 
 use super::adapters::CABLE;
 use super::error::TrialError;
-use super::options::Simulation;
 use super::radios::{GUEST_FOLDER, NO_RADIOS, Radio, Radios, has_agent};
 use super::site::{End, Site, ends};
 use lasthop_emulator::Emulator;
@@ -137,17 +136,14 @@ pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> 
 }
 
 /// Checks that gateways at this edge and on adapters could run every scheme in simulated time, where only the drivers of
-/// these radios report on frames.
+/// these radios report on frames. `series_of` is that of a node's kernel, if it is known.
 pub(super) fn check_in_simulated_time(
     scenario: &Scenario,
     edge: usize,
     radios: &Radios,
-    simulation: Option<&Simulation>,
+    series_of: impl Fn(usize) -> Option<[u16; 2]>,
 ) -> Result<(), TrialError> {
-    let is_too_old = |node: usize| {
-        let series = simulation.and_then(|simulation| simulation.kernel_of(node).series);
-        series.filter(|series| *series < FIRST_WITH_QUEUES)
-    };
+    let is_too_old = |node: usize| series_of(node).filter(|series| *series < FIRST_WITH_QUEUES);
     let at_edge = if has_only_radios(scenario, edge, radios) { OF_DRIVER } else { LinkSenses::empty() };
     let on_adapters = radios.of_hosts().iter().filter(|radio| radio.on_adapter);
     let places: Vec<(usize, LinkSenses)> =

@@ -86,7 +86,7 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
     check_rate_control(scenario, Some(wifi))?;
     let radios = Radios::with(scenario, wifi);
     check_crash(scenario, &radios)?;
-    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios, None)?;
+    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios, |_| None)?;
     if !radios.of_hosts().is_empty() || !radios.simulated().is_empty() {
         radios::check(scenario)?;
         stack::check()?;
@@ -106,7 +106,8 @@ pub fn check(scenario: &Scenario, wifi: Wifi) -> Result<(), TrialError> {
 pub fn check_kernels(scenario: &Scenario, simulation: &Simulation) -> Result<(), TrialError> {
     guests::check(scenario, simulation)?;
     let radios = Radios::with(scenario, simulation.wifi);
-    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios, Some(simulation))
+    let series_of = |node| simulation.kernel_of(node).series;
+    gateway::check_in_simulated_time(scenario, plan::edges(scenario)?[0], &radios, series_of)
 }
 
 /// What the user should know of a scenario's runs in simulated time.

@@ -4,8 +4,7 @@ use lasthop_agent::LinkSenses;
 use lasthop_scenario::{Overrides, Scenario, file};
 
 use super::{check, check_in_simulated_time, senses};
-use crate::options::{GuestProgram, HostKernel, Reading, Simulation};
-use crate::radios::{Radios, Wifi};
+use crate::radios::Radios;
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -55,7 +54,7 @@ fn in_simulated_time_only_the_kernels_wifi_reports_the_fates_of_frames() {
     let refusal = |scheme: &str, has_radios: bool| {
         let (scenario, edge) = scenario(&SCENARIO.replace("\"none\"", scheme));
         let radios = if has_radios { Radios::of_kernel(&scenario) } else { Radios::none() };
-        check_in_simulated_time(&scenario, edge, &radios, None).map_err(|error| error.to_string())
+        check_in_simulated_time(&scenario, edge, &radios, |_| None).map_err(|error| error.to_string())
     };
     assert_eq!(refusal("\"lle-tcp\"", true), Ok(()));
     assert_eq!(refusal("\"as-tcp\"", true), Ok(()));
@@ -68,19 +67,10 @@ fn in_simulated_time_only_the_kernels_wifi_reports_the_fates_of_frames() {
 
 #[test]
 fn tx_status_needs_a_kernel_whose_radios_use_the_queues_of_mac80211() {
-    let kernel = |series| HostKernel { path: "/linux".into(), name: "it".to_owned(), series };
     let refusal = |scheme: &str, series: Option<[u16; 2]>| {
         let (scenario, edge) = scenario(&SCENARIO.replace("\"none\"", scheme));
-        let simulation = Simulation {
-            kernel: kernel(series),
-            own_kernels: std::iter::empty().collect(),
-            guest: GuestProgram { path: "/lasthop".into(), argument: "guest" },
-            reading: Reading::default(),
-            wifi: Wifi::Kernel,
-        };
         let radios = Radios::of_kernel(&scenario);
-        check_in_simulated_time(&scenario, edge, &radios, Some(&simulation))
-            .map_err(|error| error.to_string())
+        check_in_simulated_time(&scenario, edge, &radios, |_| series).map_err(|error| error.to_string())
     };
     assert_eq!(refusal("\"lle-tcp\"", Some([6, 2])), Ok(()));
     assert_eq!(refusal("\"lle-tcp\"", None), Ok(()), "a path of which nothing is known");
