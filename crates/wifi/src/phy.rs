@@ -214,7 +214,7 @@ impl PhyConfig {
     /// same family that is not above it, or the highest such mandatory rate if there is no basic
     /// one (10.6.6.5.2). A frame of HT, VHT or HE counts as one at its non-HT reference rate (10.6.11).
     pub fn response_rate(&self, rate: Rate) -> Rate {
-        let rate = rate.mcs().map_or(rate, Mcs::reference);
+        let rate = rate.reference();
         let answers = |basic: &Rate| basic.is_ofdm() == rate.is_ofdm() && *basic <= rate;
         let mandatory = || self.non_ht_rates().filter(|rate| rate.is_mandatory());
         let highest = self.basic_rates.iter().copied().filter(answers).max();

@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use super::rate::Rate;
-
 /// The generation of a PPDU (FORMAT in the standard's TXVECTOR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
@@ -78,24 +76,22 @@ struct Row {
     bits: u64,
     /// The code rate: numerator and denominator.
     code: (u64, u64),
-    /// The OFDM rate of the same modulation and code, or the next lower one: the non-HT reference rate (table 10-10).
-    reference: Rate,
 }
 
 /// By the index of the standard's tables for one stream. HT has the first 8, VHT the first 10.
 const ROWS: [Row; 12] = [
-    Row { bits: 1, code: (1, 2), reference: Rate::OFDM_6 },
-    Row { bits: 2, code: (1, 2), reference: Rate::OFDM_12 },
-    Row { bits: 2, code: (3, 4), reference: Rate::OFDM_18 },
-    Row { bits: 4, code: (1, 2), reference: Rate::OFDM_24 },
-    Row { bits: 4, code: (3, 4), reference: Rate::OFDM_36 },
-    Row { bits: 6, code: (2, 3), reference: Rate::OFDM_48 },
-    Row { bits: 6, code: (3, 4), reference: Rate::OFDM_54 },
-    Row { bits: 6, code: (5, 6), reference: Rate::OFDM_54 },
-    Row { bits: 8, code: (3, 4), reference: Rate::OFDM_54 },
-    Row { bits: 8, code: (5, 6), reference: Rate::OFDM_54 },
-    Row { bits: 10, code: (3, 4), reference: Rate::OFDM_54 },
-    Row { bits: 10, code: (5, 6), reference: Rate::OFDM_54 },
+    Row { bits: 1, code: (1, 2) },
+    Row { bits: 2, code: (1, 2) },
+    Row { bits: 2, code: (3, 4) },
+    Row { bits: 4, code: (1, 2) },
+    Row { bits: 4, code: (3, 4) },
+    Row { bits: 6, code: (2, 3) },
+    Row { bits: 6, code: (3, 4) },
+    Row { bits: 6, code: (5, 6) },
+    Row { bits: 8, code: (3, 4) },
+    Row { bits: 8, code: (5, 6) },
+    Row { bits: 10, code: (3, 4) },
+    Row { bits: 10, code: (5, 6) },
 ];
 
 impl Format {
@@ -234,11 +230,6 @@ impl Mcs {
     /// The rate in kbit/s, rounded down.
     pub(super) const fn kbps(self) -> u64 {
         self.bits_per_symbol() * 1_000_000 / self.symbol_nanos()
-    }
-
-    /// The non-HT reference rate (table 10-10), by which the rate of a response is chosen.
-    pub const fn reference(self) -> Rate {
-        ROWS[self.index as usize].reference
     }
 
     /// The tail bits in the data of a PPDU: six for each binary convolutional encoder, of which HT and VHT need another

@@ -89,6 +89,22 @@ impl Rate {
         }
     }
 
+    /// The non-HT reference rate, by which the rate of a response is chosen (table 10-10): the OFDM rate of the same
+    /// modulation and code, or the next lower one. That of a rate of DSSS, CCK or OFDM is the rate itself.
+    #[must_use]
+    pub const fn reference(self) -> Self {
+        let Repr::Mcs(mcs) = self.0 else { return self };
+        match mcs.index() {
+            0 => Self::OFDM_6,
+            1 => Self::OFDM_12,
+            2 => Self::OFDM_18,
+            3 => Self::OFDM_24,
+            4 => Self::OFDM_36,
+            5 => Self::OFDM_48,
+            _ => Self::OFDM_54,
+        }
+    }
+
     /// Whether the modulation is OFDM.
     pub const fn is_ofdm(self) -> bool {
         match self.0 {
