@@ -336,7 +336,7 @@ const WRONG: [(&str, &str, &str); 28] = [
     ("", "seeds", "0"),
     ("", "schemes", "[\"snooop\"]"),
     ("", "stop-when-finished", "true"),
-    ("wlans.cell", "standard", "\"802.11n\""),
+    ("wlans.cell", "standard", "\"802.11be\""),
     ("wlans.cell", "stations", "[\"nobody\", \"none\"]"),
     ("wlans.cell", "rate", "\"7 Mbit/s\""),
     ("wlans.cell", "basic-rates", "[]"),
