@@ -228,15 +228,7 @@ impl Cell {
 }
 
 fn config(octets: &mut Octets<'_>) -> WlanConfig {
-    let standard = octets.pick(&[
-        Standard::Dsss,
-        Standard::HrDsss,
-        Standard::Ofdm,
-        Standard::Erp,
-        Standard::Ht,
-        Standard::Vht,
-        Standard::He,
-    ]);
+    let standard = octets.pick(&Standard::ALL);
     let mut config = WlanConfig::new(standard);
     config.mac.rts_threshold = octets.pick(&[65_535, 700, 0]);
     config.mac.cts_to_self = octets.flag();

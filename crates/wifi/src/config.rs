@@ -148,15 +148,7 @@ mod tests {
 
     #[test]
     fn the_standards_have_no_problem_and_nonsense_has_one() {
-        for standard in [
-            Standard::Dsss,
-            Standard::HrDsss,
-            Standard::Ofdm,
-            Standard::Erp,
-            Standard::Ht,
-            Standard::Vht,
-            Standard::He,
-        ] {
+        for standard in Standard::ALL {
             assert_eq!(WlanConfig::new(standard).problem(), None);
         }
         let with = |change: fn(&mut WlanConfig)| {

@@ -1,5 +1,5 @@
-//! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a and
-//! g.
+//! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a, g, n, ac
+//! and ax.
 //!
 //! [`Wlan`] is a pure state machine: stations, each tuned to a channel or off the air
 //! ([`Wlan::tune`]). It knows packets by a key and a length, and raw frames
@@ -39,7 +39,8 @@
 //!   frames.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
 //! - Without power save there are no beacons but the caller's. Association is the caller's, too.
-//!   Fragmentation is not modeled; the only rate control is a fixed rate.
+//!   Fragmentation and aggregation are not modeled: each PPDU carries one MPDU of data. The only rate control is a fixed
+//!   rate.
 //! - Raw frames have sequence numbers of their own, as data frames with `QoS` have, and go before data
 //!   of the same access category.
 

@@ -109,10 +109,7 @@ impl PhyConfig {
             _ => Width::Mhz20,
         };
         let rates = || standard.non_ht_rates(band);
-        let fastest = |format: Format| {
-            let mcs = |index| Mcs::new(format, index, 1, width, GuardInterval::Ns800);
-            (0..format.indices()).rev().find_map(mcs).map(Rate::from)
-        };
+        let fastest = |format| Mcs::fastest(format, 1, width, GuardInterval::Ns800).map(Rate::from);
         let fastest = standard.format().and_then(fastest).or_else(|| rates().next_back());
         Self {
             standard,

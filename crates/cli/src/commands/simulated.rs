@@ -76,19 +76,19 @@ pub fn guest_program() -> Result<GuestProgram, Failure> {
     Ok(GuestProgram { path, argument: GUEST })
 }
 
-/// Refuses a file or a directory in a place where a guest has a file system of its own; `expected` ends the sentence.
+/// Refuses a file or a directory in a place where a guest has a file system of its own; `expected` is part of the sentence.
 pub fn check_place(path: &Path, expected: &str) -> Result<(), Failure> {
-    match folder_of_guest(path) {
+    match problem_of_place(path, expected) {
         None => Ok(()),
-        Some(folder) => Err(Failure::usage(anyhow!(
-            "{}: in simulated time, there is another file system at {folder}; expected {expected} elsewhere",
-            path.display()
-        ))),
+        Some(problem) => Err(Failure::usage(anyhow!("{}: {problem}", path.display()))),
     }
 }
 
-/// The folder in the place of which a guest has a file system of its own, if a file is there.
-pub fn folder_of_guest(file: &Path) -> Option<&'static str> {
-    let file = file.canonicalize().ok()?;
-    OWN_FOLDERS.into_iter().find(|folder| file.starts_with(folder))
+/// The problem of such a file or directory, as a sentence; `None` if a guest finds it.
+pub fn problem_of_place(path: &Path, expected: &str) -> Option<String> {
+    let path = path.canonicalize().ok()?;
+    let folder = OWN_FOLDERS.into_iter().find(|folder| path.starts_with(folder))?;
+    Some(format!(
+        "in simulated time, there is another file system at {folder}; expected {expected} elsewhere"
+    ))
 }

@@ -165,6 +165,12 @@ impl Mcs {
         (is_known && !is_left_out).then_some(Self { format, width, streams, index, guard_interval })
     }
 
+    /// The one with the highest index; `None` if the format does not have these parameters.
+    pub fn fastest(format: Format, streams: u8, width: Width, guard_interval: GuardInterval) -> Option<Self> {
+        let of_index = |index| Self::new(format, index, streams, width, guard_interval);
+        (0..format.indices()).rev().find_map(of_index)
+    }
+
     /// All schemes of a format.
     pub fn all(format: Format) -> impl Iterator<Item = Self> {
         let of_index = move |index| {

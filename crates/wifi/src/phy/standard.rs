@@ -37,6 +37,10 @@ pub enum Band {
 }
 
 impl Standard {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 7] =
+        [Self::Dsss, Self::HrDsss, Self::Ofdm, Self::Erp, Self::Ht, Self::Vht, Self::He];
+
     /// Its band; the higher one of 802.11n and the middle one of 802.11ax, which have several.
     pub const fn usual_band(self) -> Band {
         match self {

@@ -20,7 +20,7 @@ use lasthop_trial::simulated::programs::{self, Ended, Setting, Streams};
 use lasthop_trial::{GuestProgram, TrialError};
 
 use super::report::ReportFlags;
-use crate::commands::simulated::{Time, check_place, folder_of_guest, guest_program, kernel};
+use crate::commands::simulated::{Time, check_place, guest_program, kernel, problem_of_place};
 use crate::failure::Failure;
 use crate::output;
 use crate::signals::Termination;
@@ -207,11 +207,9 @@ fn writable(directory: &Path) -> Result<PathBuf, Failure> {
     if found == Path::new("/") {
         return Err(refused("the root directory has those of the guest; expected one below it"));
     }
-    match folder_of_guest(&found) {
+    match problem_of_place(&found, "a directory") {
         None => Ok(found),
-        Some(folder) => Err(refused(&format!(
-            "in simulated time, there is another file system at {folder}; expected a directory elsewhere"
-        ))),
+        Some(problem) => Err(refused(&problem)),
     }
 }
 

@@ -59,7 +59,7 @@ pub fn execute(kernels: &Kernels, arguments: &Arguments) -> Result<(), Failure> 
     let order = Order { source: &source, wanted: wanted.as_ref(), recipe: &recipe, jobs: arguments.jobs() };
     let termination = Termination::listen()?;
     output::complain(&format!(
-        "lasthop: building a kernel from {}; this takes minutes",
+        "lasthop: the source is {}; a kernel that is not there yet takes minutes",
         source.path().display()
     ));
     let bar = BuildBar::new();

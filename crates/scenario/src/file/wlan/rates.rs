@@ -52,7 +52,6 @@ impl Rates<'_> {
     /// The fastest rate with the cell's streams, width and guard interval.
     pub(super) fn fastest(self, reader: &Reader<'_>, name: &str) -> Result<Rate, FileError> {
         let Some(format) = self.phy.standard.format() else { return Ok(self.phy.rate) };
-        let complete = |index| self.complete(WrittenMcs { index, ..WrittenMcs::default() }).ok();
         let problem = || {
             let streams = format!("at most {} streams", format.streams());
             let guards = GuardInterval::ALL.into_iter().filter(|guard| format.has(*guard));
@@ -66,7 +65,10 @@ impl Rates<'_> {
             let key = if has_too_many { "streams" } else { "guard-interval" };
             reader.fail(&["wlans", name, key], what)
         };
-        (0..format.indices()).rev().find_map(complete).map(Rate::from).ok_or_else(problem)
+        let width = self.phy.width.min(format.width());
+        let guard_interval = self.guard_interval.unwrap_or(GuardInterval::Ns800);
+        let fastest = Mcs::fastest(format, self.streams.unwrap_or(1), width, guard_interval);
+        fastest.map(Rate::from).ok_or_else(problem)
     }
 
     /// A modulation and coding scheme with all that is left out of it.
