@@ -34,6 +34,8 @@ struct Cell {
     stations: Vec<StationId>,
     /// Whether flows take turns.
     has_flows: bool,
+    /// Whether stations aggregate.
+    aggregates: bool,
     /// The fastest and the slowest rate of its standard.
     rates: [Rate; 2],
     /// Whether stations may be tuned.
@@ -42,6 +44,8 @@ struct Cell {
     next_key: u32,
     /// Frames that have no last fate yet, and the stations that have received each.
     waiting: BTreeMap<u32, Vec<StationId>>,
+    /// Frames that have arrived, as their senders know, and wait for others at their receivers.
+    held: BTreeMap<u32, Vec<StationId>>,
     /// Raw frames that have no fate yet, and the stations that have received each.
     managed: BTreeMap<u32, (Receiver, Vec<StationId>)>,
 }
@@ -52,6 +56,7 @@ impl Cell {
         let config = config(octets);
         let mut standards_rates = config.phy.standard.non_ht_rates(config.phy.band);
         let slowest = standards_rates.next().expect("each standard has rates");
+        let aggregates = config.mac.aggregation.is_some();
         let rates = [standards_rates.next_back().unwrap_or(slowest), slowest];
         let mut wlan = Wlan::new(config, u64::from(octets.long()));
         let queue = octets.pick(&[QueueLimit::Packets(3), QueueLimit::Octets(4000), QueueLimit::Unlimited]);
@@ -69,16 +74,18 @@ impl Cell {
         wlan.report_attempts(octets.flag());
         wlan.report_transmissions(octets.flag());
         let has_flows = scheduler == Scheduler::PerFlow;
-        let (waiting, managed) = (BTreeMap::new(), BTreeMap::new());
+        let (waiting, held, managed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self {
             wlan,
             stations,
             has_flows,
+            aggregates,
             rates,
             may_tune: !saves_power,
             now: Instant::ZERO,
             next_key: 0,
             waiting,
+            held,
             managed,
         }
     }
@@ -167,8 +174,8 @@ impl Cell {
     fn check(&mut self, output: &Output) {
         match output {
             Output::Delivered { at, from, frame } => {
-                let receivers =
-                    self.waiting.get_mut(&frame.key).expect("its sender does not know its fate yet");
+                let waiting = self.waiting.get_mut(&frame.key).or_else(|| self.held.get_mut(&frame.key));
+                let receivers = waiting.expect("it was sent");
                 assert!(!receivers.contains(at), "a copy passes the filter");
                 assert!(
                     at != from && (frame.to == Receiver::Broadcast || frame.to == Receiver::Station(*at))
@@ -180,8 +187,11 @@ impl Cell {
             }
             Output::Fate { frame, fate, arrived, .. } => {
                 let receivers = self.waiting.remove(&frame.key).expect("no frame has two last fates");
-                if frame.to != Receiver::Broadcast {
-                    assert!(*fate != Fate::Delivered || receivers.len() == 1, "it was acknowledged");
+                if frame.to != Receiver::Broadcast && self.aggregates && *arrived && receivers.is_empty() {
+                    self.held.insert(frame.key, receivers);
+                } else if frame.to != Receiver::Broadcast {
+                    let is_delivered = *fate == Fate::Delivered && !self.aggregates;
+                    assert!(!is_delivered || receivers.len() == 1, "it was acknowledged");
                     assert_eq!(*arrived, !receivers.is_empty());
                 }
             }
@@ -220,6 +230,8 @@ impl Cell {
             self.run(self.now + LAST / 40);
         }
         assert!(self.waiting.is_empty(), "frames without a fate: {:?}", self.waiting);
+        self.run(self.now + LAST / 40);
+        assert!(self.held.values().all(|it| it.len() == 1), "frames that have not arrived: {:?}", self.held);
         assert!(self.managed.is_empty(), "raw frames without a fate: {:?}", self.managed);
         for station in &self.stations {
             assert_eq!(self.wlan.waiting(*station), (0, 0));
@@ -245,6 +257,10 @@ fn config(octets: &mut Octets<'_>) -> WlanConfig {
     config.capture = octets.flag().then_some(Capture { threshold: 10.0, later_frames });
     let loss = Probability::new(octets.pick(&[0.0, 0.1, 0.5, 1.0])).unwrap_or(Probability::ZERO);
     config.errors = ErrorConfig::packets(loss, octets.flag());
+    if let Some(aggregation) = &mut config.mac.aggregation {
+        (aggregation.amsdu, aggregation.ampdu, aggregation.window) =
+            octets.pick(&[(0, 65_535, 64), (4_000, 65_535, 64), (4_000, 8_000, 4), (0, 0, 1)]);
+    }
     assert_eq!(config.problem(), None);
     config
 }

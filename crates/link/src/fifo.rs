@@ -64,6 +64,18 @@ impl<T: Length> Fifo<T> {
         Some(packet)
     }
 
+    /// The packet behind this number of others.
+    pub fn get(&self, behind: usize) -> Option<&T> {
+        self.packets.get(behind)
+    }
+
+    /// Removes the packet behind this number of others.
+    pub fn remove(&mut self, behind: usize) -> Option<T> {
+        let packet = self.packets.remove(behind)?;
+        self.octets -= u64::from(packet.octets());
+        Some(packet)
+    }
+
     /// Removes the last packet.
     pub fn pop_last(&mut self) -> Option<T> {
         let packet = self.packets.pop_back()?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::errors::{BitErrorRates, ErrorConfig};
 use super::frame::DataOverhead;
-use super::phy::{PhyConfig, Rate, Standard};
+use super::phy::{Format, PhyConfig, Rate, Standard};
 use super::propagation::{Capture, Propagation};
 
 /// Configuration of a cell: stations that hear each other if they are near and on the same channel.
@@ -50,6 +50,7 @@ impl WlanConfig {
         let has_rate = |rate: &Rate| phy.has_rate(*rate);
         let is_non_ht = |rate: &Rate| rate.non_ht_index().is_some() && has_rate(rate);
         let bits = errors.bit.as_ref().is_none_or(BitErrorRates::are_valid);
+        let aggregation = mac.aggregation.as_ref();
         let rules = [
             (phy.standard.is_in(phy.band), "the standard is not in this band"),
             (has_rate(&phy.rate), "the standard has no such rate"),
@@ -75,6 +76,22 @@ impl WlanConfig {
             ),
             ((1..=15).contains(&mac.aifsn), "AIFSN is from 1 to 15"),
             (mac.overhead.octets() <= 10_000, "headers have at most 10,000 octets"),
+            (
+                aggregation.is_none_or(|_| phy.standard.format().is_some()),
+                "frames are aggregated from 802.11n on",
+            ),
+            (
+                aggregation.is_none_or(|it| (1..=Aggregation::LARGEST_WINDOW).contains(&it.window)),
+                "a block ack window has 1 to 256 frames",
+            ),
+            (
+                aggregation.is_none_or(|it| it.ampdu <= 10_000_000 && it.duration <= second),
+                "an A-MPDU has at most 10,000,000 octets and lasts at most a second",
+            ),
+            (
+                aggregation.is_none_or(|it| it.amsdu <= it.largest_amsdu(phy.standard)),
+                "an A-MSDU has at most 7,935 octets with 802.11n, 4,065 of them in an A-MPDU, and otherwise 11,454",
+            ),
             (
                 propagation.is_valid(),
                 "carrier sense reaches as far as reception, and all parameters of propagation are in range",
@@ -103,6 +120,9 @@ pub struct MacConfig {
     pub long_retry_limit: u32,
     /// Octets that a data frame adds to a packet; at most 10,000. Default 24 + 8 + 4; 26 + 8 + 4 from 802.11n on.
     pub overhead: DataOverhead,
+    /// Aggregation of data frames at rates of HT and later; `None`: each frame goes alone, and is acknowledged by an ACK.
+    /// Default: A-MPDUs from 802.11n on, none before.
+    pub aggregation: Option<Aggregation>,
     /// Whether a station of 802.11g sends a CTS-to-self before OFDM data, at a rate that stations
     /// of 802.11b decode (IEEE 802.11, protection mechanism for non-ERP receivers). Default off.
     pub cts_to_self: bool,
@@ -132,11 +152,56 @@ impl MacConfig {
             short_retry_limit: 7,
             long_retry_limit: 4,
             overhead: if is_qos { DataOverhead::QOS } else { DataOverhead::STANDARD },
+            aggregation: standard.format().map(Aggregation::new),
             cts_to_self: false,
             eifs: true,
             response_timeout: None,
             nav_reset: true,
             options_probe_interval: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What stations aggregate (IEEE 802.11-2020, 10.11 and 10.12), under block ack agreements (10.25) that all stations
+/// have with each other from the start. Stations in power-save mode, broadcasts, raw frames and frames with options go
+/// without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// The largest A-MSDU, in octets: packets to one receiver in one MPDU, each with 14 octets before its LLC header and
+    /// padded to a multiple of 4, except the last. Default 0: each packet has an MPDU of its own.
+    pub amsdu: u32,
+    /// The largest A-MPDU, in octets: MPDUs in one PPDU, each with a delimiter of 4 octets and padded to a multiple of 4,
+    /// except the last. Default the most of the format: 65,535 (HT), 1,048,575 (VHT), 4,194,303 (HE). 0: each MPDU goes
+    /// alone.
+    pub ampdu: u32,
+    /// `aPPDUMaxTime`: the longest PPDU with an A-MPDU, at most 1 s. Default 5.484 ms.
+    pub duration: Duration,
+    /// The buffer size of block ack agreements: from the first MPDU that is not acknowledged, this many may be on their
+    /// way; 1 to 256. The bitmap of a block ack has 64 bits, or 256 if this is above 64. Default 64, or 256 (HE).
+    pub window: u16,
+}
+
+impl Aggregation {
+    /// The largest block ack window.
+    pub const LARGEST_WINDOW: u16 = 256;
+
+    /// The defaults of a format.
+    pub const fn new(format: Format) -> Self {
+        let (ampdu, window) = match format {
+            Format::Ht => (65_535, 64),
+            Format::Vht => (1_048_575, 64),
+            Format::He => (4_194_303, Self::LARGEST_WINDOW),
+        };
+        Self { amsdu: 0, ampdu, duration: Duration::from_micros(5_484), window }
+    }
+
+    /// The octets of the largest A-MSDU that a standard permits (table 9-25). The length of an MPDU in an A-MPDU has 12
+    /// bits with HT.
+    pub const fn largest_amsdu(&self, standard: Standard) -> u32 {
+        match standard.format() {
+            Some(Format::Ht) if self.ampdu > 0 => 4_095 - DataOverhead::QOS.header - DataOverhead::QOS.fcs,
+            Some(Format::Ht) => 7_935,
+            _ => 11_454,
         }
     }
 }
@@ -160,6 +225,16 @@ mod tests {
         assert!(with(|config| config.phy.cw_min = 2000).contains("CWmin"));
         assert!(with(|config| config.phy.slot = Duration::ZERO).contains("slot"));
         assert!(with(|config| config.mac.long_retry_limit = 0).contains("retry"));
+        assert!(
+            with(|config| config.mac.aggregation = Some(Aggregation::new(Format::Ht))).contains("802.11n")
+        );
+        let aggregation = |amsdu, ampdu| {
+            let mut config = WlanConfig::new(Standard::Ht);
+            config.mac.aggregation = Some(Aggregation { amsdu, ampdu, ..Aggregation::new(Format::Ht) });
+            config.problem()
+        };
+        assert_eq!([aggregation(3_839, 65_535), aggregation(7_935, 0)], [None, None]);
+        assert!(aggregation(7_935, 65_535).unwrap_or_default().contains("A-MSDU"));
         let ranges = Propagation::Ranges { reception: 250.0, carrier_sense: 100.0 };
         assert!(WlanConfig { propagation: ranges, ..WlanConfig::new(Standard::Erp) }.problem().is_some());
     }

@@ -26,16 +26,16 @@ use std::ops::Range;
 use lasthop_packet::{Instant, Rng};
 
 use super::config::MacConfig;
-use super::frame::{MacFrame, Receiver, StationId};
+use super::frame::{MacFrame, Queued, Receiver, StationId};
 use super::output::{Fate, FrameTimes, Output, Used};
 use super::own_frame::{OwnFrame, RawFrame};
 use super::phy::{PhyConfig, Rate};
 use super::station::StationConfig;
 pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
-pub(crate) use exchange::{Exchange, Mpdu, Plan, Ppdu};
+pub(crate) use exchange::{Exchange, MpduSet, Plan, Ppdu};
 use own::OwnFrames;
-pub(crate) use queue::Queue;
+pub(crate) use queue::{Limits, Psdu, Queue};
 use rate_control::RateControl;
 
 /// A contender. Its parts own their fields.
@@ -130,6 +130,26 @@ impl Contender {
         }
     }
 
+    /// A transmission of its current frame begins, and of the packets that go with it.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.attempts_mut().begin(now);
+        if self.own().is_none() && self.queue.further() > 0 {
+            self.queue.all_attempts_mut().skip(1).for_each(|attempts| attempts.begin(now));
+        }
+    }
+
+    /// Its station transmits for this number of nanoseconds for its current frame. Packets that go with that share it at the
+    /// end of the exchange.
+    #[inline]
+    pub(crate) fn transmit(&mut self, nanos: u64) {
+        if self.own().is_none() && self.queue.further() > 0 {
+            self.exchange.transmit(nanos);
+        } else {
+            self.attempts_mut().transmit(nanos);
+        }
+    }
+
     /// Whether it has a current frame.
     #[inline]
     pub(crate) fn has_frame(&self) -> bool {
@@ -153,7 +173,7 @@ impl Contender {
     /// Counts a failed transmission; `was_long`: it was the data frame after an RTS. Returns
     /// whether the frame is given up.
     pub(crate) fn fail(&mut self, was_long: bool, long_retry_limit: u32) -> bool {
-        let limits = (self.short_retry_limit, long_retry_limit);
+        let limits = self.retry_limits(long_retry_limit);
         let chain = self.own.retry_chain();
         let attempts = self.attempts_mut();
         let is_over = attempts.fail(was_long, limits);
@@ -173,6 +193,36 @@ impl Contender {
         self.own.advance();
     }
 
+    /// As [`Self::pop`], of the packets of an exchange: `fate` receives each of them with its sequence number and its
+    /// transmissions, and says whether it is delivered or given up.
+    pub(crate) fn conclude(
+        &mut self,
+        now: Instant,
+        mut fate: impl FnMut(u16, &Queued, &mut Attempts) -> Option<Fate>,
+    ) {
+        let further = self.queue.further() as u64;
+        if further > 0 {
+            let air_time = self.exchange.take_air_time();
+            let share = air_time / (further + 1);
+            self.queue.all_attempts_mut().for_each(|attempts| attempts.transmit(share));
+            self.queue.attempts_mut().transmit(air_time - share * (further + 1));
+        }
+        let Self { queue, used, .. } = self;
+        queue.conclude(now, |sequence, queued, attempts| {
+            let fate = fate(sequence, queued, attempts);
+            if let Some(fate) = fate {
+                attempts.account(used, fate == Fate::GivenUp);
+            }
+            fate.is_some()
+        });
+        self.exchange.set_lost_mpdus(MpduSet::default());
+    }
+
+    /// The short and the long retry limit of its packets.
+    pub(crate) const fn retry_limits(&self, long: u32) -> (u32, u32) {
+        (self.short_retry_limit, long)
+    }
+
     /// Prepares another transmission after a failed one: of the current frame, or of a frame for
     /// another receiver whose turn it is. Returns whether the packet has yielded to one for another
     /// receiver.
@@ -183,7 +233,7 @@ impl Contender {
         yields
     }
 
-    /// Puts a frame of power save before the queue, now or after the present exchange. Returns whether the
+    /// Puts a frame of the MAC before the queue, now or after the present exchange. Returns whether the
     /// contender has to begin to contend.
     #[cold]
     pub(crate) fn send_own(&mut self, frame: OwnFrame) -> bool {
@@ -202,7 +252,7 @@ impl Contender {
         has_room
     }
 
-    /// Withdraws frames of power save, except one that is being transmitted.
+    /// Withdraws frames of the MAC, except one that is being transmitted.
     pub(crate) fn withdraw_own(&mut self) {
         let is_transmitting = self.back_off.is_transmitting();
         self.own.withdraw(is_transmitting);

@@ -20,6 +20,8 @@ pub(crate) enum Event {
     /// A station sends the next frame of an exchange, a SIFS after the previous one: station and
     /// initiator.
     Send(u32, u32),
+    /// A receiver may give up frames that are missing before others: station and initiator.
+    Gap(u32, u32),
     /// An access point's target beacon transmission time (TBTT).
     Tbtt(u32),
     /// A contender of a domain may gain access to the medium.
@@ -34,9 +36,10 @@ impl Event {
             Self::FrameEnd(_) | Self::SettledData(..) | Self::SettledEnd(..) | Self::CollisionEnd(_) => 0,
             Self::Timeout(_) => 1,
             Self::Send(..) => 2,
-            Self::Tbtt(_) => 3,
-            Self::Access(_) => 4,
-            Self::Begin(_) => 5,
+            Self::Gap(..) => 3,
+            Self::Tbtt(_) => 4,
+            Self::Access(_) => 5,
+            Self::Begin(_) => 6,
         }
     }
 }

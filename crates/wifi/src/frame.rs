@@ -12,8 +12,19 @@ pub const RTS_OCTETS: u32 = 20;
 /// Octets of a PS-Poll frame, FCS included (9.3.1.5).
 pub const PS_POLL_OCTETS: u32 = 20;
 
+/// Octets of a block ack request for one traffic identifier, FCS included (9.3.1.7).
+pub const BLOCK_ACK_REQUEST_OCTETS: u32 = 24;
+
+/// Octets of the header before an MSDU in an A-MSDU: addresses and length (9.3.2.2).
+pub const SUBFRAME_OCTETS: u32 = 14;
+
 /// Octets of the delimiter before an MPDU in an A-MPDU (9.7.1).
 pub const DELIMITER_OCTETS: u32 = 4;
+
+/// Octets of a compressed block ack under an agreement with this window, FCS included (9.3.1.8): its bitmap has 8 or 32.
+pub const fn block_ack_octets(window: u16) -> u32 {
+    if window <= 64 { 32 } else { 56 }
+}
 
 /// Octets that a data frame adds to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,8 +118,9 @@ pub(crate) enum Kind {
     Rts,
     Cts,
     CtsToSelf,
-    /// The frame that the exchange serves: data, a beacon, or a PS-Poll.
+    /// The frame that the exchange serves: data, a beacon, a PS-Poll, or a block ack request.
     Data,
+    /// An ACK or a block ack.
     Ack,
 }
 

@@ -64,7 +64,7 @@ mod wlan;
 #[cfg(test)]
 mod tests;
 
-pub use config::{MacConfig, WlanConfig};
+pub use config::{Aggregation, MacConfig, WlanConfig};
 pub use errors::{BitErrorRates, ErrorConfig, ErrorModel, UndisturbedFrame};
 pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};

@@ -44,11 +44,13 @@ pub enum Output {
         /// The frame. A broadcast arrives at several stations.
         frame: MacFrame,
     },
-    /// A frame has reached the head of the queue, and no other output implies it: the frame waited
-    /// for its receiver to wake, or its turn came when the transmission of another frame failed.
+    /// A frame has left the queue, and no other output implies it: the frame waited for its receiver to wake, its turn
+    /// came when the transmission of another frame failed, or it is transmitted together with the frame at the head.
     Departs {
         /// The station.
         from: StationId,
+        /// The frame.
+        frame: MacFrame,
     },
     /// A frame was dropped because it waited too long for its receiver to wake.
     TooOld {
@@ -100,7 +102,9 @@ pub enum Output {
         frame: MacFrame,
         /// Its fate. A broadcast counts as delivered once it is sent.
         fate: Fate,
-        /// Whether a unicast frame has arrived; [`Output::Delivered`] has reported that.
+        /// Whether a unicast frame has arrived. [`Output::Delivered`] has reported that or, under a block ack agreement,
+        /// follows when the frames before it have arrived. A frame is acknowledged and does not arrive if the receiver has
+        /// waited for it too long.
         arrived: bool,
         /// Transmissions so far.
         transmissions: u32,
@@ -144,7 +148,8 @@ pub enum Output {
 /// Counters of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WlanCounters {
-    /// Exchanges begun: transmissions of data frames, or of their RTS.
+    /// Exchanges begun: transmissions of data frames, or of their RTS. Here and below, each packet of an A-MPDU counts as
+    /// a frame.
     pub attempts: u64,
     /// Attempts that were not acknowledged.
     pub failures: u64,

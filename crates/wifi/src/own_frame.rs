@@ -26,6 +26,11 @@ pub(crate) enum OwnFrame {
     PsPoll {
         to: StationId,
     },
+    /// A block ack request. The sender has given up all frames to this station before the one with this sequence number.
+    BlockAckRequest {
+        to: StationId,
+        start: u16,
+    },
     /// A frame of the caller.
     Raw {
         to: Receiver,
@@ -36,13 +41,18 @@ impl OwnFrame {
     pub(crate) const fn receiver(self) -> Receiver {
         match self {
             Self::Beacon => Receiver::Broadcast,
-            Self::PsPoll { to } => Receiver::Station(to),
+            Self::PsPoll { to } | Self::BlockAckRequest { to, .. } => Receiver::Station(to),
             Self::Raw { to } => to,
         }
     }
 
-    /// Whether power save has made it.
-    pub(crate) const fn is_of_power_save(self) -> bool {
-        matches!(self, Self::Beacon | Self::PsPoll { .. })
+    /// Whether the MAC has made it, not the caller.
+    pub(crate) const fn is_of_mac(self) -> bool {
+        !matches!(self, Self::Raw { .. })
+    }
+
+    /// Whether it is a control frame.
+    pub(crate) const fn is_control(self) -> bool {
+        matches!(self, Self::PsPoll { .. } | Self::BlockAckRequest { .. })
     }
 }

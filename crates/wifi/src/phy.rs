@@ -201,6 +201,13 @@ impl PhyConfig {
         (bits * 1_000_000).div_ceil(bps).saturating_mul(1000).saturating_add(plcp)
     }
 
+    /// The largest PSDU whose PPDU lasts no longer than this, in octets.
+    pub(crate) fn most_octets(&self, mcs: Mcs, duration: Duration) -> u32 {
+        let bits =
+            self.durations.most_bits(mcs, nanos(duration).saturating_sub(nanos(self.signal_extension)));
+        u32::try_from(bits / 8).unwrap_or(u32::MAX)
+    }
+
     /// The octets of a PSDU with one MPDU. In VHT and HE each PSDU is an A-MPDU, so the MPDU has a delimiter (10.12.6).
     pub(crate) fn psdu_octets(rate: Rate, mpdu: u32) -> u32 {
         let is_aggregate = rate.mcs().is_some_and(|mcs| mcs.format() != Format::Ht);
@@ -236,18 +243,36 @@ impl PhyConfig {
 impl PpduDurations {
     /// The duration of a PPDU for one user with this number of bits in its PSDU, in nanoseconds.
     fn of_ppdu(self, mcs: Mcs, bits: u64) -> u64 {
-        let is_standard = self == Self::Standard;
-        let tail = match mcs.format() {
-            Format::He if !is_standard => 6,
-            _ => mcs.tail_bits(),
-        };
-        let symbols = (16 + bits + tail).div_ceil(mcs.bits_per_symbol());
+        let symbols = (16 + bits + self.tail_bits(mcs)).div_ceil(mcs.bits_per_symbol());
         let data = symbols * mcs.symbol_nanos();
+        self.preamble(mcs) + if self.is_rounded(mcs) { data.next_multiple_of(4_000) } else { data }
+    }
+
+    /// The bits of the largest PSDU whose PPDU lasts no longer than this, in nanoseconds.
+    fn most_bits(self, mcs: Mcs, duration: u64) -> u64 {
+        let data = duration.saturating_sub(self.preamble(mcs));
+        let data = if self.is_rounded(mcs) { data - data % 4_000 } else { data };
+        let bits = data / mcs.symbol_nanos() * mcs.bits_per_symbol();
+        bits.saturating_sub(16 + self.tail_bits(mcs))
+    }
+
+    /// Whether the data of a PPDU lasts a multiple of 4 us.
+    fn is_rounded(self, mcs: Mcs) -> bool {
         //= IEEE 802.11-2020, 19.4.3, 21.4.3: with the short guard interval, the data lasts whole symbols of 4 us.
-        let is_rounded = is_standard && mcs.format() != Format::He;
-        let data = if is_rounded { data.next_multiple_of(4_000) } else { data };
+        self == Self::Standard && mcs.format() != Format::He
+    }
+
+    fn tail_bits(self, mcs: Mcs) -> u64 {
+        match (self, mcs.format()) {
+            (Self::Ns3, Format::He) => 6,
+            _ => mcs.tail_bits(),
+        }
+    }
+
+    /// The duration of all that precedes the data, in nanoseconds.
+    const fn preamble(self, mcs: Mcs) -> u64 {
         // L-STF, L-LTF, L-SIG.
-        20_000 + self.fields(mcs) + data
+        20_000 + self.fields(mcs)
     }
 
     /// The duration of the fields between the L-SIG and the data, in nanoseconds.

@@ -1,11 +1,17 @@
 //! A station: its configuration, and what it has received.
 
+pub(crate) mod reordering;
+
+use std::collections::BTreeMap;
+
 use lasthop_link::QueueLimit;
 use lasthop_packet::Instant;
 
+use super::frame::MacFrame;
 use super::knowledge::OptionsKnowledge;
 use super::phy::Rate as DataRate;
 use super::propagation::Position;
+use reordering::Reordering;
 
 /// A channel, by its number. Channels do not overlap: nobody hears a frame of another channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,8 +75,18 @@ pub(crate) struct Station {
     packets: DuplicateFilter,
     raw: DuplicateFilter,
     options: OptionsKnowledge,
+    /// The block ack agreements of contenders with it.
+    agreements: BTreeMap<u32, Agreement>,
     /// The initiator and the beginning of the exchange in which it answered last.
     answered: Option<(u32, Instant)>,
+}
+
+/// A block ack agreement, at its recipient.
+#[derive(Debug)]
+struct Agreement {
+    reordering: Reordering,
+    /// Whether it is known when frames that wait are to be released.
+    is_watched: bool,
 }
 
 impl Station {
@@ -81,6 +97,7 @@ impl Station {
             packets: DuplicateFilter::default(),
             raw: DuplicateFilter::default(),
             options,
+            agreements: BTreeMap::new(),
             answered: None,
         }
     }
@@ -106,6 +123,29 @@ impl Station {
     /// between two transmissions of a packet.
     pub(crate) fn receive_raw(&mut self, from: u32, sequence: u16, is_retry: bool) -> bool {
         self.raw.receive(from, sequence, is_retry)
+    }
+
+    /// The reordering buffer for the frames of a contender. `window`: that of its agreement.
+    pub(crate) fn reordering(&mut self, from: u32, window: u16) -> &mut Reordering {
+        let new = || Agreement { reordering: Reordering::new(window), is_watched: false };
+        &mut self.agreements.entry(from).or_insert_with(new).reordering
+    }
+
+    /// When the oldest frame of a contender arrived that waits for others; `None` if none does, or
+    /// [`Self::give_up_gap`] follows already.
+    pub(crate) fn watch_gap(&mut self, from: u32) -> Option<Instant> {
+        let agreement = self.agreements.get_mut(&from).filter(|agreement| !agreement.is_watched)?;
+        let since = agreement.reordering.waits_since()?;
+        agreement.is_watched = true;
+        Some(since)
+    }
+
+    /// Releases the frames of a contender that arrived at `latest` or earlier and wait for others.
+    pub(crate) fn give_up_gap(&mut self, from: u32, latest: Instant, release: &mut impl FnMut(MacFrame)) {
+        if let Some(agreement) = self.agreements.get_mut(&from) {
+            agreement.is_watched = false;
+            agreement.reordering.give_up(latest, release);
+        }
     }
 
     /// It answers a frame of an exchange: its initiator and its beginning.

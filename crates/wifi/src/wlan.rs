@@ -13,9 +13,10 @@
 //!
 //! The parts do not call each other, except that the medium makes contenders count down. A step from one
 //! part to another is a method of [`Wlan`]; each subject has a file. The way of a frame: `queueing`,
-//! `access`, `planning`, `settle` or `exchange`, `outcome`. Stations that move or are tuned: `tuning`.
+//! `access`, `planning`, `settle` or `exchange`, `outcome`; what an A-MPDU needs is in `block_ack`. Stations that move or are tuned: `tuning`.
 
 mod access;
+mod block_ack;
 mod exchange;
 mod options;
 mod outcome;
@@ -54,6 +55,8 @@ pub struct Wlan<E = ()> {
     mac: MacConfig,
     /// The octets that a data frame adds to a packet.
     overhead: u32,
+    /// Whether packets are aggregated and there are block ack agreements.
+    aggregates: bool,
     times: Times,
     medium: Medium,
     stations: Vec<Station>,
@@ -105,6 +108,7 @@ impl<E: ErrorModel> Wlan<E> {
         Self {
             seed,
             overhead: mac.overhead.octets(),
+            aggregates: mac.aggregation.is_some(),
             phy,
             mac,
             times,
@@ -220,6 +224,7 @@ impl<E: ErrorModel> Wlan<E> {
                     }
                 }
                 Event::CollisionEnd(domain) => self.on_collision_end(domain, at),
+                Event::Gap(station, initiator) => self.on_gap(station, initiator, at),
             }
         }
         (now, later)

@@ -81,7 +81,7 @@ impl Attempts {
 
     /// Counts a failed transmission; `was_long`: it was the data frame after an RTS. Returns
     /// whether the frame is given up, by the limits of the short and the long retry count.
-    pub(super) const fn fail(&mut self, was_long: bool, limits: (u32, u32)) -> bool {
+    pub(crate) const fn fail(&mut self, was_long: bool, limits: (u32, u32)) -> bool {
         //= IEEE 802.11, recovery procedures and retransmit limits: a short and a long retry count,
         //= each with its limit.
         *(if was_long { &mut self.long } else { &mut self.short }) += 1;
@@ -90,7 +90,7 @@ impl Attempts {
 
     /// The report of a packet's fate.
     #[inline]
-    pub(super) fn fate(&self, from: StationId, queued: &Queued, fate: Fate) -> Output {
+    pub(crate) fn fate(&self, from: StationId, queued: &Queued, fate: Fate) -> Output {
         Output::Fate {
             from,
             frame: queued.frame,

@@ -2,6 +2,8 @@
 
 use lasthop_packet::Instant;
 
+use super::queue::Psdu;
+use crate::config::Aggregation;
 use crate::frame::{Kind, Receiver};
 use crate::own_frame::OwnFrame;
 use crate::phy::Rate;
@@ -24,22 +26,26 @@ pub(crate) struct Plan {
 /// The PPDU with the data of an exchange: MPDUs at one rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ppdu {
-    pub(crate) mpdus: [Mpdu; 1],
+    pub(crate) psdu: Psdu,
     pub(crate) rate: Rate,
     /// In nanoseconds.
     pub(crate) duration: u64,
 }
 
-impl Ppdu {
-    pub(crate) fn octets(self) -> u32 {
-        self.mpdus.iter().map(|mpdu| mpdu.octets).sum()
-    }
-}
+/// MPDUs of a PPDU, by their numbers from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MpduSet([u64; Aggregation::LARGEST_WINDOW as usize / 64]);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mpdu {
-    /// Length with MAC header and FCS.
-    pub(crate) octets: u32,
+impl MpduSet {
+    pub(crate) fn insert(&mut self, mpdu: usize) {
+        if let Some(bits) = self.0.get_mut(mpdu / 64) {
+            *bits |= 1 << (mpdu % 64);
+        }
+    }
+
+    pub(crate) fn contains(&self, mpdu: usize) -> bool {
+        self.0.get(mpdu / 64).is_some_and(|bits| bits >> (mpdu % 64) & 1 == 1)
+    }
 }
 
 impl Plan {
@@ -95,6 +101,10 @@ pub(crate) struct Exchange {
     is_refused: bool,
     /// The frame that errors will destroy, if that was drawn when the exchange began.
     to_be_lost: Option<Kind>,
+    /// The MPDUs of an A-MPDU that errors destroy.
+    lost_mpdus: MpduSet,
+    /// Nanoseconds for which the initiator has transmitted, where several packets share them.
+    air_time: u64,
 }
 
 impl Exchange {
@@ -112,19 +122,19 @@ impl Exchange {
     /// Prepares the exchange of a packet. Returns whether the last plan is for these MPDUs: consecutive
     /// frames often have the same receiver and length. If it is not, [`Self::set_plan`] follows.
     #[inline]
-    pub(crate) fn is_for(&mut self, to: Receiver, mpdus: [Mpdu; 1]) -> bool {
+    pub(crate) fn is_for(&mut self, to: Receiver, psdu: Psdu) -> bool {
         self.is_own = false;
-        self.packet.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)
+        self.packet.as_ref().is_some_and(|plan| plan.data.psdu == psdu && plan.to == to)
     }
 
     /// As [`Self::is_for`], of an own frame; [`Self::set_plan_of`] follows. Each exchange of a raw frame
     /// is planned anew.
     #[inline]
-    pub(crate) fn is_of(&mut self, frame: OwnFrame, mpdus: [Mpdu; 1]) -> bool {
+    pub(crate) fn is_of(&mut self, frame: OwnFrame, psdu: Psdu) -> bool {
         self.is_own = true;
-        frame.is_of_power_save()
+        frame.is_of_mac()
             && self.own_frame == Some(frame)
-            && self.own.as_ref().is_some_and(|plan| plan.data.mpdus == mpdus)
+            && self.own.as_ref().is_some_and(|plan| plan.data.psdu == psdu)
     }
 
     pub(crate) const fn set_plan(&mut self, plan: Plan) {
@@ -172,7 +182,12 @@ impl Exchange {
     pub(crate) fn has_sent_data(&self) -> (bool, bool) {
         let begun = self.plan().and_then(|plan| plan.frames().get(..self.begun)).unwrap_or_default();
         let data_sent = begun.iter().any(|(kind, _)| *kind == Kind::Data);
-        (data_sent, data_sent && matches!(begun, [(Kind::Rts, _), ..]))
+        (data_sent, data_sent && self.has_rts())
+    }
+
+    /// Whether its first frame is an RTS.
+    pub(crate) fn has_rts(&self) -> bool {
+        self.plan().is_some_and(|plan| matches!(plan.frames(), [(Kind::Rts, _), ..]))
     }
 
     /// The data has arrived.
@@ -184,6 +199,31 @@ impl Exchange {
     #[inline]
     pub(crate) const fn has_arrived(&self) -> bool {
         self.has_arrived
+    }
+
+    /// Whether its data is an A-MPDU.
+    #[inline]
+    pub(crate) const fn has_ampdu(&self) -> bool {
+        matches!(self.plan(), Some(plan) if plan.data.psdu.is_aggregate())
+    }
+
+    /// The MPDUs of its A-MPDU that errors destroy.
+    pub(crate) const fn lost_mpdus(&self) -> &MpduSet {
+        &self.lost_mpdus
+    }
+
+    pub(crate) const fn set_lost_mpdus(&mut self, mpdus: MpduSet) {
+        self.lost_mpdus = mpdus;
+    }
+
+    /// The initiator transmits for this number of nanoseconds.
+    pub(crate) const fn transmit(&mut self, nanos: u64) {
+        self.air_time += nanos;
+    }
+
+    /// Nanoseconds for which the initiator has transmitted in this exchange.
+    pub(crate) const fn take_air_time(&mut self) -> u64 {
+        std::mem::replace(&mut self.air_time, 0)
     }
 
     pub(crate) const fn to_be_lost(&self) -> Option<Kind> {

@@ -1,4 +1,4 @@
-//! A contender's own frames, which are sent before its packets: first a frame of power save, then raw frames
+//! A contender's own frames, which are sent before its packets: first one that the MAC has made, then raw frames
 //! in their order.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ struct Own {
 }
 
 impl Own {
-    fn of_power_save(frame: OwnFrame) -> Self {
+    fn of_mac(frame: OwnFrame) -> Self {
         Self { frame, attempts: Attempts::default(), raw: None }
     }
 
@@ -36,7 +36,7 @@ pub(super) struct OwnFrames {
     /// The frame that is sent before the packet at the head of the queue, even if that one has been
     /// transmitted already. It changes between exchanges only.
     current: Option<Own>,
-    /// A frame of power save, if it became due during an exchange.
+    /// A frame of the MAC, if it became due during an exchange.
     next: Option<OwnFrame>,
     /// Raw frames that wait.
     waiting: VecDeque<Own>,
@@ -87,7 +87,7 @@ impl OwnFrames {
         }
     }
 
-    /// Adds a frame of power save, which is due: it goes first, or waits for the end of the exchange under
+    /// Adds a frame of the MAC, which is due: it goes first, or waits for the end of the exchange under
     /// way.
     pub(super) fn send(&mut self, frame: OwnFrame, is_exchanging: bool) {
         if is_exchanging {
@@ -108,11 +108,11 @@ impl OwnFrames {
         has_room
     }
 
-    /// Withdraws frames of power save; the current one only if no exchange is under way.
+    /// Withdraws frames of the MAC; the current one only if no exchange is under way.
     pub(super) fn withdraw(&mut self, is_exchanging: bool) {
         self.next = None;
         if !is_exchanging {
-            self.current.take_if(|own| own.frame.is_of_power_save());
+            self.current.take_if(|own| own.frame.is_of_mac());
             self.advance();
         }
     }
@@ -139,13 +139,13 @@ impl OwnFrames {
         }
     }
 
-    /// Makes a frame of power save the current one. It goes before a raw frame, even before one that
-    /// has been transmitted already. If another frame of power save is the current one, that is enough.
+    /// Makes a frame of the MAC the current one. It goes before a raw frame, even before one that
+    /// has been transmitted already. If another frame of the MAC is the current one, that is enough.
     fn put_first(&mut self, frame: OwnFrame) {
-        if self.current.as_ref().is_some_and(|own| own.frame.is_of_power_save()) {
+        if self.current.as_ref().is_some_and(|own| own.frame.is_of_mac()) {
             return;
         }
-        if let Some(interrupted) = self.current.replace(Own::of_power_save(frame)) {
+        if let Some(interrupted) = self.current.replace(Own::of_mac(frame)) {
             self.waiting.push_front(interrupted);
         }
     }

@@ -1,5 +1,15 @@
 //! A contender's queue. The MAC transmits the frame at its head; the others wait. Depending on the
 //! scheduler, flows or receivers take turns behind these.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `block` | the packets that are transmitted with the head |
+//! | `psdu` | the length of what they are transmitted in |
+
+mod block;
+mod psdu;
+
+use std::collections::VecDeque;
 
 use lasthop_link::{FairQueue, Fifo, QueueLimit};
 use lasthop_packet::Instant;
@@ -8,6 +18,8 @@ use super::Attempts;
 use super::round::{Round, Turn};
 use crate::frame::{MacFrame, Queued, Receiver, StationId};
 use crate::station::Scheduler;
+use block::Block;
+pub(crate) use psdu::{Limits, Psdu};
 
 /// A frame that was transmitted, was not acknowledged, and waits for its receiver's next turn.
 #[derive(Debug)]
@@ -15,6 +27,13 @@ struct Begun {
     queued: Queued,
     attempts: Attempts,
     sequence: u16,
+}
+
+/// A frame that waits for its receiver's next turn, and those that were transmitted with it.
+#[derive(Debug)]
+struct Outstanding {
+    first: Begun,
+    further: VecDeque<Begun>,
 }
 
 /// A contender's queue.
@@ -28,6 +47,8 @@ pub(crate) struct Queue {
     sequence: u16,
     /// The number of frames behind the head that were put before others.
     ahead: usize,
+    /// Frames that are transmitted with the one at the head.
+    block: Block,
     /// Frames that wait behind `frames`.
     behind: Behind,
 }
@@ -37,7 +58,7 @@ pub(crate) struct Queue {
 enum Behind {
     Nothing,
     Flows(Box<FairQueue<Queued>>),
-    Receivers(Box<Round<Queued, Begun>>),
+    Receivers(Box<Round<Queued, Outstanding>>),
 }
 
 impl Queue {
@@ -48,7 +69,8 @@ impl Queue {
             Scheduler::PerReceiver => Behind::Receivers(Box::default()),
         };
         let attempts = Attempts::default();
-        Self { limit, frames: Fifo::default(), attempts, sequence: 0, ahead: 0, behind }
+        let (frames, block) = (Fifo::default(), Block::default());
+        Self { limit, frames, attempts, sequence: 0, ahead: 0, block, behind }
     }
 
     /// Whether flows take turns.
@@ -190,6 +212,10 @@ impl Queue {
     #[inline]
     pub(super) fn pop(&mut self, now: Instant) {
         self.frames.pop();
+        self.block.gathered = None;
+        if !self.block.further.is_empty() {
+            return self.promote();
+        }
         self.ahead = self.ahead.saturating_sub(1);
         self.attempts = Attempts::at_head(now);
         self.sequence = (self.sequence + 1) & 0x0fff;
@@ -217,11 +243,13 @@ impl Queue {
     /// to the head if one waits for its turn. Returns whether one did.
     pub(super) fn yield_turn(&mut self, now: Instant) -> bool {
         let Behind::Receivers(round) = &mut self.behind else { return false };
-        if self.frames.size().0 != 1 || !round.has_another() {
+        let has_begun = self.attempts.transmissions() > 0;
+        if !has_begun || self.frames.size().0 != 1 || !round.has_another() {
             return false;
         }
         let Some(queued) = self.frames.pop() else { return false };
-        round.put_back(Begun { queued, attempts: self.attempts, sequence: self.sequence });
+        let first = Begun { queued, attempts: self.attempts, sequence: self.sequence };
+        round.put_back(Outstanding { first, further: std::mem::take(&mut self.block.further) });
         self.take_turn(now);
         true
     }
@@ -232,7 +260,10 @@ impl Queue {
         let Behind::Receivers(round) = &mut self.behind else { return };
         let next = match round.take() {
             None => return,
-            Some(Turn::Again(begun)) => begun,
+            Some(Turn::Again(Outstanding { first, further })) => {
+                self.block.further = further;
+                first
+            }
             Some(Turn::First(queued)) => {
                 Begun { queued, attempts: Attempts::at_head(now), sequence: round.new_sequence() }
             }

@@ -86,6 +86,19 @@ impl<T: Length, B> Round<T, B> {
         Some(Turn::First(frame))
     }
 
+    /// The next frame that waits for the receiver of the frame that the MAC transmits.
+    pub(super) fn next_in_hand(&self) -> Option<&T> {
+        self.queues.get(self.in_hand?)?.waiting.front()
+    }
+
+    /// Takes that frame, for the MAC to transmit with the other.
+    pub(super) fn take_in_hand(&mut self) -> Option<T> {
+        let frame = self.queues.get_mut(self.in_hand?)?.waiting.pop_front()?;
+        self.size.0 -= 1;
+        self.size.1 -= u64::from(frame.octets());
+        Some(frame)
+    }
+
     /// Whether the MAC transmits a frame from here while another receiver waits for its turn.
     pub(super) fn has_another(&self) -> bool {
         self.in_hand.is_some() && !self.ring.is_empty()

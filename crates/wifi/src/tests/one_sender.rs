@@ -3,7 +3,7 @@
 use lasthop_packet::Instant;
 
 use super::support::Cell;
-use crate::{Band, Format, GuardInterval, Mcs, PhyConfig, Standard, Width, WlanConfig};
+use crate::{Band, Format, GuardInterval, MacConfig, Mcs, PhyConfig, Standard, Width, WlanConfig};
 
 /// A cell of the newest standard that has this scheme, with it.
 fn config(mcs: Mcs) -> WlanConfig {
@@ -13,7 +13,8 @@ fn config(mcs: Mcs) -> WlanConfig {
         Format::He => Standard::He,
     };
     let phy = PhyConfig { width: mcs.width(), rate: mcs.into(), ..PhyConfig::new(standard) };
-    WlanConfig { phy, ..WlanConfig::new(standard) }
+    let mac = MacConfig { aggregation: None, ..MacConfig::new(standard) };
+    WlanConfig { phy, mac, ..WlanConfig::new(standard) }
 }
 
 /// Nanoseconds from the beginning of an exchange to that of the next, without backoff.

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::support::{AIR, Entry, OnAir, fixed};
 use crate::output::Fate;
 use crate::{
-    Capture, Channel, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, RawFrame,
-    Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
+    Aggregation, Capture, Channel, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation,
+    RawFrame, Receiver, Scheduler, Standard, StationConfig, StationId, Wlan, WlanConfig,
 };
 
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ struct Case {
     moves: bool,
     /// Stations are tuned now and then, unless some doze.
     tunes: bool,
+    /// The largest A-MSDU and A-MPDU, where stations aggregate.
+    aggregation: Option<(u32, u32)>,
     /// Which stations doze, by their bits; the first is the access point. None without power save.
     dozing: u16,
     /// Where flows or receivers take turns, what waits for a station is taken back now and then.
@@ -51,6 +53,10 @@ fn case() -> impl Strategy<Value = Case> {
     let scheduler =
         prop_oneof![Just(Scheduler::Fifo), Just(Scheduler::PerFlow), Just(Scheduler::PerReceiver)];
     let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000, proptest::bool::weighted(0.25));
+    let aggregation = proptest::option::weighted(
+        0.8,
+        (prop_oneof![Just(0), 100_u32..4_000], prop_oneof![Just(0), Just(65_535), 2_000_u32..20_000]),
+    );
     // Hidden from each other, exposed to each other, or all within range of all.
     let scale = prop_oneof![Just(1.0), Just(0.3), Just(0.1)];
     let capture = any::<bool>().prop_map(|later_frames| Capture { threshold: 10.0, later_frames });
@@ -66,31 +72,31 @@ fn case() -> impl Strategy<Value = Case> {
         scale,
         any::<bool>(),
         air,
-        (any::<bool>(), any::<bool>(), prop_oneof![Just(0), any::<u16>()], scheduler),
+        (any::<bool>(), any::<bool>(), prop_oneof![Just(0), any::<u16>()], scheduler, aggregation),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(
-            |(standard, positions, scale, rts, air, (moves, tunes, dozing, scheduler), frames, seed)| {
-                let (carrier_sense_delay, capture, loss, control) = air;
-                let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
-                Case {
-                    standard,
-                    positions,
-                    rts,
-                    carrier_sense_delay,
-                    capture,
-                    loss,
-                    control,
-                    moves,
-                    tunes: tunes && dozing == 0,
-                    dozing,
-                    scheduler,
-                    frames,
-                    seed,
-                }
-            },
-        )
+        .prop_map(|(standard, positions, scale, rts, air, more, frames, seed)| {
+            let (moves, tunes, dozing, scheduler, aggregation) = more;
+            let (carrier_sense_delay, capture, loss, control) = air;
+            let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
+            Case {
+                standard,
+                positions,
+                rts,
+                carrier_sense_delay,
+                capture,
+                loss,
+                control,
+                moves,
+                tunes: tunes && dozing == 0,
+                aggregation: aggregation.filter(|_| standard.format().is_some()),
+                dozing,
+                scheduler,
+                frames,
+                seed,
+            }
+        })
 }
 
 fn power_save(seed: u64) -> PowerSaveConfig {
@@ -113,6 +119,11 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     config.capture = case.capture;
     config.errors = ErrorConfig::packets(Probability::new(case.loss).expect("0 to 1"), case.control);
     config.mac.cts_to_self = case.seed.is_multiple_of(2);
+    config.mac.aggregation = config
+        .mac
+        .aggregation
+        .zip(case.aggregation)
+        .map(|(default, (amsdu, ampdu))| Aggregation { amsdu, ampdu, ..default });
     if case.rts {
         config.mac.rts_threshold = 700;
     }
@@ -222,11 +233,20 @@ proptest! {
         let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
         // The last raw frame of each station.
         let mut managed: BTreeMap<StationId, u32> = BTreeMap::new();
+        let aggregates = case.aggregation.is_some() && case.dozing == 0;
+        // Frames that their senders know to have arrived.
+        let mut confirmed = Vec::new();
+        // The last frame that arrived, by its sender and receiver.
+        let mut arrived_last: BTreeMap<(StationId, StationId), u32> = BTreeMap::new();
         for (_, output) in &log {
             match output {
-                Output::Delivered { at, frame, .. } => {
-                    // It has arrived before its sender knows.
-                    prop_assert!(!last.contains_key(&frame.key));
+                Output::Delivered { at, from, frame } => {
+                    // It has arrived before its sender knows, unless it has waited for others.
+                    prop_assert!(aggregates || !last.contains_key(&frame.key));
+                    if frame.to != Receiver::Broadcast && case.scheduler == Scheduler::Fifo {
+                        let previous = arrived_last.insert((*from, *at), frame.key);
+                        prop_assert!(previous.is_none_or(|previous| previous < frame.key), "they go in order");
+                    }
                     if let Receiver::Station(to) = frame.to {
                         prop_assert_eq!(to, *at);
                     }
@@ -259,7 +279,7 @@ proptest! {
                     prop_assert!(*transmission <= 10, "7 short and 4 long ones at most");
                 }
                 Output::Departs { .. } => {
-                    prop_assert!(case.dozing > 0 || case.scheduler == Scheduler::PerReceiver);
+                    prop_assert!(aggregates || case.dozing > 0 || case.scheduler == Scheduler::PerReceiver);
                 }
                 Output::TooOld { frame, .. } => {
                     prop_assert!(case.dozing > 0);
@@ -269,16 +289,19 @@ proptest! {
                 Output::Fate { frame, fate: Fate::FirstTransmissionFailed, transmissions, .. } => {
                     prop_assert!(*transmissions == 1 && !last.contains_key(&frame.key));
                 }
-                Output::Fate { frame, fate, transmissions, .. } => {
+                Output::Fate { frame, fate, transmissions, arrived, .. } => {
                     prop_assert!(last.insert(frame.key, (*fate, *transmissions)).is_none());
                     if let (Receiver::Station(to), Fate::Delivered) = (frame.to, fate) {
-                        prop_assert_eq!(arrivals.get(&(frame.key, to.index())), Some(&1));
+                        prop_assert!(*arrived || aggregates);
+                        confirmed.extend(arrived.then_some((frame.key, to.index())));
+                        prop_assert!(aggregates || arrivals.contains_key(&(frame.key, to.index())));
                     }
                     prop_assert_eq!(attempts[&frame.key], *transmissions);
                 }
             }
         }
         prop_assert!(arrivals.values().all(|count| *count == 1), "no duplicate passes the filter");
+        prop_assert!(confirmed.iter().all(|it| arrivals.contains_key(it)), "what is confirmed has arrived");
         prop_assert_eq!(last.keys().copied().collect::<Vec<_>>(), accepted);
         for station in 0..case.positions.len() {
             prop_assert_eq!(wlan.waiting(StationId::from_index(station)), (0, 0));
@@ -287,7 +310,7 @@ proptest! {
 
     #[test]
     fn a_frame_is_decoded_only_by_those_who_are_on_its_channel_from_its_beginning(case in case()) {
-        let case = Case { tunes: true, dozing: 0, ..case };
+        let case = Case { tunes: true, dozing: 0, aggregation: None, ..case };
         AIR.take();
         let (log, ..) = run(&case);
         let sent = AIR.take();

@@ -31,7 +31,7 @@ fn trace(config: WlanConfig, seed: u64) -> (Vec<Entry>, WlanCounters) {
 
 #[test]
 fn settled_exchanges_and_those_frame_by_frame_have_the_same_raw_frames() {
-    for standard in [Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
+    for standard in [Standard::HrDsss, Standard::Ofdm, Standard::Erp, Standard::Ht, Standard::He] {
         for seed in 0..12 {
             let mut config = config(standard);
             config.mac.rts_threshold = if seed % 2 == 0 { 500 } else { 65_535 };

@@ -94,9 +94,11 @@ impl<E: ErrorModel> Wlan<E> {
         );
         contender.back_off.invalidate();
         contender.back_off.set(Stage::Exchanging);
-        contender.attempts_mut().begin(now);
+        contender.begin(now);
         contender.exchange.begin(now, is_refused);
-        self.counters.attempts += u64::from(is_packet);
+        if is_packet {
+            self.counters.attempts += 1 + contender.queue.further() as u64;
+        }
         if self.power_save.is_some() {
             self.power_save_begins(index);
         }

@@ -16,7 +16,7 @@ impl<E: ErrorModel> Wlan<E> {
     #[inline(never)]
     pub(super) fn begin(&mut self, contender: u32, now: Instant) {
         self.committed -= 1;
-        if self.plan(contender).is_some() {
+        if self.plan(contender, now).is_some() {
             self.begin_attempt(contender, now);
             self.send(Contender::station_of(contender), contender, now);
         }
@@ -29,7 +29,7 @@ impl<E: ErrorModel> Wlan<E> {
         let Some((kind, duration, reserves)) = contender.exchange.send(self.times.sifs) else { return };
         let by_initiator = from == Contender::station_of(initiator);
         let to = if by_initiator {
-            contender.attempts_mut().transmit(duration);
+            contender.transmit(duration);
             contender.exchange.addressee()
         } else {
             Some(Contender::station_of(initiator))

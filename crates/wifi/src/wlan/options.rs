@@ -42,14 +42,16 @@ impl<E: ErrorModel> Wlan<E> {
     /// Adds this number of octets of options to a station's frame with this key, before its first
     /// transmission. Returns `false` if the frame is sent without options: it is not at the head of
     /// the queue, is a broadcast, or has been transmitted; the station does not understand options;
-    /// or the receiver is assumed not to.
+    /// or the receiver is assumed not to. Stations that aggregate send none: from 802.11e on, the type of these frames is
+    /// that of `QoS` data.
     pub fn attach_options(&mut self, station: StationId, key: u32, octets: u16, now: Instant) -> bool {
         let sender = &mut self.contenders[Contender::index_of(station.0) as usize];
         let Some(head) = sender.queue.head().filter(|head| head.frame.key == key) else { return false };
         let Receiver::Station(to) = head.frame.to else { return false };
         let attempts = sender.queue.attempts_mut();
-        let goes =
-            attempts.transmissions() == 0 && self.stations[station.index()].options().may_send(to, now);
+        let goes = !self.aggregates
+            && attempts.transmissions() == 0
+            && self.stations[station.index()].options().may_send(to, now);
         if goes {
             attempts.set_options(octets);
         }

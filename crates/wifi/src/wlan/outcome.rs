@@ -32,21 +32,31 @@ impl<E: ErrorModel> Wlan<E> {
         }
         let contender = &self.contenders[initiator as usize];
         let Some(plan) = contender.exchange.plan() else { return false };
-        let is_control = kind.is_control() || matches!(contender.own(), Some(OwnFrame::PsPoll { .. }));
+        let is_control = kind.is_control() || contender.own().is_some_and(OwnFrame::is_control);
         if let Some(to_be_lost) = contender.exchange.to_be_lost() {
             return kind == to_be_lost;
         }
+        if kind == Kind::Data && contender.exchange.has_ampdu() {
+            return self.loses_all_mpdus((from, to), initiator, (start, end));
+        }
         let (rate, octets) = match kind {
-            Kind::Data => (plan.data.rate, plan.data.octets()),
+            Kind::Data => (plan.data.rate, plan.data.psdu.octets),
             // The bit error rate of control frames is that of an ACK's rate.
             Kind::Rts => (self.phy.response_rate(plan.data.rate), RTS_OCTETS),
+            Kind::Ack if contender.exchange.has_ampdu() => {
+                (self.phy.response_rate(plan.data.rate), self.block_ack_octets())
+            }
             Kind::Cts | Kind::CtsToSelf | Kind::Ack => (self.phy.response_rate(plan.data.rate), ACK_OCTETS),
         };
         let key = contender.packet().filter(|_| kind == Kind::Data).map(|packet| packet.key);
         let link = (StationId(from), StationId(to));
         let frame = UndisturbedFrame { link, key, is_control, rate, octets, start, end };
+        self.loses(&frame)
+    }
+
+    pub(super) fn loses(&mut self, frame: &UndisturbedFrame) -> bool {
         // Both draw, whatever the other result is: each has random numbers of its own.
-        let lost = (!self.errors.is_none() && self.errors.loses(&frame)) | self.error_model.loses(&frame);
+        let lost = (!self.errors.is_none() && self.errors.loses(frame)) | self.error_model.loses(frame);
         self.counters.errors += u64::from(lost);
         lost
     }
@@ -65,7 +75,13 @@ impl<E: ErrorModel> Wlan<E> {
         match contender.own() {
             None => {}
             Some(OwnFrame::Raw { .. }) => return self.receive_raw(index, initiator),
+            Some(OwnFrame::BlockAckRequest { start, .. }) => {
+                return self.receive_block_ack_request(index, initiator, start);
+            }
             Some(_) => return self.receive_ps_poll(index, from, now),
+        }
+        if self.aggregates {
+            return self.receive_mpdus(index, initiator, now);
         }
         contender.queue.attempts_mut().deliver();
         let is_retry = contender.queue.attempts().transmissions() > 1;
@@ -95,7 +111,11 @@ impl<E: ErrorModel> Wlan<E> {
         if contender.queue.attempts().options() > 0 {
             self.note_options_acknowledged(index);
         }
-        self.finish(index, now, Fate::Delivered);
+        if self.aggregates && self.contenders[index as usize].own().is_none() {
+            self.conclude(index, now, true);
+        } else {
+            self.finish(index, now, Fate::Delivered);
+        }
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(true);
         contender.back_off.reset_window();
@@ -115,32 +135,22 @@ impl<E: ErrorModel> Wlan<E> {
         let station = Contender::station_of(index);
         let contender = &mut self.contenders[index as usize];
         contender.exchange.lose(None);
-        let is_packet = contender.own().is_none();
-        if is_packet {
-            self.counters.failures += 1;
-            self.counters.acks_lost += u64::from(contender.exchange.has_arrived());
-        }
-        let (data_sent, was_long) = contender.exchange.has_sent_data();
-        let is_first = contender.attempts().transmissions() == 1;
+        let is_given_up = if self.aggregates && contender.own().is_none() {
+            self.conclude(index, now, false)
+        } else {
+            let is_given_up = self.fail_frame(index, now);
+            if !is_given_up {
+                self.retry(index, now);
+            }
+            is_given_up
+        };
+        let contender = &mut self.contenders[index as usize];
         //= IEEE 802.11-2020, 10.3.3: CW grows at each failure up to CWmax; it is reset to CWmin once the
         //= frame is delivered or given up.
-        let is_given_up = contender.fail(was_long, self.mac.long_retry_limit);
         if is_given_up {
             contender.back_off.reset_window();
         } else {
             contender.back_off.double_window();
-            self.report_attempt(index, false);
-        }
-        self.note_options_failed(index, now, data_sent);
-        if is_first {
-            self.report_fate(index, Fate::FirstTransmissionFailed);
-        }
-        if is_given_up {
-            self.counters.given_up += u64::from(is_packet);
-            self.note_options_given_up(index);
-            self.finish(index, now, Fate::GivenUp);
-        } else if self.contenders[index as usize].retry(now) {
-            self.outputs.push_back(Output::Departs { from: StationId(station) });
         }
         //= IEEE 802.11-2020, 10.3.2.9, 10.3.2.11: the exchange fails at the end of CTSTimeout or ACKTimeout,
         //= or, if a reception begins before, at the end of that.
@@ -158,6 +168,43 @@ impl<E: ErrorModel> Wlan<E> {
         self.schedule_access(self.medium.home(station));
         if self.power_save.is_some() {
             self.doze(station, now);
+        }
+    }
+
+    /// The exchange of a frame failed. Returns whether the frame is given up.
+    fn fail_frame(&mut self, index: u32, now: Instant) -> bool {
+        let contender = &mut self.contenders[index as usize];
+        let is_packet = contender.own().is_none();
+        if is_packet {
+            self.counters.failures += 1;
+            self.counters.acks_lost += u64::from(contender.exchange.has_arrived());
+        }
+        let (data_sent, was_long) = contender.exchange.has_sent_data();
+        let is_first = contender.attempts().transmissions() == 1;
+        let is_given_up = contender.fail(was_long, self.mac.long_retry_limit);
+        if !is_given_up {
+            self.report_attempt(index, false);
+        }
+        self.note_options_failed(index, now, data_sent);
+        if is_first {
+            self.report_fate(index, Fate::FirstTransmissionFailed);
+        }
+        if is_given_up {
+            self.counters.given_up += u64::from(is_packet);
+            self.note_options_given_up(index);
+            self.finish(index, now, Fate::GivenUp);
+        }
+        is_given_up
+    }
+
+    /// A contender transmits again, or the frame of another receiver whose turn it is.
+    pub(super) fn retry(&mut self, index: u32, now: Instant) {
+        let contender = &mut self.contenders[index as usize];
+        if contender.retry(now)
+            && let Some(head) = contender.queue.head()
+        {
+            let from = StationId(Contender::station_of(index));
+            self.outputs.push_back(Output::Departs { from, frame: head.frame });
         }
     }
 

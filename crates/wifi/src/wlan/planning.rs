@@ -1,9 +1,15 @@
 //! Planning an exchange when it begins.
 
+use lasthop_packet::Instant;
+
 use super::Wlan;
-use crate::contender::{Contender, Mpdu, Plan, Ppdu};
+use crate::contender::{Contender, Limits, Plan, Ppdu, Psdu};
 use crate::errors::ErrorModel;
-use crate::frame::{ACK_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver, StationId};
+use crate::frame::{
+    ACK_OCTETS, BLOCK_ACK_REQUEST_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver,
+    StationId, block_ack_octets,
+};
+use crate::output::Output;
 use crate::own_frame::{OwnFrame, RawFrame};
 use crate::phy::{Mcs, PhyConfig, Rate};
 use crate::rates::Rates;
@@ -13,23 +19,53 @@ impl<E: ErrorModel> Wlan<E> {
     /// frame.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
-    pub(super) fn plan(&mut self, index: u32) -> Option<Receiver> {
+    pub(super) fn plan(&mut self, index: u32, now: Instant) -> Option<Receiver> {
         if let Some(frame) = self.contenders[index as usize].own() {
             let octets = self.own_octets(index, frame);
-            if !self.contenders[index as usize].exchange.is_of(frame, [Mpdu { octets }]) {
+            if !self.contenders[index as usize].exchange.is_of(frame, Psdu::single(octets)) {
                 self.plan_own_exchange(index, frame, octets);
             }
             return Some(frame.receiver());
         }
-        let contender = &mut self.contenders[index as usize];
+        let contender = &self.contenders[index as usize];
         let MacFrame { to, octets, .. } = contender.queue.head()?.frame;
-        let options = u32::from(contender.queue.attempts().options());
-        let octets = octets + options + self.overhead;
-        if !contender.exchange.is_for(to, [Mpdu { octets }]) {
-            let plan = self.plan_packet(Contender::station_of(index), to, octets);
+        let psdu = if self.aggregates {
+            self.gather(index, to, now)?
+        } else {
+            let options = u32::from(contender.queue.attempts().options());
+            Psdu::single(octets + options + self.overhead)
+        };
+        if !self.contenders[index as usize].exchange.is_for(to, psdu) {
+            let plan = self.plan_packet(Contender::station_of(index), to, psdu);
             self.contenders[index as usize].exchange.set_plan(plan);
         }
         Some(to)
+    }
+
+    /// The PSDU of a contender's next exchange: the packet at the head of its queue, and what may go with it.
+    #[inline(never)]
+    fn gather(&mut self, index: u32, to: Receiver, now: Instant) -> Option<Psdu> {
+        let from = StationId(Contender::station_of(index));
+        let limits = to.station().and_then(|to| self.limits(from.0, StationId(to)));
+        let Self { contenders, outputs, wanted, mac, .. } = self;
+        contenders[index as usize].queue.gather(limits.as_ref(), mac.overhead, now, |queued| {
+            if wanted.fates {
+                outputs.push_back(Output::Departs { from, frame: queued.frame });
+            }
+        })
+    }
+
+    /// What a PSDU from one station to another may carry; `None` if they have no block ack agreement.
+    fn limits(&self, from: u32, to: StationId) -> Option<Limits> {
+        let aggregation = self.mac.aggregation.as_ref()?;
+        let psdu = self.phy.most_octets(self.data_rate(from, to).mcs()?, aggregation.duration);
+        let (ampdu, amsdu, window) = (aggregation.ampdu, aggregation.amsdu, aggregation.window);
+        Some(Limits { psdu, ampdu, amsdu, window })
+    }
+
+    /// Whether a station has a block ack agreement with another.
+    pub(super) fn has_agreement(&self, from: u32, to: u32) -> bool {
+        self.aggregates && self.data_rate(from, StationId(to)).mcs().is_some()
     }
 
     #[inline(never)]
@@ -43,6 +79,7 @@ impl<E: ErrorModel> Wlan<E> {
         match frame {
             OwnFrame::Beacon => self.beacon_octets(),
             OwnFrame::PsPoll { .. } => PS_POLL_OCTETS,
+            OwnFrame::BlockAckRequest { .. } => BLOCK_ACK_REQUEST_OCTETS,
             OwnFrame::Raw { .. } => self.raw(index).map_or(0, |frame| frame.octets),
         }
     }
@@ -50,8 +87,8 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn plan_own_frame(&self, index: u32, frame: OwnFrame, octets: u32) -> Plan {
         let rates = match frame {
             OwnFrame::Beacon => ExchangeRates::unprotected(self.phy.broadcast_rate()),
-            // A PS-Poll is a control frame, and is sent at the rate of an RTS.
-            OwnFrame::PsPoll { to } => ExchangeRates::unprotected(
+            // A control frame is sent at the rate of an RTS.
+            OwnFrame::PsPoll { to } | OwnFrame::BlockAckRequest { to, .. } => ExchangeRates::unprotected(
                 self.rates(self.data_rate(Contender::station_of(index), to), octets).control,
             ),
             OwnFrame::Raw { .. } => {
@@ -64,7 +101,11 @@ impl<E: ErrorModel> Wlan<E> {
                 self.rates(rate, octets)
             }
         };
-        self.plan_frames(frame.receiver(), octets, &rates)
+        let response = match frame {
+            OwnFrame::BlockAckRequest { .. } => self.block_ack_octets(),
+            _ => ACK_OCTETS,
+        };
+        self.plan_frames(frame.receiver(), Psdu::single(octets), &rates, response)
     }
 
     #[cold]
@@ -73,20 +114,28 @@ impl<E: ErrorModel> Wlan<E> {
     }
 
     #[inline(never)]
-    fn plan_packet(&self, from: u32, to: Receiver, octets: u32) -> Plan {
+    fn plan_packet(&self, from: u32, to: Receiver, psdu: Psdu) -> Plan {
         let rates = match to {
-            Receiver::Station(to) => self.rates(self.data_rate(from, to), octets),
+            Receiver::Station(to) => self.rates(self.data_rate(from, to), psdu.octets),
             Receiver::Broadcast => ExchangeRates::unprotected(self.phy.broadcast_rate()),
         };
-        self.plan_frames(to, octets, &rates)
+        let response = if psdu.is_aggregate() { self.block_ack_octets() } else { ACK_OCTETS };
+        self.plan_frames(to, psdu, &rates, response)
     }
 
-    fn plan_frames(&self, to: Receiver, octets: u32, rates: &ExchangeRates) -> Plan {
+    /// The length of a block ack.
+    pub(super) fn block_ack_octets(&self) -> u32 {
+        self.mac.aggregation.as_ref().map_or(ACK_OCTETS, |it| block_ack_octets(it.window))
+    }
+
+    /// The exchange of a PSDU. `response`: the octets of the ACK or block ack.
+    fn plan_frames(&self, to: Receiver, psdu: Psdu, rates: &ExchangeRates, response: u32) -> Plan {
         let sifs = self.times.sifs;
         let air_time = |rate, octets| self.phy.air_nanos(rate, octets);
         let ExchangeRates { data: rate, control, protection } = *rates;
-        let psdu = PhyConfig::psdu_octets(rate, octets);
-        let data = Ppdu { mpdus: [Mpdu { octets }], rate, duration: air_time(rate, psdu) };
+        let octets =
+            if psdu.is_aggregate() { psdu.octets } else { PhyConfig::psdu_octets(rate, psdu.octets) };
+        let data = Ppdu { psdu, rate, duration: air_time(rate, octets) };
         let plan = Plan::new(to, data);
         if to == Receiver::Broadcast {
             return plan.with(Kind::Data, data.duration, sifs);
@@ -99,7 +148,7 @@ impl<E: ErrorModel> Wlan<E> {
                 plan.with(Kind::Rts, air_time(control, RTS_OCTETS), sifs).with(Kind::Cts, cts, sifs)
             }
         };
-        let ack = air_time(self.phy.response_rate(rate), ACK_OCTETS);
+        let ack = air_time(self.phy.response_rate(rate), response);
         plan.with(Kind::Data, data.duration, sifs).with(Kind::Ack, ack, sifs)
     }
 

@@ -29,6 +29,7 @@ impl<E: ErrorModel> Wlan<E> {
             doze[station.index()] = true;
         }
         self.power_save = Some(Box::new(PowerSave::new(config, access_point.0, &doze)));
+        self.aggregates = false;
         self.events.push(Instant::from_nanos(first), access_point.0, Event::Tbtt(access_point.0));
     }
 
@@ -73,7 +74,7 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn power_save_begins(&mut self, index: u32) {
         let own = self.contenders[index as usize].own();
         match own {
-            None | Some(OwnFrame::Raw { .. }) => {}
+            None | Some(OwnFrame::Raw { .. } | OwnFrame::BlockAckRequest { .. }) => {}
             Some(OwnFrame::Beacon) => self.counters.beacons += 1,
             Some(OwnFrame::PsPoll { .. }) => self.counters.ps_polls += 1,
         }
@@ -122,8 +123,8 @@ impl<E: ErrorModel> Wlan<E> {
         let contender = &mut self.contenders[index as usize];
         let (had_frame, had_packet) = (contender.has_frame(), !contender.queue.is_empty());
         contender.queue.push_ahead(frames, first, now);
-        if !had_packet {
-            self.outputs.push_back(Output::Departs { from: StationId(station) });
+        if let Some(head) = contender.queue.head().filter(|_| !had_packet) {
+            self.outputs.push_back(Output::Departs { from: StationId(station), frame: head.frame });
         }
         if !had_frame {
             self.contend(now, index, false);

@@ -21,7 +21,7 @@ impl<E: ErrorModel> Wlan<E> {
     /// possible. If it is, none of them is due any more.
     pub(super) fn settle(&mut self, domain: u32, now: Instant) {
         if let [Due { contender, .. }] = *self.medium.due() {
-            let plan = self.plan(contender);
+            let plan = self.plan(contender, now);
             debug_assert!(plan.is_some(), "a contender that is due has a frame");
             self.settle_exchange(domain, contender, now);
         } else {
@@ -38,7 +38,7 @@ impl<E: ErrorModel> Wlan<E> {
         let Some(plan) = contender.exchange.plan() else { return };
         let end = now.after_nanos(plan.to_data_end);
         let air_time = plan.air_time;
-        contender.attempts_mut().transmit(air_time);
+        contender.transmit(air_time);
         self.medium.begin_settled();
         self.events.push(end, index, Event::SettledData(domain, index));
     }
@@ -51,7 +51,7 @@ impl<E: ErrorModel> Wlan<E> {
         }
         let due = 0..self.medium.due().len();
         for number in due.clone() {
-            let planned = self.plan(self.medium.due()[number].contender);
+            let planned = self.plan(self.medium.due()[number].contender, now);
             debug_assert!(planned.is_some(), "a contender that is due has a frame");
         }
         if !due.clone().all(|number| self.waits_for_response(self.medium.due()[number].contender)) {
@@ -79,7 +79,7 @@ impl<E: ErrorModel> Wlan<E> {
         let sifs = self.times.sifs;
         let contender = self.begin_attempt(index, now);
         let (_, duration, _) = contender.exchange.send(sifs)?;
-        contender.attempts_mut().transmit(duration);
+        contender.transmit(duration);
         let end = now.after_nanos(duration);
         self.medium.sent(Contender::station_of(index), end);
         self.events.push(end.after_nanos(self.times.timeout), index, Event::Timeout(index));

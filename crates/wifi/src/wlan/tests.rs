@@ -36,14 +36,18 @@ impl<E: ErrorModel> Wlan<E> {
                 format!("beacon{}", power_save.map(PowerSave::tim_in_words).unwrap_or_default())
             }
             (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
+            (Kind::Data, Some(OwnFrame::BlockAckRequest { .. })) => "block ack request".to_owned(),
             (Kind::Data, Some(OwnFrame::Raw { .. })) => {
                 format!("raw {}", contender.raw().map_or(0, |(frame, ..)| frame.key))
             }
             (Kind::Data, None) => {
-                let key = contender.packet().map_or(0, |frame| frame.key);
+                let keys = (0..).map_while(|number| Some(contender.queue.packet(number)?.1.key.to_string()));
+                let key = keys.collect::<Vec<_>>().join("+");
                 let has_more = power_save.is_some_and(|it| it.has_more_data(from));
                 format!("data {key}{}", if has_more { " more" } else { "" })
             }
+            (Kind::Ack, None) if contender.exchange.has_ampdu() => "block ACK".to_owned(),
+            (Kind::Ack, Some(OwnFrame::BlockAckRequest { .. })) => "block ACK".to_owned(),
             (Kind::Ack, _) => "ACK".to_owned(),
             (kind, _) => format!("{kind:?}"),
         };

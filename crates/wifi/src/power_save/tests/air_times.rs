@@ -24,7 +24,7 @@ fn check_beacon(standard: Standard, short: bool, rate: Rate, set: &[usize], octe
         cell.send(ms(1), 0, *station, 0);
     }
     let plan = cell.wlan.plan_own(0, OwnFrame::Beacon);
-    assert_eq!(plan.data.mpdus[0].octets, octets, "{standard:?} {set:?}");
+    assert_eq!(plan.data.psdu.octets, octets, "{standard:?} {set:?}");
     assert_eq!(plan.frames()[0].1, micros * 1_000, "{standard:?} {rate:?} {set:?}");
     // The same on the air.
     cell.run(ms(100));
