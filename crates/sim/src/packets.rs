@@ -17,10 +17,12 @@ struct Slot {
     is_message: bool,
     /// A link has made a bit of it wrong.
     is_damaged: bool,
+    /// For how many stations the place stays with this packet, even when that is at its end.
+    pins: u8,
 }
 
 /// Where a packet lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PacketKey(pub(crate) u32);
 
 /// All packets in transit.
@@ -28,6 +30,8 @@ pub(crate) struct PacketKey(pub(crate) u32);
 pub(crate) struct Packets {
     slots: Vec<Slot>,
     vacant: Vec<PacketKey>,
+    /// Places whose packets are at their end, and that are not vacant yet.
+    pinned: usize,
 }
 
 /// Every key lies in exactly one queue, or in the hands of one function, until its packet is
@@ -87,8 +91,14 @@ impl Packets {
     #[cold]
     fn add_slot(&mut self) -> PacketKey {
         let key = PacketKey(self.slots.len() as u32);
-        let empty =
-            Slot { packet: None, len: 0, destination: NodeId(0), is_message: false, is_damaged: false };
+        let empty = Slot {
+            packet: None,
+            len: 0,
+            destination: NodeId(0),
+            is_message: false,
+            is_damaged: false,
+            pins: 0,
+        };
         self.slots.push(empty);
         self.vacant.push(key);
         key
@@ -109,18 +119,43 @@ impl Packets {
     #[inline]
     pub(crate) fn remove(&mut self, key: PacketKey) {
         self.slot_mut(key).packet = None;
-        self.vacant.push(key);
+        self.vacate(key);
+    }
+
+    #[inline]
+    fn vacate(&mut self, key: PacketKey) {
+        if self.slot(key).pins > 0 {
+            self.pinned += 1;
+        } else {
+            self.vacant.push(key);
+        }
+    }
+
+    /// No other packet takes this one's place before [`Self::unpin`]: a station that has sent it has yet to learn that it
+    /// has arrived, and knows it by its key.
+    pub(crate) fn pin(&mut self, key: PacketKey) {
+        self.slot_mut(key).pins += 1;
+    }
+
+    /// As [`Self::pin`].
+    pub(crate) fn unpin(&mut self, key: PacketKey) {
+        let slot = self.slot_mut(key);
+        slot.pins -= 1;
+        if slot.pins == 0 && slot.packet.is_none() {
+            self.pinned -= 1;
+            self.vacant.push(key);
+        }
     }
 
     /// As [`Self::remove`], for those who want the packet.
     pub(crate) fn take(&mut self, key: PacketKey) -> Packet {
-        self.vacant.push(key);
+        self.vacate(key);
         self.slot_mut(key).packet.take().expect(HELD)
     }
 
     /// The number of packets in transit.
     pub(crate) fn count(&self) -> usize {
-        self.slots.len() - self.vacant.len()
+        self.slots.len() - self.vacant.len() - self.pinned
     }
 
     #[inline]

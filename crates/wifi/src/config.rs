@@ -106,8 +106,8 @@ impl WlanConfig {
 /// Parameters of the distributed coordination function, DCF (IEEE 802.11-2020, 10.3 and annex C).
 #[derive(Clone, Debug, PartialEq)]
 pub struct MacConfig {
-    /// `dot11RTSThreshold`, in octets with MAC header and FCS: an RTS precedes each longer data
-    /// frame. Default 65,535: never.
+    /// `dot11RTSThreshold`, in octets of the PSDU: an RTS precedes each longer data frame or A-MPDU. Default 65,535, or
+    /// 4,692,480 from 802.11n on: never.
     pub rts_threshold: u32,
     /// `AIFSN`: the number of slots between SIFS and a backoff, 1 to 15. Default 2: DIFS; 3 from 802.11n on, whose stations
     /// are `QoS` stations: that of best effort (table 9-155).
@@ -147,7 +147,7 @@ impl MacConfig {
     pub fn new(standard: Standard) -> Self {
         let is_qos = standard.format().is_some();
         Self {
-            rts_threshold: 65_535,
+            rts_threshold: if is_qos { 4_692_480 } else { 65_535 },
             aifsn: if is_qos { 3 } else { 2 },
             short_retry_limit: 7,
             long_retry_limit: 4,

@@ -2,6 +2,7 @@
 
 mod access;
 mod air_times;
+mod block_ack;
 mod capture;
 mod carrier_sense;
 mod durations;

@@ -157,6 +157,11 @@ impl<E: ErrorModel> Wlan<E> {
         self.wanted.fates
     }
 
+    /// Whether packets are aggregated: power save excludes it.
+    pub const fn aggregates(&self) -> bool {
+        self.aggregates
+    }
+
     /// The air that a station has used so far.
     pub fn used(&self, station: StationId) -> Used {
         Contender::all_of(station.0)

@@ -14,7 +14,7 @@ use lasthop_wifi::{
 use super::channels::CellChannels;
 use super::flows::Turns;
 use super::held::Held;
-use super::station::{Arrival, Port, RadioUse};
+use super::station::{Arrival, Hands, Port, RadioUse};
 use super::stations::Stations;
 use crate::accounts::DropCause;
 use crate::channel::{Channel, Flip};
@@ -95,11 +95,15 @@ impl Cell {
     }
 
     pub(crate) fn add_station(&mut self, node: NodeId, config: &StationConfig) -> StationId {
-        let has_turns = config.scheduler == Scheduler::PerReceiver;
-        if has_turns {
+        let hands = match config.scheduler {
+            _ if self.wlan.aggregates() => Hands::ByPacket,
+            Scheduler::PerReceiver => Hands::ByReceiver,
+            Scheduler::Fifo | Scheduler::PerFlow => Hands::One,
+        };
+        if hands != Hands::One {
             self.report_fates();
         }
-        self.stations.add(node, has_turns);
+        self.stations.add(node, hands);
         self.wlan.add_station(config)
     }
 
@@ -199,12 +203,12 @@ impl Cell {
         }
         self.wlan.report_fates(true);
         for station in self.stations.all() {
-            // Where receivers take turns fates have been reported from the start.
+            // Where there are several hands fates have been reported from the start.
             let hand = self.stations.of_mut(station).only_hand();
             let head = self.wlan.head(station).map(|head| PacketKey(head.key));
             hand.catch_up(self.wlan.used(station).frames, head);
             if self.wlan.head_has_arrived(station) {
-                hand.has_arrived();
+                hand.has_arrived(Arrival::Moved);
             }
         }
     }
@@ -243,6 +247,10 @@ impl Cell {
         if channel.is_forced() {
             // The last fate of a packet ends what is done to it.
             self.report_fates();
+            if self.wlan.aggregates() {
+                // Which packets go together has to be known before errors are drawn.
+                self.wlan.expect_moves();
+            }
         }
         self.wlan.error_model_mut().add_link(between, channel);
     }
@@ -278,6 +286,7 @@ impl Cell {
         if let Some(admission) = self.held.enqueue(from, frame) {
             return admission;
         }
+        let had_head = self.wlan.head(from).is_some();
         let admission = if self.wlan.takes_turns(from) {
             self.turns.enqueue(&mut self.wlan, from, frame, transit)
         } else if self.wlan.enqueue(transit.now(), from, frame) {
@@ -291,10 +300,10 @@ impl Cell {
         if follows {
             self.follow(transit);
         }
-        if self.wlan.head(from) != Some(frame) {
+        if had_head || self.wlan.head(from) != Some(frame) {
             return admission;
         }
-        self.stations.of_mut(from).hand_mut(frame.to).depart(PacketKey(frame.key));
+        self.stations.of_mut(from).hand_mut(frame).depart(PacketKey(frame.key));
         self.wlan.error_model_mut().packet_begins(from, frame, transit);
         Admission::Departs
     }
@@ -318,11 +327,12 @@ impl Cell {
         for frame in self.wlan.flush(transit.now(), station).into_iter().rev() {
             self.wlan.error_model_mut().packet_ends(station, frame, transit.now());
             let key = PacketKey(frame.key);
-            match self.stations.of_mut(station).hand_mut(frame.to).withdraw(key) {
+            match self.stations.of_mut(station).withdraw(frame) {
                 Arrival::NotYet if self.held.return_frame(station, frame) => {}
                 Arrival::NotYet => gone.push(key),
                 Arrival::Copied => transit.packets_mut().remove(key),
-                Arrival::Moved => {}
+                Arrival::Moved if self.wlan.aggregates() => transit.packets_mut().unpin(key),
+                Arrival::Moved | Arrival::Held => {}
             }
         }
         gone
@@ -349,7 +359,7 @@ impl Cell {
         let (waiting, held) = (self.wlan.waiting(from), self.held.size(from));
         let (packets, octets) = (waiting.0 + held.0, waiting.1 + held.1);
         let has_departed = |frame: &MacFrame| {
-            let hand = self.stations.of(from).hand(frame.to);
+            let hand = self.stations.of(from).hand(*frame);
             !self.wlan.reports_fates() || hand.has_departed(PacketKey(frame.key))
         };
         match self.wlan.head(from).filter(|frame| !has_departed(frame)) {
@@ -442,7 +452,7 @@ impl Cell {
             WlanOutput::Tuned { station, channel } => {
                 Some(Output::Station(self.id, StationEvent::Tuned { station, channel }))
             }
-            WlanOutput::Departs { from } => self.depart_next(from, transit),
+            WlanOutput::Departs { from, frame } => self.depart(from, frame, transit),
             WlanOutput::TooOld { from, frame } => {
                 let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
@@ -461,9 +471,10 @@ impl Cell {
             }
             WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
                 let sent = SentFrame { from, frame, fate, transmissions };
-                let hand = self.stations.of_mut(from).hand_mut(frame.to);
+                let unnoted = if self.wlan.aggregates() { Arrival::Held } else { Arrival::Moved };
+                let hand = self.stations.of_mut(from).hand_mut(frame);
                 if arrived {
-                    hand.has_arrived();
+                    hand.has_arrived(unnoted);
                 }
                 match fate {
                     Fate::FirstTransmissionFailed => {}
@@ -526,10 +537,15 @@ impl Cell {
         let Port { id: back, link, at: receiver, is_watched: is_understood, delay } = *back?;
         if self.wlan.reports_fates() {
             let is_wanted = self.stations.port(from, at)?.is_watched || transit.is_interested(OF_FATES);
-            let arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
-            self.stations.of_mut(from).hand_mut(frame.to).set_arrival(arrival);
-            if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
-                key = copy;
+            let sender = self.stations.of_mut(from);
+            // A frame that has waited for others may be done with at its sender.
+            if sender.has_in_hand(frame) {
+                sender.hand_mut(frame).set_arrival(if is_wanted { Arrival::Copied } else { Arrival::Moved });
+                if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
+                    key = copy;
+                } else if self.wlan.aggregates() {
+                    transit.packets_mut().pin(key);
+                }
             }
         }
         if !is_understood && self.wlan.reports_transmissions() {
@@ -567,8 +583,9 @@ impl Cell {
         let link = self.stations.port_of(from, frame).map(|port| port.link);
         let radio = self.stations.of_mut(from);
         let key = PacketKey(frame.key);
-        match radio.hand_mut(frame.to).is_through_with(key) {
-            Arrival::Moved => {}
+        match radio.is_through_with(frame) {
+            Arrival::Moved if self.wlan.aggregates() => transit.packets_mut().unpin(key),
+            Arrival::Moved | Arrival::Held => {}
             Arrival::Copied => transit.packets_mut().remove(key),
             Arrival::NotYet if frame.to == Receiver::Broadcast => {
                 transit.accounts_mut().broadcast += 1;
@@ -586,9 +603,15 @@ impl Cell {
     /// sent on receiving the last one's fate.
     #[inline]
     fn depart_next(&mut self, from: StationId, transit: &mut Transit) -> Option<Output> {
-        let (frame, radio) = (self.wlan.head(from)?, self.stations.of_mut(from));
+        self.depart(from, self.wlan.head(from)?, transit)
+    }
+
+    /// A frame leaves the queue.
+    #[inline]
+    fn depart(&mut self, from: StationId, frame: MacFrame, transit: &mut Transit) -> Option<Output> {
+        let radio = self.stations.of_mut(from);
         let key = PacketKey(frame.key);
-        if !radio.hand_mut(frame.to).depart(key) {
+        if !radio.hand_mut(frame).depart(key) {
             return None;
         }
         let (port, to) = match frame.to {

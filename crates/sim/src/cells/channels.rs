@@ -1,7 +1,7 @@
 //! The channels of a cell: those of links, which apply to both directions, and those of single directions.
 //! Chosen packets are lost on the channels of links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_packet::{Instant, Rng};
 use lasthop_wifi::{ErrorModel, MacFrame, Receiver, StationId, UndisturbedFrame};
@@ -20,8 +20,8 @@ pub(crate) struct CellChannels {
     directions: BTreeMap<(StationId, StationId), Direction>,
     /// The channels of links, by their stations, the lower first.
     links: BTreeMap<(StationId, StationId), Channel>,
-    /// By sender and receiver, the packet that the link's channel is to lose.
-    chosen: BTreeMap<(StationId, StationId), PacketKey>,
+    /// The packets that links' channels are to lose, and their senders and receivers.
+    chosen: BTreeSet<((StationId, StationId), PacketKey)>,
     /// Changes of the states of links' channels that have not been reported.
     changes: Vec<ChannelChange>,
     /// Whether no direction and no link has a channel.
@@ -48,7 +48,7 @@ impl CellChannels {
             default: (None, control),
             directions: BTreeMap::new(),
             links: BTreeMap::new(),
-            chosen: BTreeMap::new(),
+            chosen: BTreeSet::new(),
             changes: Vec::new(),
             is_none: true,
         }
@@ -117,16 +117,15 @@ impl CellChannels {
         let packet = transit.packet(key);
         let Some(first) = transit.first_octet(packet) else { return };
         if channel.is_to_lose(packet, first) {
-            self.chosen.insert(direction, key);
+            self.chosen.insert((direction, key));
         }
     }
 
     /// The transmission of a packet begins. If it was chosen, its link's channel turns bad.
     fn transmit(&mut self, direction: (StationId, StationId), key: PacketKey, now: Instant) {
-        if self.chosen.get(&direction) != Some(&key) {
+        if !self.chosen.remove(&(direction, key)) {
             return;
         }
-        self.chosen.remove(&direction);
         let between = ordered(direction);
         let flip = self.links.get_mut(&between).and_then(|channel| channel.force(direction.0.index(), now));
         self.changes.extend(flip.map(|flip| (between, flip)));
@@ -137,7 +136,10 @@ impl CellChannels {
     #[inline]
     pub(super) fn packet_ends(&mut self, from: StationId, frame: MacFrame, now: Instant) -> bool {
         match frame.to {
-            Receiver::Station(to) if !self.links.is_empty() => self.turn_good((from, to), now),
+            Receiver::Station(to) if !self.links.is_empty() => {
+                self.chosen.remove(&((from, to), PacketKey(frame.key)));
+                self.turn_good((from, to), now)
+            }
             _ => false,
         }
     }

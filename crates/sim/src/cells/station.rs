@@ -1,9 +1,9 @@
 //! A station of a cell, as its node sees it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use lasthop_wifi::{Receiver, StationId, Used};
+use lasthop_wifi::{MacFrame, Receiver, StationId, Used};
 
 use crate::id::{At, LinkId, NodeId, PortId};
 use crate::packets::PacketKey;
@@ -18,8 +18,27 @@ pub(super) struct Radio {
     /// client is associated with, or an access point's clients.
     associated: Option<BTreeSet<StationId>>,
     hand: Hand,
-    /// Where receivers take turns, each has a hand of its own; by station.
-    hands: Option<Vec<Hand>>,
+    others: Others,
+}
+
+/// How a station's MAC comes to have several frames in hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hands {
+    /// It has one at a time.
+    One,
+    /// Receivers take turns: there may be one for each, which was transmitted and not acknowledged.
+    ByReceiver,
+    /// Packets are aggregated.
+    ByPacket,
+}
+
+/// Hands apart from the only one.
+enum Others {
+    None,
+    /// By station.
+    ByReceiver(Vec<Hand>),
+    /// In the order of their departure.
+    ByPacket(VecDeque<(PacketKey, Hand)>),
 }
 
 /// One direction of a link, at the station where it begins.
@@ -35,8 +54,7 @@ pub(super) struct Port {
     pub(super) delay: Duration,
 }
 
-/// What is known of the frame in the hands of a station's MAC. Where receivers take turns, there may be
-/// one for each: frames that were transmitted and not acknowledged.
+/// What is known of a frame in the hands of a station's MAC.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hand {
     /// The number of the frame.
@@ -95,17 +113,23 @@ pub(super) enum Arrival {
     Moved,
     /// A copy has gone on.
     Copied,
+    /// It is at the receiver's MAC, and goes on once those before it have arrived.
+    Held,
 }
 
 impl Radio {
-    pub(super) fn new(node: NodeId, has_turns: bool) -> Self {
+    pub(super) fn new(node: NodeId, hands: Hands) -> Self {
         Self {
             node,
             ports: Vec::new(),
             first: None,
             associated: None,
             hand: Hand::default(),
-            hands: has_turns.then(Vec::new),
+            others: match hands {
+                Hands::One => Others::None,
+                Hands::ByReceiver => Others::ByReceiver(Vec::new()),
+                Hands::ByPacket => Others::ByPacket(VecDeque::new()),
+            },
         }
     }
 
@@ -119,7 +143,7 @@ impl Radio {
             self.ports.resize(to.index() + 1, None);
         }
         self.ports[to.index()] = Some(port);
-        if let Some(hands) = &mut self.hands {
+        if let Others::ByReceiver(hands) = &mut self.others {
             hands.resize(self.ports.len(), Hand::default());
         }
     }
@@ -162,21 +186,58 @@ impl Radio {
         }
     }
 
-    /// The hand for a receiver.
+    /// The hand for a frame.
     #[inline]
-    pub(super) fn hand(&self, to: Receiver) -> &Hand {
-        match (&self.hands, to) {
-            (None, _) | (Some(_), Receiver::Broadcast) => &self.hand,
-            (Some(hands), Receiver::Station(to)) => hands.get(to.index()).unwrap_or(&self.hand),
+    pub(super) fn hand(&self, frame: MacFrame) -> &Hand {
+        match (&self.others, frame.to) {
+            (Others::None, _) | (Others::ByReceiver(_), Receiver::Broadcast) => &self.hand,
+            (Others::ByReceiver(hands), Receiver::Station(to)) => hands.get(to.index()).unwrap_or(&self.hand),
+            (Others::ByPacket(hands), _) => {
+                let its = hands.iter().find(|(key, _)| *key == PacketKey(frame.key));
+                its.map_or(&self.hand, |(_, hand)| hand)
+            }
         }
     }
 
     /// As [`Self::hand`].
     #[inline]
-    pub(super) fn hand_mut(&mut self, to: Receiver) -> &mut Hand {
-        match (&mut self.hands, to) {
-            (None, _) | (Some(_), Receiver::Broadcast) => &mut self.hand,
-            (Some(hands), Receiver::Station(to)) => hands.get_mut(to.index()).unwrap_or(&mut self.hand),
+    pub(super) fn hand_mut(&mut self, frame: MacFrame) -> &mut Hand {
+        match (&mut self.others, frame.to) {
+            (Others::None, _) | (Others::ByReceiver(_), Receiver::Broadcast) => &mut self.hand,
+            (Others::ByReceiver(hands), Receiver::Station(to)) => {
+                hands.get_mut(to.index()).unwrap_or(&mut self.hand)
+            }
+            (Others::ByPacket(hands), _) => own_hand(hands, &mut self.hand, PacketKey(frame.key)),
+        }
+    }
+
+    /// Whether a frame is in a hand, as far as that is known.
+    #[inline]
+    pub(super) fn has_in_hand(&self, frame: MacFrame) -> bool {
+        match &self.others {
+            Others::None | Others::ByReceiver(_) => true,
+            Others::ByPacket(hands) => hands.iter().any(|(key, _)| *key == PacketKey(frame.key)),
+        }
+    }
+
+    /// A frame is done with. Returns what has become of its packet.
+    #[inline]
+    pub(super) fn is_through_with(&mut self, frame: MacFrame) -> Arrival {
+        let key = PacketKey(frame.key);
+        let arrival = self.hand_mut(frame).is_through_with(key);
+        if let Others::ByPacket(hands) = &mut self.others {
+            let place = hands.iter().position(|(other, _)| *other == key);
+            place.and_then(|place| hands.remove(place));
+        }
+        arrival
+    }
+
+    /// A frame that was in a hand, or waited, is taken out of the queue. Returns what has become of its packet.
+    pub(super) fn withdraw(&mut self, frame: MacFrame) -> Arrival {
+        if self.has_in_hand(frame) && self.hand(frame).has_departed(PacketKey(frame.key)) {
+            self.is_through_with(frame)
+        } else {
+            Arrival::NotYet
         }
     }
 
@@ -187,8 +248,13 @@ impl Radio {
 
     /// How many packets of its hands are among the packets twice.
     pub(super) fn copies(&self) -> usize {
-        let others = self.hands.iter().flatten();
-        others.chain([&self.hand]).filter(|hand| hand.arrival == Arrival::Copied).count()
+        let is_copied = |hand: &&Hand| hand.arrival == Arrival::Copied;
+        let others = match &self.others {
+            Others::None => 0,
+            Others::ByReceiver(hands) => hands.iter().filter(is_copied).count(),
+            Others::ByPacket(hands) => hands.iter().map(|(_, hand)| hand).filter(is_copied).count(),
+        };
+        others + usize::from(is_copied(&&self.hand))
     }
 }
 
@@ -224,23 +290,28 @@ impl Hand {
         self.departed = head;
     }
 
-    /// Its frame has arrived, whether or not that was noted.
-    pub(super) fn has_arrived(&mut self) {
+    /// Its frame has arrived, whether or not that was noted. `at`: where it is if that was not noted.
+    pub(super) fn has_arrived(&mut self, at: Arrival) {
         if self.arrival == Arrival::NotYet {
-            self.arrival = Arrival::Moved;
+            self.arrival = at;
         }
-    }
-
-    /// A frame that was in it, or waited, is taken out of the queue. Returns what has become of its packet.
-    pub(super) fn withdraw(&mut self, key: PacketKey) -> Arrival {
-        if self.departed == Some(key) { self.is_through_with(key) } else { Arrival::NotYet }
     }
 
     /// Its frame is done with. Returns what has become of its packet.
     #[inline]
-    pub(super) fn is_through_with(&mut self, key: PacketKey) -> Arrival {
+    fn is_through_with(&mut self, key: PacketKey) -> Arrival {
         self.number = self.number.wrapping_add(1);
         self.departed = self.departed.filter(|departed| *departed != key);
         std::mem::replace(&mut self.arrival, Arrival::NotYet)
     }
+}
+
+/// The hand of a packet; it is made if there is none. `last` counts the frames.
+fn own_hand<'a>(hands: &'a mut VecDeque<(PacketKey, Hand)>, last: &mut Hand, key: PacketKey) -> &'a mut Hand {
+    let place = hands.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
+        hands.push_back((key, Hand { number: last.number, ..Hand::default() }));
+        last.number = last.number.wrapping_add(1);
+        hands.len() - 1
+    });
+    &mut hands[place].1
 }

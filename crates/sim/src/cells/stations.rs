@@ -2,7 +2,7 @@
 
 use lasthop_wifi::{MacFrame, Receiver, StationId};
 
-use super::station::{Arrival, Port, Radio};
+use super::station::{Arrival, Hands, Port, Radio};
 use crate::id::{At, NodeId, PortId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
@@ -13,8 +13,8 @@ use crate::transit::Transit;
 pub(super) struct Stations(Vec<Radio>);
 
 impl Stations {
-    pub(super) fn add(&mut self, node: NodeId, has_turns: bool) {
-        self.0.push(Radio::new(node, has_turns));
+    pub(super) fn add(&mut self, node: NodeId, hands: Hands) {
+        self.0.push(Radio::new(node, hands));
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = StationId> + use<> {
@@ -64,7 +64,7 @@ impl Stations {
     /// broadcast is on no link, and has no confirmation.
     pub(super) fn recipient(&self, from: StationId, frame: MacFrame) -> Option<(At, PacketKey)> {
         let port = self.port_of(from, frame)?;
-        let is_here = self.of(from).hand(frame.to).arrival() != Arrival::Moved;
+        let is_here = self.of(from).hand(frame).arrival() != Arrival::Moved;
         is_here.then_some((port.at, PacketKey(frame.key)))
     }
 
@@ -78,7 +78,7 @@ impl Stations {
     ) {
         let Receiver::Station(to) = frame.to else { return };
         let Some(Port { at: (node, _), link, .. }) = self.port(from, to).copied() else { return };
-        let (to, number) = (self.node(to), self.of(from).hand(frame.to).number());
+        let (to, number) = (self.node(to), self.of(from).hand(frame).number());
         if let Some((_, key)) = self.recipient(from, frame) {
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::Frame {
                 link,
@@ -105,7 +105,7 @@ impl Stations {
         let Receiver::Station(to) = frame.to else { return None };
         let Port { at: (node, _), link, .. } = *self.port(from, to)?;
         let to = self.node(to);
-        let hand = self.of(from).hand(frame.to);
+        let hand = self.of(from).hand(frame);
         if let Some((_, key)) = self.recipient(from, frame) {
             let number = hand.number();
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::FrameGivenUp {

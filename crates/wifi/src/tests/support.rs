@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use lasthop_link::QueueLimit;
 use lasthop_packet::Instant;
 
 use crate::output::Fate;
@@ -90,9 +91,14 @@ impl Cell {
     }
 
     pub(super) fn seeded(config: WlanConfig, metres: &[f64], seed: u64) -> Self {
+        Self::with_queues(QueueLimit::Packets(50), config, metres, seed)
+    }
+
+    pub(super) fn with_queues(queue: QueueLimit, config: WlanConfig, metres: &[f64], seed: u64) -> Self {
         let mut wlan = Wlan::with_error_model(config, seed, Fading::default());
         wlan.report_attempts(true);
-        let add = |x: &f64| StationConfig { position: Position::new(*x, 0.0), ..StationConfig::default() };
+        let at = |x: &f64| Position::new(*x, 0.0);
+        let add = |x| StationConfig { position: at(x), queue, ..StationConfig::default() };
         let stations = metres.iter().map(|x| wlan.add_station(&add(x))).collect();
         Self { wlan, stations, log: Vec::new(), saturated: Vec::new() }
     }
@@ -110,10 +116,15 @@ impl Cell {
 
     /// As [`Self::send`], so that there is always another one.
     pub(super) fn saturate(&mut self, from: usize, to: usize) {
+        self.saturate_with(2, from, to);
+    }
+
+    /// As [`Self::saturate`]; this number of packets wait or are transmitted at any time.
+    pub(super) fn saturate_with(&mut self, packets: usize, from: usize, to: usize) {
         let frame = self.frame(to, from as u32);
         self.saturated.push((self.stations[from], frame));
-        for _ in 0..2 {
-            self.wlan.enqueue(Instant::ZERO, self.stations[from], frame);
+        for _ in 0..packets {
+            assert!(self.wlan.enqueue(Instant::ZERO, self.stations[from], frame));
         }
     }
 

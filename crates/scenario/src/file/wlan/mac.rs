@@ -6,6 +6,7 @@ use lasthop_config::FileError;
 use lasthop_packet::units::format_octets;
 use lasthop_wifi::{Band, DataOverhead, MacConfig, PhyConfig, Standard};
 
+use super::aggregation;
 use super::table::WlanTable;
 use crate::file::quantity::{Octets, Text, Whole};
 use crate::file::reader::Reader;
@@ -42,12 +43,15 @@ pub(super) fn read(
             return Err(reader.fail(&key, problem));
         }
     };
+    let aggregation = table.aggregation.as_ref().map(|entry| &entry.0);
+    let aggregation = aggregation::read(reader, name, aggregation, phy.standard)?;
     Ok(MacConfig {
         rts_threshold: u32::try_from(threshold).unwrap_or(u32::MAX),
         aifsn: table.aifsn.map_or(default.aifsn, |Whole(slots)| slots),
         short_retry_limit: limit(table.short_retry_limit, default.short_retry_limit),
         long_retry_limit: limit(table.long_retry_limit, default.long_retry_limit),
         overhead: DataOverhead { llc, ..default.overhead },
+        aggregation,
         cts_to_self,
         eifs: table.eifs.unwrap_or(default.eifs),
         response_timeout,

@@ -52,7 +52,12 @@ pub(super) fn read(
         let default = StationConfig::default();
         let own_queue = own.and_then(|own| own.queue);
         let written = own_queue.or(table.queue);
-        let queue = written.map_or(default.queue, |Text(StationQueue(queue))| queue);
+        let usual = match table.standard.standard().format() {
+            None => default.queue,
+            // `txqueuelen` of a network interface in Linux.
+            Some(_) => QueueLimit::Packets(1_000),
+        };
+        let queue = written.map_or(usual, |Text(StationQueue(queue))| queue);
         if !matches!(queue, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)) {
             let own_key = ["wlans", name, "except", node, "queue"];
             let key = if own_queue.is_some() { &own_key[..] } else { &["wlans", name, "queue"] };

@@ -7,6 +7,7 @@ use lasthop_wifi::{Band, PhyConfig, PpduDurations, Preamble, Scheduler, Standard
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::aggregation::AggregationTable;
 use super::errors::{ErrorTable, LinkErrorTable};
 use super::mobility::{MobilityTable, PlacementTable};
 use super::paths::PathTable;
@@ -47,8 +48,10 @@ pub(in crate::file) struct WlanTable {
     pub(super) durations: Option<DurationsName>,
     /// The rate of data frames; default the standard's highest with the cell's streams, width and guard interval. A rate of
     /// 802.11n, ac or ax is written "MCS 7", or with all that differs from the cell: "VHT MCS 8, 2 streams, 40 MHz, 400 ns".
-    /// Each frame carries one packet: aggregation is not modeled yet.
     pub(super) rate: Option<Text<DataRate>>,
+    /// With 802.11n, ac and ax: "block-ack", the default: frames carry as many packets to one receiver as fit (A-MPDU), and
+    /// block acks say which have arrived. "none": each frame carries one packet. A table sets its parameters.
+    pub(super) aggregation: Option<NameOrTable<AggregationTable>>,
     /// `BSSBasicRateSet`: rates of ACK, CTS and RTS frames, chosen as in the standard. Default 1
     /// and 2 Mbit/s, at 5 and 6 GHz 6, 12 and 24, with 802.11g, n and ax at 2.4 GHz all of these.
     pub(super) basic_rates: Option<Vec<Text<DataRate>>>,
@@ -56,12 +59,12 @@ pub(in crate::file) struct WlanTable {
     /// 802.11g.
     pub(super) preamble: Option<PreambleName>,
     /// How many packets may wait at each station, not counting the one in transmission; default
-    /// "50 packets".
+    /// "50 packets"; "1000 packets" from 802.11n on.
     pub(super) queue: Option<Text<StationQueue>>,
     /// Which packet in the queue of a station is sent next; default "fifo".
     pub(super) scheduler: Option<SchedulerName>,
-    /// dot11RTSThreshold: an RTS precedes data frames that are longer than this, MAC header and FCS
-    /// included. "0 B" for all frames; default "65535 B", for none.
+    /// dot11RTSThreshold: an RTS precedes data frames that are longer than this, MAC header and FCS included, and
+    /// A-MPDUs. "0 B" for all frames; default "65535 B", "4692480 B" from 802.11n on: for none.
     pub(super) rts_threshold: Option<Text<Octets>>,
     /// Octets of LLC before a datagram, "0 B" to "8 B"; default "8 B": LLC and SNAP (RFC 1042).
     /// Frames in ns-2 have none.

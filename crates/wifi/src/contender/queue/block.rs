@@ -41,12 +41,17 @@ pub(crate) struct Mpdu {
 
 impl Block {
     fn number(&mut self, to: StationId) -> u16 {
+        let number = self.next_number(to);
         if self.numbers.len() <= to.index() {
             self.numbers.resize(to.index() + 1, 0);
         }
-        let number = self.numbers[to.index()];
         self.numbers[to.index()] = next(number);
         number
+    }
+
+    /// The sequence number of the next packet to a receiver.
+    fn next_number(&self, to: StationId) -> u16 {
+        self.numbers.get(to.index()).copied().unwrap_or_default()
     }
 }
 
@@ -122,11 +127,9 @@ impl Queue {
         now: Instant,
     ) -> Length {
         let (mut place, mut sequence) = (1, self.sequence);
-        if let Some(last) = self.block.further.back() {
-            (sequence, is_fresh) = (last.sequence, is_fresh && last.sequence == self.sequence);
-        }
+        is_fresh &= self.block.further.is_empty();
         loop {
-            let in_window = ahead(next(sequence), self.sequence) < limits.window;
+            let in_window = ahead(self.block.next_number(to), self.sequence) < limits.window;
             let longer = |queued: &Queued| {
                 let octets = queued.frame.octets;
                 let joined = length.join(octets);
@@ -222,7 +225,7 @@ impl Queue {
         if head.is_some() && self.attempts.transmissions() > 0 {
             return self.sequence;
         }
-        self.block.numbers.get(to.index()).copied().unwrap_or_default()
+        self.block.next_number(to)
     }
 
     /// The exchange is over. `is_done` says of each of its packets, in order, whether it is delivered or given up; it
