@@ -18,8 +18,9 @@ pub mod reproduction;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_wifi::phy::Rate;
-use lasthop_wifi::{MacFrame, Output, Receiver, StationConfig, Wlan, WlanConfig};
+use lasthop_sim::QueueLimit;
+use lasthop_wifi::phy::{Format, Rate};
+use lasthop_wifi::{MacFrame, Output, Receiver, StationConfig, Wlan, WlanConfig, frame};
 
 /// The parameters of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +29,7 @@ pub struct Saturation {
     pub stations: u32,
     /// Seconds of a slot.
     pub slot: f64,
-    /// Seconds of a successful exchange, DIFS included.
+    /// Seconds of a successful exchange, with DIFS or AIFS.
     pub success: f64,
     /// Seconds of a collision, EIFS included.
     pub collision: f64,
@@ -44,8 +45,11 @@ pub struct Saturation {
     pub short_of_cw: u32,
     /// Maximum number of transmissions of a frame; `None` for no limit.
     pub attempts: Option<u32>,
-    /// Payload of a frame, in bits.
+    /// Payload of a frame or an A-MPDU, in bits.
     pub payload: f64,
+    /// Seconds of the exchange of a block ack request, with AIFS. It contends as a frame does, after each frame that is given
+    /// up. `None`: there are none.
+    pub request: Option<f64>,
 }
 
 /// The version of the model: whether a busy slot decrements backoffs.
@@ -58,33 +62,44 @@ pub enum Freezing {
 }
 
 impl Saturation {
-    /// The parameters of a cell in which all stations hear each other, for packets of `octets`.
+    /// The parameters of a cell in which all stations hear each other, for packets of `octets`. An A-MPDU carries as many
+    /// as its limits permit; the packets of a collision have their collisions together.
     pub fn new(config: &WlanConfig, stations: u32, octets: u32) -> Self {
         let (phy, mac) = (&config.phy, &config.mac);
-        let mpdu = octets + mac.overhead.octets();
+        let (packets, psdu) = psdu(config, octets);
         let control = phy.response_rate(phy.rate);
-        let data = phy.air_time(phy.rate, mpdu);
-        let ack = phy.air_time(control, lasthop_wifi::frame::ACK_OCTETS);
-        let mut success = data + phy.sifs + ack + phy.difs();
+        let data = phy.air_time(phy.rate, psdu);
+        let response = match &mac.aggregation {
+            Some(aggregation) if packets > 1 => frame::block_ack_octets(aggregation.window),
+            _ => frame::ACK_OCTETS,
+        };
+        let ack = phy.air_time(control, response);
+        let aifs = phy.sifs + mac.aifsn * phy.slot;
+        let mut success = data + phy.sifs + ack + aifs;
         let mut first = data;
-        let has_rts = mpdu > mac.rts_threshold;
+        let has_rts = psdu > mac.rts_threshold;
         if has_rts {
-            first = phy.air_time(control, lasthop_wifi::frame::RTS_OCTETS);
-            success += first + phy.air_time(control, lasthop_wifi::frame::CTS_OCTETS) + 2 * phy.sifs;
+            first = phy.air_time(control, frame::RTS_OCTETS);
+            success += first + phy.air_time(control, frame::CTS_OCTETS) + 2 * phy.sifs;
         }
         let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
-        let after = if mac.eifs { phy.eifs() } else { phy.difs() };
+        let after = if mac.eifs { phy.eifs().saturating_sub(phy.difs()) + aifs } else { aifs };
         Self {
             stations,
             slot: phy.slot.as_secs_f64(),
             success: success.as_secs_f64(),
             collision: (first + after).as_secs_f64(),
-            head_start: after.saturating_sub(phy.difs() + timeout).as_secs_f64(),
+            head_start: after.saturating_sub(aifs + timeout).as_secs_f64(),
             cw_min: phy.cw_min,
             cw_max: phy.cw_max,
             short_of_cw: 0,
             attempts: Some(mac.short_retry_limit),
-            payload: f64::from(octets) * 8.0,
+            payload: f64::from(packets) * f64::from(octets) * 8.0,
+            request: mac.aggregation.as_ref().map(|aggregation| {
+                let response = phy.air_time(control, frame::block_ack_octets(aggregation.window));
+                let request = phy.air_time(control, frame::BLOCK_ACK_REQUEST_OCTETS);
+                (request + phy.sifs + response + aifs).as_secs_f64()
+            }),
         }
     }
 
@@ -162,10 +177,38 @@ impl Saturation {
         // A station that transmits at once does so before EIFS is over, on average in the middle of
         // the colliders' own slots.
         let saved = self.head_start - (self.slots_of_colliders() - 1.0) / 2.0 * self.slot;
-        let time =
-            idle * self.slot + success * after + frames * self.success + collision * (self.collision + after)
-                - at_once * saved.max(0.0);
-        frames * self.payload / time
+        let requests = frames * self.share_of_requests(self.collision_probability(tau));
+        let exchanges = (frames - requests) * self.success + requests * self.request.unwrap_or_default();
+        let time = idle * self.slot + success * after + exchanges + collision * (self.collision + after)
+            - at_once * saved.max(0.0);
+        (frames - requests) * self.payload / time
+    }
+
+    /// The share of block ack requests in all exchanges. One follows each frame that is given up, and contends as that did.
+    fn share_of_requests(&self, p: f64) -> f64 {
+        let Some((attempts, _)) = self.attempts.zip(self.request) else { return 0.0 };
+        let given_up = libm::pow(p, f64::from(attempts));
+        given_up / (1.0 + given_up)
+    }
+}
+
+/// The packets of `octets` that a frame carries, and the length of its PSDU.
+fn psdu(config: &WlanConfig, octets: u32) -> (u32, u32) {
+    let (phy, mac) = (&config.phy, &config.mac);
+    let mpdu = octets + mac.overhead.octets();
+    let in_ampdu = frame::DELIMITER_OCTETS + mpdu;
+    let length = |packets: u32| (packets - 1) * in_ampdu.next_multiple_of(4) + in_ampdu;
+    let several = mac.aggregation.as_ref().and_then(|limits| {
+        let is_within = |packets: &u32| {
+            let octets = length(*packets);
+            octets <= limits.ampdu && phy.air_time(phy.rate, octets) <= limits.duration
+        };
+        (2..=u32::from(limits.window)).take_while(is_within).last()
+    });
+    let always_has_delimiter = phy.rate.mcs().is_some_and(|mcs| mcs.format() != Format::Ht);
+    match several {
+        Some(packets) => (packets, length(packets)),
+        None => (1, if always_has_delimiter { in_ampdu } else { mpdu }),
     }
 }
 
@@ -173,11 +216,14 @@ impl Saturation {
 /// a station that only receives.
 pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, seed: u64) -> f64 {
     let mut wlan = Wlan::new(config.clone(), seed);
-    let sink = wlan.add_station(&StationConfig::default());
-    let senders: Vec<_> = (0..stations).map(|_| wlan.add_station(&StationConfig::default())).collect();
+    let station = StationConfig { queue: QueueLimit::Unlimited, ..StationConfig::default() };
+    let sink = wlan.add_station(&station);
+    let senders: Vec<_> = (0..stations).map(|_| wlan.add_station(&station)).collect();
     let frame = MacFrame { to: Receiver::Station(sink), key: 0, octets };
+    // A frame is in the air while the packets of the next one wait.
+    let (packets, _) = psdu(config, octets);
     for sender in &senders {
-        for _ in 0..2 {
+        for _ in 0..2 * packets {
             wlan.enqueue(Instant::ZERO, *sender, frame);
         }
     }

@@ -18,7 +18,11 @@ fn cell(standard: Standard, rts: bool) -> WlanConfig {
 
 /// The fraction by which the simulator is above the model, for this number of stations.
 fn excess(config: &WlanConfig, stations: u32, freezing: Freezing) -> f64 {
-    let seconds = if config.phy.rate == Rate::CCK_11 { 400 } else { 120 };
+    let seconds = match config.phy.rate {
+        Rate::CCK_11 => 400,
+        rate if rate.mcs().is_some() => 60,
+        _ => 120,
+    };
     let measured = measure(config, stations, 1500, Duration::from_secs(seconds), 1);
     measured / Saturation::new(config, stations, 1500).throughput(freezing) - 1.0
 }
@@ -107,4 +111,37 @@ fn in_802_11g_colliding_stations_contend_alone_before_the_others() {
     let mut config = cell(Standard::Erp, false);
     config.phy.eifs_rate = Rate::OFDM_6;
     check(&config, Freezing::Stops, &STATIONS, (-0.01, 0.01));
+}
+
+/// A cell of 802.11n or ax with A-MPDUs of this many packets; 1: each packet alone.
+fn aggregating(standard: Standard, packets: u16) -> WlanConfig {
+    let mut config = WlanConfig::new(standard);
+    match &mut config.mac.aggregation {
+        Some(aggregation) if packets > 1 => aggregation.window = packets,
+        aggregation => *aggregation = None,
+    }
+    config
+}
+
+#[test]
+fn with_ampdus_802_11n_and_ax_are_within_1_percent_of_the_model() {
+    for standard in [Standard::Ht, Standard::He] {
+        for packets in [1, 2, 8, 24] {
+            let mut config = aggregating(standard, packets);
+            check(&config, Freezing::Stops, &STATIONS, (-0.01, 0.01));
+            // All stations count from EIFS after a collision.
+            config.mac.response_timeout = Some(config.phy.eifs().saturating_sub(config.phy.difs()));
+            check(&config, Freezing::Stops, &[2, 50], (-0.01, 0.01));
+        }
+    }
+}
+
+#[test]
+fn with_50_stations_block_ack_requests_take_a_few_percent() {
+    // Of 100 frames, about 3 are given up after 7 collisions, and a request follows each.
+    let config = aggregating(Standard::He, 2);
+    let with = Saturation::new(&config, 50, 1500);
+    let without = Saturation { request: None, ..with };
+    let ratio = with.throughput(Freezing::Stops) / without.throughput(Freezing::Stops);
+    assert!((0.95..0.98).contains(&ratio), "{ratio}");
 }

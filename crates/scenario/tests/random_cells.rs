@@ -73,12 +73,17 @@ fn access() -> impl Strategy<Value = Vec<Entry>> {
         ("802.11b", [&slow[..], &["5.5 Mbit/s", "11 Mbit/s"]].concat()),
         ("802.11a", vec!["6 Mbit/s", "24 Mbit/s", "54 Mbit/s"]),
         ("802.11g", vec!["2 Mbit/s", "11 Mbit/s", "12 Mbit/s", "54 Mbit/s"]),
+        ("802.11n", vec!["6 Mbit/s", "MCS 0", "MCS 7"]),
+        ("802.11ac", vec!["HT MCS 3, 20 MHz", "MCS 8"]),
+        ("802.11ax", vec!["24 Mbit/s", "MCS 2", "MCS 11"]),
     ];
     select(standards).prop_flat_map(|(standard, rates)| {
+        let aggregates = rates.contains(&"MCS 7") || rates.contains(&"MCS 8") || rates.contains(&"MCS 11");
+        let basic = if aggregates { vec!["6 Mbit/s", "24 Mbit/s"] } else { rates.clone() };
         let mut keys = vec![
             Just(Some(("standard", quoted(standard)))).boxed(),
-            maybe("rate", select(rates.clone()).prop_map(quoted)),
-            maybe("basic-rates", select(rates).prop_map(|rate| format!("[{}]", quoted(rate)))),
+            maybe("rate", select(rates).prop_map(quoted)),
+            maybe("basic-rates", select(basic).prop_map(|rate| format!("[{}]", quoted(rate)))),
             maybe("rts-threshold", (0..2_500_u32).prop_map(|octets| quoted(format!("{octets} B")))),
             maybe("llc-header", (0..=8_u32).prop_map(|octets| quoted(format!("{octets} B")))),
             maybe("queue", select(vec!["1 packet", "7 packets", "9 kB", "unlimited"]).prop_map(quoted)),
@@ -95,6 +100,16 @@ fn access() -> impl Strategy<Value = Vec<Entry>> {
         ];
         if ["802.11b", "802.11g"].contains(&standard) {
             keys.push(maybe("preamble", select(vec!["long", "short"]).prop_map(quoted)));
+        }
+        if aggregates {
+            let kinds = [
+                "\"none\"",
+                "\"block-ack\"",
+                "{ amsdu = \"3839 B\" }",
+                "{ ampdu = \"0 B\", amsdu = \"3839 B\" }",
+                "{ ampdu = \"9 kB\", block-ack-window = 4, ppdu-duration = \"2 ms\" }",
+            ];
+            keys.push(maybe("aggregation", select(kinds.to_vec())));
         }
         if standard == "802.11g" {
             keys.push(maybe("cts-to-self", any::<bool>()));
@@ -247,6 +262,10 @@ fn document() -> impl Strategy<Value = Document> {
     let flows = vec((flow(), any::<usize>(), any::<usize>()), 0..6);
     (access(), network, flows, any::<bool>()).prop_map(|(access, network, flows, stops)| {
         let Network { tables, cell, hosts } = network;
+        let mut access = access;
+        if cell.iter().any(|(key, _)| *key == "power-save") {
+            access.retain(|(key, _)| *key != "aggregation");
+        }
         let root = vec![
             ("duration", quoted("3 s")),
             ("seeds", "1".to_owned()),

@@ -17,8 +17,6 @@ struct Slot {
     is_message: bool,
     /// A link has made a bit of it wrong.
     is_damaged: bool,
-    /// For how many stations the place stays with this packet, even when that is at its end.
-    pins: u8,
 }
 
 /// Where a packet lies.
@@ -30,6 +28,8 @@ pub(crate) struct PacketKey(pub(crate) u32);
 pub(crate) struct Packets {
     slots: Vec<Slot>,
     vacant: Vec<PacketKey>,
+    /// By key: for how many stations a place stays with its packet, even when that is at its end. Empty unless some do.
+    pins: Vec<u8>,
     /// Places whose packets are at their end, and that are not vacant yet.
     pinned: usize,
 }
@@ -91,14 +91,8 @@ impl Packets {
     #[cold]
     fn add_slot(&mut self) -> PacketKey {
         let key = PacketKey(self.slots.len() as u32);
-        let empty = Slot {
-            packet: None,
-            len: 0,
-            destination: NodeId(0),
-            is_message: false,
-            is_damaged: false,
-            pins: 0,
-        };
+        let empty =
+            Slot { packet: None, len: 0, destination: NodeId(0), is_message: false, is_damaged: false };
         self.slots.push(empty);
         self.vacant.push(key);
         key
@@ -124,7 +118,7 @@ impl Packets {
 
     #[inline]
     fn vacate(&mut self, key: PacketKey) {
-        if self.slot(key).pins > 0 {
+        if self.pins.get(key.0 as usize).is_some_and(|pins| *pins > 0) {
             self.pinned += 1;
         } else {
             self.vacant.push(key);
@@ -134,14 +128,17 @@ impl Packets {
     /// No other packet takes this one's place before [`Self::unpin`]: a station that has sent it has yet to learn that it
     /// has arrived, and knows it by its key.
     pub(crate) fn pin(&mut self, key: PacketKey) {
-        self.slot_mut(key).pins += 1;
+        if self.pins.len() < self.slots.len() {
+            self.pins.resize(self.slots.len(), 0);
+        }
+        self.pins[key.0 as usize] += 1;
     }
 
     /// As [`Self::pin`].
     pub(crate) fn unpin(&mut self, key: PacketKey) {
-        let slot = self.slot_mut(key);
-        slot.pins -= 1;
-        if slot.pins == 0 && slot.packet.is_none() {
+        let pins = &mut self.pins[key.0 as usize];
+        *pins -= 1;
+        if *pins == 0 && self.slot(key).packet.is_none() {
             self.pinned -= 1;
             self.vacant.push(key);
         }

@@ -130,20 +130,11 @@ impl Contender {
         }
     }
 
-    /// A transmission of its current frame begins, and of the packets that go with it.
-    #[inline]
-    pub(crate) fn begin(&mut self, now: Instant) {
-        self.attempts_mut().begin(now);
-        if self.own().is_none() && self.queue.further() > 0 {
-            self.queue.all_attempts_mut().skip(1).for_each(|attempts| attempts.begin(now));
-        }
-    }
-
     /// Its station transmits for this number of nanoseconds for its current frame. Packets that go with that share it at the
     /// end of the exchange.
     #[inline]
     pub(crate) fn transmit(&mut self, nanos: u64) {
-        if self.own().is_none() && self.queue.further() > 0 {
+        if self.queue.further() > 0 && self.own().is_none() {
             self.exchange.transmit(nanos);
         } else {
             self.attempts_mut().transmit(nanos);
@@ -266,7 +257,7 @@ impl Contender {
         let mut frames = Vec::new();
         while let Some(head) = self.queue.head() {
             frames.push(head.frame);
-            self.queue.pop(now);
+            self.queue.remove_head(now);
         }
         if !self.has_frame() {
             self.back_off.stop_counting();

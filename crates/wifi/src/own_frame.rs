@@ -26,10 +26,9 @@ pub(crate) enum OwnFrame {
     PsPoll {
         to: StationId,
     },
-    /// A block ack request. The sender has given up all frames to this station before the one with this sequence number.
+    /// A block ack request: the sender has given up packets to this station.
     BlockAckRequest {
         to: StationId,
-        start: u16,
     },
     /// A frame of the caller.
     Raw {
@@ -41,7 +40,7 @@ impl OwnFrame {
     pub(crate) const fn receiver(self) -> Receiver {
         match self {
             Self::Beacon => Receiver::Broadcast,
-            Self::PsPoll { to } | Self::BlockAckRequest { to, .. } => Receiver::Station(to),
+            Self::PsPoll { to } | Self::BlockAckRequest { to } => Receiver::Station(to),
             Self::Raw { to } => to,
         }
     }

@@ -536,17 +536,7 @@ impl Cell {
         }
         let Port { id: back, link, at: receiver, is_watched: is_understood, delay } = *back?;
         if self.wlan.reports_fates() {
-            let is_wanted = self.stations.port(from, at)?.is_watched || transit.is_interested(OF_FATES);
-            let sender = self.stations.of_mut(from);
-            // A frame that has waited for others may be done with at its sender.
-            if sender.has_in_hand(frame) {
-                sender.hand_mut(frame).set_arrival(if is_wanted { Arrival::Copied } else { Arrival::Moved });
-                if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
-                    key = copy;
-                } else if self.wlan.aggregates() {
-                    transit.packets_mut().pin(key);
-                }
-            }
+            key = self.note_arrival((from, at), frame, transit)?;
         }
         if !is_understood && self.wlan.reports_transmissions() {
             transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
@@ -560,6 +550,31 @@ impl Cell {
             return None;
         }
         Some(Output::Arrived { at: receiver, link, key })
+    }
+
+    /// A frame arrives whose fate is to be reported to its sender. Returns the packet that goes on.
+    #[inline(never)]
+    fn note_arrival(
+        &mut self,
+        (from, at): (StationId, StationId),
+        frame: MacFrame,
+        transit: &mut Transit,
+    ) -> Option<PacketKey> {
+        let key = PacketKey(frame.key);
+        let is_wanted = self.stations.port(from, at)?.is_watched || transit.is_interested(OF_FATES);
+        let sender = self.stations.of_mut(from);
+        // A frame that has waited for others may be done with at its sender.
+        if !sender.has_in_hand(frame) {
+            return Some(key);
+        }
+        sender.hand_mut(frame).set_arrival(if is_wanted { Arrival::Copied } else { Arrival::Moved });
+        if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
+            return Some(copy);
+        }
+        if self.wlan.aggregates() {
+            transit.packets_mut().pin(key);
+        }
+        Some(key)
     }
 
     #[cold]

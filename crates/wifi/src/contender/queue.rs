@@ -212,10 +212,6 @@ impl Queue {
     #[inline]
     pub(super) fn pop(&mut self, now: Instant) {
         self.frames.pop();
-        self.block.gathered = None;
-        if !self.block.further.is_empty() {
-            return self.promote();
-        }
         self.ahead = self.ahead.saturating_sub(1);
         self.attempts = Attempts::at_head(now);
         self.sequence = (self.sequence + 1) & 0x0fff;
@@ -241,7 +237,13 @@ impl Queue {
 
     /// After a failed transmission of the frame at the head, brings the frame of another receiver
     /// to the head if one waits for its turn. Returns whether one did.
+    #[inline]
     pub(super) fn yield_turn(&mut self, now: Instant) -> bool {
+        matches!(self.behind, Behind::Receivers(_)) && self.yield_to_another(now)
+    }
+
+    #[cold]
+    fn yield_to_another(&mut self, now: Instant) -> bool {
         let Behind::Receivers(round) = &mut self.behind else { return false };
         let has_begun = self.attempts.transmissions() > 0;
         if !has_begun || self.frames.size().0 != 1 || !round.has_another() {

@@ -94,10 +94,12 @@ impl<E: ErrorModel> Wlan<E> {
         );
         contender.back_off.invalidate();
         contender.back_off.set(Stage::Exchanging);
-        contender.begin(now);
+        contender.attempts_mut().begin(now);
         contender.exchange.begin(now, is_refused);
-        if is_packet {
-            self.counters.attempts += 1 + contender.queue.further() as u64;
+        self.counters.attempts += u64::from(is_packet);
+        if self.aggregates && is_packet {
+            contender.queue.begin_further(now);
+            self.counters.attempts += contender.queue.further() as u64;
         }
         if self.power_save.is_some() {
             self.power_save_begins(index);

@@ -98,7 +98,8 @@ impl<E: ErrorModel> Wlan<E> {
 
     /// An addressee has received a block ack request.
     #[cold]
-    pub(super) fn receive_block_ack_request(&mut self, index: u32, initiator: u32, start: u16) {
+    pub(super) fn receive_block_ack_request(&mut self, index: u32, initiator: u32) {
+        let start = self.contenders[initiator as usize].queue.requested();
         let window = self.mac.aggregation.as_ref().map_or(1, |it| it.window);
         let (at, from) = (StationId(index), StationId(Contender::station_of(initiator)));
         let Self { stations, outputs, counters, .. } = self;
@@ -184,8 +185,8 @@ impl<E: ErrorModel> Wlan<E> {
         {
             //= IEEE 802.11-2020, 10.25.6.5: a sender that gives up a frame moves the receiver's window.
             let contender = &mut self.contenders[index as usize];
-            let start = contender.queue.first_outstanding(to);
-            contender.send_own(OwnFrame::BlockAckRequest { to, start });
+            contender.queue.request_block_ack(to);
+            contender.send_own(OwnFrame::BlockAckRequest { to });
         }
         self.retry(index, now);
         first_fate.is_some()

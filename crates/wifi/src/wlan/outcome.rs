@@ -75,8 +75,8 @@ impl<E: ErrorModel> Wlan<E> {
         match contender.own() {
             None => {}
             Some(OwnFrame::Raw { .. }) => return self.receive_raw(index, initiator),
-            Some(OwnFrame::BlockAckRequest { start, .. }) => {
-                return self.receive_block_ack_request(index, initiator, start);
+            Some(OwnFrame::BlockAckRequest { .. }) => {
+                return self.receive_block_ack_request(index, initiator);
             }
             Some(_) => return self.receive_ps_poll(index, from, now),
         }
@@ -105,17 +105,39 @@ impl<E: ErrorModel> Wlan<E> {
     /// The exchange succeeded. A post-backoff follows, with CWmin.
     #[inline]
     pub(super) fn succeed(&mut self, index: u32, now: Instant) {
+        if self.aggregates {
+            self.succeed_aggregate(index, now);
+        } else {
+            self.succeed_frame(index, now);
+        }
+    }
+
+    #[inline(never)]
+    fn succeed_aggregate(&mut self, index: u32, now: Instant) {
+        if self.contenders[index as usize].own().is_some() {
+            return self.succeed_frame(index, now);
+        }
+        self.contenders[index as usize].exchange.arrive();
+        self.conclude(index, now, true);
+        self.follow_success(index, now, false);
+    }
+
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
+    fn succeed_frame(&mut self, index: u32, now: Instant) {
         let contender = &mut self.contenders[index as usize];
         contender.exchange.arrive();
         let is_beacon = contender.own() == Some(OwnFrame::Beacon);
         if contender.queue.attempts().options() > 0 {
             self.note_options_acknowledged(index);
         }
-        if self.aggregates && self.contenders[index as usize].own().is_none() {
-            self.conclude(index, now, true);
-        } else {
-            self.finish(index, now, Fate::Delivered);
-        }
+        self.finish(index, now, Fate::Delivered);
+        self.follow_success(index, now, is_beacon);
+    }
+
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
+    fn follow_success(&mut self, index: u32, now: Instant, is_beacon: bool) {
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(true);
         contender.back_off.reset_window();
@@ -132,18 +154,23 @@ impl<E: ErrorModel> Wlan<E> {
 
     /// The exchange failed.
     pub(super) fn fail(&mut self, index: u32, now: Instant, failure: Failure) {
-        let station = Contender::station_of(index);
         let contender = &mut self.contenders[index as usize];
         contender.exchange.lose(None);
-        let is_given_up = if self.aggregates && contender.own().is_none() {
-            self.conclude(index, now, false)
-        } else {
-            let is_given_up = self.fail_frame(index, now);
-            if !is_given_up {
-                self.retry(index, now);
-            }
-            is_given_up
-        };
+        if self.aggregates && contender.own().is_none() {
+            let is_given_up = self.conclude(index, now, false);
+            return self.follow_failure(index, now, failure, is_given_up);
+        }
+        let is_given_up = self.fail_frame(index, now);
+        if !is_given_up {
+            self.retry(index, now);
+        }
+        self.follow_failure(index, now, failure, is_given_up);
+    }
+
+    /// A backoff follows a failed exchange.
+    #[inline]
+    fn follow_failure(&mut self, index: u32, now: Instant, failure: Failure, is_given_up: bool) {
+        let station = Contender::station_of(index);
         let contender = &mut self.contenders[index as usize];
         //= IEEE 802.11-2020, 10.3.3: CW grows at each failure up to CWmax; it is reset to CWmin once the
         //= frame is delivered or given up.
@@ -161,7 +188,6 @@ impl<E: ErrorModel> Wlan<E> {
                 now
             }
         };
-        let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(false);
         self.medium.back_off(index, now, earliest, contender);
         // If the station has moved out of range of the frame that it missed, nothing else schedules this.
@@ -198,11 +224,18 @@ impl<E: ErrorModel> Wlan<E> {
     }
 
     /// A contender transmits again, or the frame of another receiver whose turn it is.
+    #[expect(clippy::inline_always, reason = "every failure; measured")]
+    #[inline(always)]
     pub(super) fn retry(&mut self, index: u32, now: Instant) {
-        let contender = &mut self.contenders[index as usize];
-        if contender.retry(now)
-            && let Some(head) = contender.queue.head()
-        {
+        if self.contenders[index as usize].retry(now) {
+            self.report_departure(index);
+        }
+    }
+
+    /// Another packet is at the head of a contender's queue.
+    #[cold]
+    fn report_departure(&mut self, index: u32) {
+        if let Some(head) = self.contenders[index as usize].queue.head() {
             let from = StationId(Contender::station_of(index));
             self.outputs.push_back(Output::Departs { from, frame: head.frame });
         }

@@ -27,32 +27,36 @@ impl<E: ErrorModel> Wlan<E> {
             }
             return Some(frame.receiver());
         }
-        let contender = &self.contenders[index as usize];
+        if self.aggregates {
+            return self.plan_aggregate(index, now);
+        }
+        let contender = &mut self.contenders[index as usize];
         let MacFrame { to, octets, .. } = contender.queue.head()?.frame;
-        let psdu = if self.aggregates {
-            self.gather(index, to, now)?
-        } else {
-            let options = u32::from(contender.queue.attempts().options());
-            Psdu::single(octets + options + self.overhead)
-        };
-        if !self.contenders[index as usize].exchange.is_for(to, psdu) {
-            let plan = self.plan_packet(Contender::station_of(index), to, psdu);
-            self.contenders[index as usize].exchange.set_plan(plan);
+        let options = u32::from(contender.queue.attempts().options());
+        let psdu = Psdu::single(octets + options + self.overhead);
+        if !contender.exchange.is_for(to, psdu) {
+            self.plan_packet(index, to, psdu);
         }
         Some(to)
     }
 
-    /// The PSDU of a contender's next exchange: the packet at the head of its queue, and what may go with it.
+    /// As [`Self::plan`], for the packet at the head of a contender's queue and what may go with it.
     #[inline(never)]
-    fn gather(&mut self, index: u32, to: Receiver, now: Instant) -> Option<Psdu> {
+    fn plan_aggregate(&mut self, index: u32, now: Instant) -> Option<Receiver> {
+        let to = self.contenders[index as usize].queue.head()?.frame.to;
         let from = StationId(Contender::station_of(index));
         let limits = to.station().and_then(|to| self.limits(from.0, StationId(to)));
         let Self { contenders, outputs, wanted, mac, .. } = self;
-        contenders[index as usize].queue.gather(limits.as_ref(), mac.overhead, now, |queued| {
+        let contender = &mut contenders[index as usize];
+        let psdu = contender.queue.gather(limits.as_ref(), mac.overhead, now, |queued| {
             if wanted.fates {
                 outputs.push_back(Output::Departs { from, frame: queued.frame });
             }
-        })
+        })?;
+        if !contender.exchange.is_for(to, psdu) {
+            self.plan_packet(index, to, psdu);
+        }
+        Some(to)
     }
 
     /// What a PSDU from one station to another may carry; `None` if they have no block ack agreement.
@@ -88,7 +92,7 @@ impl<E: ErrorModel> Wlan<E> {
         let rates = match frame {
             OwnFrame::Beacon => ExchangeRates::unprotected(self.phy.broadcast_rate()),
             // A control frame is sent at the rate of an RTS.
-            OwnFrame::PsPoll { to } | OwnFrame::BlockAckRequest { to, .. } => ExchangeRates::unprotected(
+            OwnFrame::PsPoll { to } | OwnFrame::BlockAckRequest { to } => ExchangeRates::unprotected(
                 self.rates(self.data_rate(Contender::station_of(index), to), octets).control,
             ),
             OwnFrame::Raw { .. } => {
@@ -114,13 +118,15 @@ impl<E: ErrorModel> Wlan<E> {
     }
 
     #[inline(never)]
-    fn plan_packet(&self, from: u32, to: Receiver, psdu: Psdu) -> Plan {
+    fn plan_packet(&mut self, index: u32, to: Receiver, psdu: Psdu) {
+        let from = Contender::station_of(index);
         let rates = match to {
             Receiver::Station(to) => self.rates(self.data_rate(from, to), psdu.octets),
             Receiver::Broadcast => ExchangeRates::unprotected(self.phy.broadcast_rate()),
         };
         let response = if psdu.is_aggregate() { self.block_ack_octets() } else { ACK_OCTETS };
-        self.plan_frames(to, psdu, &rates, response)
+        let plan = self.plan_frames(to, psdu, &rates, response);
+        self.contenders[index as usize].exchange.set_plan(plan);
     }
 
     /// The length of a block ack.

@@ -17,7 +17,8 @@ use crate::file::reader::Reader;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct AggregationTable {
-    /// Whether packets are aggregated.
+    /// Whether packets are aggregated; default "block-ack".
+    #[serde(default)]
     kind: AggregationName,
     /// The largest A-MPDU: MPDUs in one frame on the air; default the most of the standard: "65535 B" (802.11n), "1048575 B"
     /// (802.11ac), "4194303 B" (802.11ax). "0 B": each MPDU goes alone.

@@ -17,16 +17,13 @@ pub(super) struct Block {
     /// In order of their numbers; to the receiver of the head.
     pub(super) further: VecDeque<Begun>,
     /// What the exchange carries that is about to begin or under way.
-    pub(super) gathered: Option<Gathered>,
+    gathered: Option<Psdu>,
+    /// The number of packets behind the head that are in it.
+    in_psdu: usize,
     /// The next sequence number of each receiver, by station.
     numbers: Vec<u16>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Gathered {
-    psdu: Psdu,
-    /// The number of packets behind the head that are in it.
-    further: usize,
+    /// The starting sequence number of the last block ack request.
+    requested: u16,
 }
 
 /// An MPDU of a PSDU.
@@ -40,6 +37,12 @@ pub(crate) struct Mpdu {
 }
 
 impl Block {
+    /// The exchange is over, or will not begin.
+    #[inline]
+    pub(super) const fn forget_psdu(&mut self) {
+        (self.gathered, self.in_psdu) = (None, 0);
+    }
+
     fn number(&mut self, to: StationId) -> u16 {
         let number = self.next_number(to);
         if self.numbers.len() <= to.index() {
@@ -66,8 +69,8 @@ impl Queue {
         now: Instant,
         mut depart: impl FnMut(&Queued),
     ) -> Option<Psdu> {
-        if let Some(gathered) = self.block.gathered {
-            return Some(gathered.psdu);
+        if self.block.gathered.is_some() {
+            return self.block.gathered;
         }
         let head = self.frames.first()?.frame;
         let mut length = Length::new(overhead, head.octets);
@@ -85,9 +88,8 @@ impl Queue {
                 self.block.further.iter().skip(before).for_each(|begun| depart(&begun.queued));
             }
         }
-        let psdu = length.psdu();
-        self.block.gathered = Some(Gathered { psdu, further });
-        Some(psdu)
+        (self.block.gathered, self.block.in_psdu) = (Some(length.psdu()), further);
+        self.block.gathered
     }
 
     /// Adds packets that were transmitted with the head, as far as they fit; without limits, those of its MPDU. Returns the
@@ -214,18 +216,28 @@ impl Queue {
         std::iter::once(&mut self.attempts).chain(others)
     }
 
-    /// The number of packets of the exchange behind the head.
-    pub(crate) fn further(&self) -> usize {
-        self.block.gathered.map_or(0, |gathered| gathered.further)
+    /// A transmission of the packets behind the head begins.
+    #[inline(never)]
+    pub(crate) fn begin_further(&mut self, now: Instant) {
+        self.all_attempts_mut().skip(1).for_each(|attempts| attempts.begin(now));
     }
 
-    /// The sequence number of the first packet to this receiver that is not done with; all before are.
-    pub(crate) fn first_outstanding(&self, to: StationId) -> u16 {
+    /// The number of packets of the exchange behind the head.
+    #[inline]
+    pub(crate) const fn further(&self) -> usize {
+        self.block.in_psdu
+    }
+
+    /// Packets to this receiver were given up: its window is to begin with the first one that is not done with.
+    pub(crate) fn request_block_ack(&mut self, to: StationId) {
         let head = self.frames.first().filter(|head| head.frame.to == Receiver::Station(to));
-        if head.is_some() && self.attempts.transmissions() > 0 {
-            return self.sequence;
-        }
-        self.block.next_number(to)
+        let is_outstanding = head.is_some() && self.attempts.transmissions() > 0;
+        self.block.requested = if is_outstanding { self.sequence } else { self.block.next_number(to) };
+    }
+
+    /// The starting sequence number of the last block ack request.
+    pub(crate) const fn requested(&self) -> u16 {
+        self.block.requested
     }
 
     /// The exchange is over. `is_done` says of each of its packets, in order, whether it is delivered or given up; it
@@ -236,7 +248,7 @@ impl Queue {
         mut is_done: impl FnMut(u16, &Queued, &mut Attempts) -> bool,
     ) {
         let further = self.further();
-        self.block.gathered = None;
+        self.block.forget_psdu();
         let Some(head) = self.frames.first() else { return };
         let is_head_done = is_done(self.sequence, head, &mut self.attempts);
         for number in 0..self.block.further.len() {
@@ -247,16 +259,20 @@ impl Queue {
             }
         }
         if is_head_done {
-            self.pop(now);
+            self.remove_head(now);
         }
     }
 
-    /// The frame at the head was removed: the next one that was transmitted with it takes its place.
-    #[cold]
-    pub(super) fn promote(&mut self) {
+    /// Removes the frame at the head, between exchanges: the next one that was transmitted with it takes its place, or one
+    /// that waits.
+    pub(in crate::contender) fn remove_head(&mut self, now: Instant) {
+        self.block.forget_psdu();
         if let Some(Begun { queued, attempts, sequence }) = self.block.further.pop_front() {
+            self.frames.pop();
             self.frames.insert(0, queued);
             (self.attempts, self.sequence) = (attempts, sequence);
+        } else {
+            self.pop(now);
         }
     }
 }

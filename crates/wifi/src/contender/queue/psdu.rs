@@ -6,7 +6,7 @@ use crate::frame::{DELIMITER_OCTETS, DataOverhead, SUBFRAME_OCTETS};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Psdu {
     /// The number of MPDUs, from 1.
-    pub(crate) mpdus: u16,
+    pub(crate) mpdus: u32,
     /// The length of the MPDU, or of the A-MPDU if there are several.
     pub(crate) octets: u32,
 }
@@ -41,7 +41,7 @@ pub(super) struct Length {
     overhead: DataOverhead,
     /// All MPDUs but the last, with delimiters and padding.
     before: u32,
-    mpdus: u16,
+    mpdus: u32,
     /// The last MPDU.
     last: u32,
     /// What the last MPDU carries, as an A-MSDU.
@@ -73,9 +73,9 @@ impl Length {
     }
 
     /// Whether that is within the limits.
-    pub(super) const fn is_within(self, limits: &Limits) -> bool {
+    pub(super) fn is_within(self, limits: &Limits) -> bool {
         let Psdu { mpdus, octets } = self.psdu();
-        mpdus <= limits.window && octets <= limits.psdu && (mpdus == 1 || octets <= limits.ampdu)
+        mpdus <= u32::from(limits.window) && octets <= limits.psdu && (mpdus == 1 || octets <= limits.ampdu)
     }
 
     /// Whether the A-MSDU in the last MPDU is.
