@@ -20,7 +20,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use lasthop_sim::QueueLimit;
 use lasthop_wifi::phy::{Format, Rate};
-use lasthop_wifi::{MacFrame, Output, Receiver, StationConfig, Wlan, WlanConfig, frame};
+use lasthop_wifi::{MacFrame, Output, Rates, RawFrame, Receiver, StationConfig, Wlan, WlanConfig, frame};
 
 /// The parameters of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +70,9 @@ impl Saturation {
         let control = phy.response_rate(phy.rate);
         let data = phy.air_time(phy.rate, psdu);
         let response = match &mac.aggregation {
-            Some(aggregation) if packets > 1 => frame::block_ack_octets(aggregation.window),
+            Some(aggregation) if packets > 1 && aggregation.ampdu > 0 => {
+                frame::block_ack_octets(aggregation.window)
+            }
             _ => frame::ACK_OCTETS,
         };
         let ack = phy.air_time(control, response);
@@ -192,29 +194,47 @@ impl Saturation {
     }
 }
 
-/// The packets of `octets` that a frame carries, and the length of its PSDU.
+/// The packets of `octets` that a frame carries, in an A-MPDU or an A-MSDU, and the length of its PSDU.
 fn psdu(config: &WlanConfig, octets: u32) -> (u32, u32) {
-    let (phy, mac) = (&config.phy, &config.mac);
-    let mpdu = octets + mac.overhead.octets();
+    let (phy, overhead) = (&config.phy, config.mac.overhead);
+    let mpdu = octets + overhead.octets();
+    let delimiter = match phy.rate.mcs() {
+        Some(mcs) if mcs.format() != Format::Ht => frame::DELIMITER_OCTETS,
+        _ => 0,
+    };
+    let Some(limits) = &config.mac.aggregation else { return (1, delimiter + mpdu) };
     let in_ampdu = frame::DELIMITER_OCTETS + mpdu;
-    let length = |packets: u32| (packets - 1) * in_ampdu.next_multiple_of(4) + in_ampdu;
-    let several = mac.aggregation.as_ref().and_then(|limits| {
-        let is_within = |packets: &u32| {
-            let octets = length(*packets);
-            octets <= limits.ampdu && phy.air_time(phy.rate, octets) <= limits.duration
-        };
-        (2..=u32::from(limits.window)).take_while(is_within).last()
-    });
-    let always_has_delimiter = phy.rate.mcs().is_some_and(|mcs| mcs.format() != Format::Ht);
-    match several {
-        Some(packets) => (packets, length(packets)),
-        None => (1, if always_has_delimiter { in_ampdu } else { mpdu }),
+    let ampdu = |packets: u32| (packets - 1) * in_ampdu.next_multiple_of(4) + in_ampdu;
+    let subframe = frame::SUBFRAME_OCTETS + overhead.llc + octets;
+    let amsdu = |packets: u32| (packets - 1) * subframe.next_multiple_of(4) + subframe;
+    let of_amsdu = |packets: u32| delimiter + overhead.header + overhead.fcs + amsdu(packets);
+    let is_short = |octets| phy.air_time(phy.rate, octets) <= limits.duration;
+    if limits.ampdu > 0 {
+        let is_within = |packets: &u32| ampdu(*packets) <= limits.ampdu && is_short(ampdu(*packets));
+        let most = (2..=u32::from(limits.window)).take_while(is_within).last();
+        most.map_or((1, delimiter + mpdu), |packets| (packets, ampdu(packets)))
+    } else {
+        let is_within = |packets: &u32| amsdu(*packets) <= limits.amsdu && is_short(of_amsdu(*packets));
+        let most = (2..).take_while(is_within).last();
+        most.map_or((1, delimiter + mpdu), |packets| (packets, of_amsdu(packets)))
     }
 }
 
 /// The simulator's saturation throughput in bits per second: `stations` send packets of `octets` to
-/// a station that only receives.
+/// a station that only receives. The first twentieth of the time does not count.
 pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, seed: u64) -> f64 {
+    let during = (Instant::ZERO + time / 20, Instant::ZERO + time);
+    measure_with_beacons(config, (stations, octets), during, seed, None)
+}
+
+/// As [`measure`], between two times. `beacon`: a beacon's octets, and its interval; the first station sends it.
+pub(crate) fn measure_with_beacons(
+    config: &WlanConfig,
+    (stations, octets): (u32, u32),
+    (start, end): (Instant, Instant),
+    seed: u64,
+    beacon: Option<(u32, Duration)>,
+) -> f64 {
     let mut wlan = Wlan::new(config.clone(), seed);
     let station = StationConfig { queue: QueueLimit::Unlimited, ..StationConfig::default() };
     let sink = wlan.add_station(&station);
@@ -227,9 +247,15 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
             wlan.enqueue(Instant::ZERO, *sender, frame);
         }
     }
-    let (start, end) = (Instant::ZERO + time / 20, Instant::ZERO + time);
+    let mut beacon_at = beacon.map(|(_, interval)| Instant::ZERO + interval);
     let mut delivered = 0_u64;
     while let Some(now) = wlan.next_event_at().filter(|now| *now <= end) {
+        if let (Some((octets, interval)), Some(at)) = (beacon, beacon_at.filter(|at| *at <= now)) {
+            let (to, rates) = (Receiver::Broadcast, Rates::LowestBasic);
+            wlan.enqueue_raw(at, senders[0], RawFrame { to, key: 0, octets, rates });
+            beacon_at = Some(at + interval);
+            continue;
+        }
         wlan.on_event(now);
         while let Some(output) = wlan.poll() {
             match output {

@@ -11,6 +11,7 @@
 //! | [`goel`] | the 1997 thesis: its network, its tables, its claims |
 //! | [`kliazovich`] | LLE-TCP's dissertation |
 //! | [`bianchi`] | saturation throughput of 802.11: Bianchi's model beside the simulator |
+//! | [`wifi`] | 802.11n, ac and ax: closed forms, ns-3's ranges, Bianchi's model with A-MPDUs |
 //! | [`packet_control`] | TCP packet control: its three scenarios |
 //! | [`as_tcp`] | AS-TCP: its paper's claims about uploads |
 //! | [`relatives`] | Snoop's relatives: the claims of each, in a scenario of its own |
@@ -44,6 +45,7 @@ pub mod sessions;
 pub mod stats;
 pub mod sweep;
 pub mod table;
+pub mod wifi;
 
 pub use compare::{Comparison, ComparisonRow, compare};
 pub use progress::Progress;

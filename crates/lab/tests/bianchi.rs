@@ -20,7 +20,7 @@ fn cell(standard: Standard, rts: bool) -> WlanConfig {
 fn excess(config: &WlanConfig, stations: u32, freezing: Freezing) -> f64 {
     let seconds = match config.phy.rate {
         Rate::CCK_11 => 400,
-        rate if rate.mcs().is_some() => 60,
+        rate if rate.mcs().is_some() => 200,
         _ => 120,
     };
     let measured = measure(config, stations, 1500, Duration::from_secs(seconds), 1);
