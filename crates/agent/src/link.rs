@@ -166,7 +166,7 @@ impl LinkSenses {
         (
             Self::LINK_OPTIONS,
             "options in frames",
-            "the link layer does not carry link options (they have no encoding on a real wire; it needs a simulated 802.11 cell)",
+            "the link layer does not carry link options (they have no encoding on a real wire; it needs a simulated 802.11 cell, without aggregation)",
         ),
         (
             Self::FRAME_FATE,
@@ -201,7 +201,7 @@ impl LinkSenses {
         (
             Self::TRANSMISSIONS,
             "the times of each data frame that arrives",
-            "the link layer does not report the times of data frames (it needs a simulated 802.11 cell)",
+            "the link layer does not report the times of data frames (it needs a simulated 802.11 cell, without aggregation)",
         ),
     ];
 

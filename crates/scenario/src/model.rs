@@ -198,7 +198,7 @@ impl Scenario {
         let later = self.changes.iter().filter(|change| change.link == link).map(|change| &change.model);
         let at_times = self.intervals.iter().filter(|it| it.link == link).map(|interval| &interval.within);
         let mut models = later.chain(at_times).chain([&self.links[link]]);
-        let senses = self.links[link].link.senses();
+        let senses = self.links[link].link.senses(&self.wlans);
         if models.all(|model| model.selection.is_everything()) { senses } else { senses - Selection::HIDES }
     }
 

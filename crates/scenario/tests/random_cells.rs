@@ -266,11 +266,17 @@ fn document() -> impl Strategy<Value = Document> {
         if cell.iter().any(|(key, _)| *key == "power-save") {
             access.retain(|(key, _)| *key != "aggregation");
         }
+        // Where frames are aggregated they have no options.
+        let of = |key| access.iter().find(|(other, _)| *other == key).map(|(_, value)| value.as_str());
+        let is_of_today = of("standard").is_some_and(|it| it.len() > "\"802.11b\"".len() || it.contains('n'));
+        let aggregates = is_of_today && of("aggregation") != Some("\"none\"");
+        let schemes =
+            if aggregates { "[\"none\", \"lle-tcp\"]" } else { "[\"none\", \"lle-tcp\", \"c3tcp\"]" };
         let root = vec![
             ("duration", quoted("3 s")),
             ("seeds", "1".to_owned()),
             ("stop-when-done", stops.to_string()),
-            ("schemes", "[\"none\", \"lle-tcp\", \"c3tcp\"]".to_owned()),
+            ("schemes", schemes.to_owned()),
         ];
         let mut all = vec![(String::new(), root)];
         all.extend(tables);
@@ -292,26 +298,41 @@ fn read(text: &str) -> Result<Scenario, FileError> {
     file::parse(text, "random.toml", Path::new("."), &Overrides::default())
 }
 
-struct Shared(Arc<Mutex<TraceHash>>);
+/// What has happened in a run.
+#[derive(Debug, PartialEq)]
+struct Trace {
+    /// The hash of its events in their order.
+    ordered: u64,
+    /// The sum of the hashes of its events with their times, whatever the order of those at the same time.
+    unordered: u64,
+    /// The outcomes of its flows.
+    outcomes: String,
+}
 
-impl Observer for Shared {
+#[derive(Default)]
+struct Hashes(Arc<Mutex<(TraceHash, u64)>>);
+
+impl Observer for Hashes {
     fn interest(&self) -> Interest {
-        self.0.lock().expect("no panic while it was locked").interest()
+        TraceHash::new().interest()
     }
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-        self.0.lock().expect("no panic while it was locked").on_event(now, event);
+        let mut alone = TraceHash::new();
+        alone.on_event(now, event);
+        let mut all = self.0.lock().expect("no panic while it was locked");
+        all.0.on_event(now, event);
+        all.1 = all.1.wrapping_add(alone.value());
     }
 }
 
-/// Runs a scenario and checks the invariants. Returns the hash of its events, and the outcomes of
-/// its flows.
-fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, String), TestCaseError> {
+/// Runs a scenario and checks the invariants.
+fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<Trace, TestCaseError> {
     prop_assert_eq!(scenario.check(scheme, seed), Ok(()));
     let mut built = scenario.build(scheme, seed).expect("it has been checked");
     let world = &mut built.world;
-    let hash = Arc::new(Mutex::new(TraceHash::new()));
-    world.observe(Box::new(Shared(Arc::clone(&hash))));
+    let hashes = Hashes::default();
+    world.observe(Box::new(Hashes(Arc::clone(&hashes.0))));
     for step in 1..=12 {
         world.run(Instant::from_millis(250 * step), scenario.stop_when_done);
         prop_assert!(world.accounts().balance(), "{:?}", world.accounts());
@@ -326,8 +347,8 @@ fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, St
         }
         write!(outcomes, "{outcome:?}").expect("room in memory");
     }
-    let hash = hash.lock().expect("no panic while it was locked").value();
-    Ok((hash, outcomes))
+    let (ordered, unordered) = &*hashes.0.lock().expect("no panic while it was locked");
+    Ok(Trace { ordered: ordered.value(), unordered: *unordered, outcomes })
 }
 
 /// Checks that `check` and `build` agree if one of the links is missing, with or without a static
@@ -412,7 +433,10 @@ proptest! {
         let [without, with] = [without.join("\n"), with.join("\n")].map(|text| read(&text));
         let (without, with) = (without.expect("nothing else has changed"), with.expect("a right threshold"));
         for scheme in &without.schemes {
-            prop_assert_eq!(run(&without, scheme, seed)?, run(&with, scheme, seed)?, "{}", text);
+            let (without, with) = (run(&without, scheme, seed)?, run(&with, scheme, seed)?);
+            // A packet may reach a node from the wire at the very end of an exchange. Which comes first depends on
+            // whether the exchange was settled when it began: with capture it is not.
+            prop_assert_eq!((without.unordered, without.outcomes), (with.unordered, with.outcomes), "{}", text);
         }
     }
 }

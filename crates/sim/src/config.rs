@@ -168,8 +168,11 @@ pub struct RadioLinkConfig {
 }
 
 impl RadioLinkConfig {
-    /// What an agent at its ends can see of it.
-    pub const SENSES: LinkSenses = QUEUED.union(CONFIRMED).union(OPTIONS).union(LinkSenses::REFUSAL);
+    /// What an agent at its ends can see of it. Where stations aggregate, frames have no options.
+    pub const fn senses(aggregates: bool) -> LinkSenses {
+        let senses = QUEUED.union(CONFIRMED).union(LinkSenses::REFUSAL);
+        if aggregates { senses } else { senses.union(OPTIONS) }
+    }
 
     /// A link without a channel or a delay of its own.
     pub fn new(name: impl Into<String>) -> Self {

@@ -95,7 +95,7 @@ impl<N: Copy + Ord> Seats<N> {
             for watched in watched {
                 let (link, offered) = (&scenario.links[*watched], scenario.senses(*watched));
                 if let Some(mut problem) = needs.missing_from(offered) {
-                    if needs.missing_from(link.link.senses()).is_none() {
+                    if needs.missing_from(link.link.senses(&scenario.wlans)).is_none() {
                         problem = "the link impairs a part of the traffic (only, except): other packets are in no frame, \
                                    and have no fate";
                     }

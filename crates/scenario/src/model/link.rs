@@ -3,6 +3,8 @@
 use lasthop_agent::LinkSenses;
 use lasthop_sim::{Cut, RadioLinkConfig, Selection, WiredConfig, WirelessConfig};
 
+use super::WlanModel;
+
 /// A link between two nodes.
 #[derive(Clone, Debug)]
 pub struct LinkModel {
@@ -64,12 +66,14 @@ impl Link {
         !matches!(self, Self::Wired(_))
     }
 
-    /// The link events that agents at its ends can receive.
-    pub const fn senses(&self) -> LinkSenses {
+    /// The link events that agents at its ends can receive. `cells`: those of its scenario.
+    pub fn senses(&self, cells: &[WlanModel]) -> LinkSenses {
         match self {
             Self::Wired(_) => WiredConfig::SENSES,
             Self::Wireless { config, .. } => config.senses(),
-            Self::Radio { .. } => RadioLinkConfig::SENSES,
+            Self::Radio { wlan, .. } => {
+                RadioLinkConfig::senses(cells[*wlan].config.mac.aggregation.is_some())
+            }
         }
     }
 

@@ -18,6 +18,7 @@ use super::station::{Arrival, Hands, Port, RadioUse};
 use super::stations::Stations;
 use crate::accounts::DropCause;
 use crate::channel::{Channel, Flip};
+use crate::config::RadioLinkConfig;
 use crate::counters::Counters;
 use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -34,6 +35,8 @@ pub(crate) struct Cell {
     id: WlanId,
     wlan: Wlan<CellChannels>,
     stations: Stations,
+    /// Whether its stations aggregate, unless they save power.
+    aggregates: bool,
     /// Whether an agent receives each transmission.
     has_attentive_agent: bool,
     timer: LazyTimer,
@@ -83,6 +86,7 @@ impl Cell {
         wlan.report_fates(reports_fates || interests.intersects(OF_FATES));
         Self {
             id,
+            aggregates: wlan.aggregates(),
             wlan,
             stations: Stations::default(),
             has_attentive_agent: false,
@@ -127,6 +131,11 @@ impl Cell {
 
     pub(crate) fn node(&self, station: StationId) -> NodeId {
         self.stations.node(station)
+    }
+
+    /// What agents at the ends of its links can see.
+    pub(crate) const fn senses(&self) -> LinkSenses {
+        RadioLinkConfig::senses(self.aggregates)
     }
 
     /// A station's use of the air so far.

@@ -118,7 +118,7 @@ impl World {
     ///
     /// A node may have several agents, each for other interfaces. What a link offers them its
     /// configuration says: [`crate::WiredConfig::SENSES`], [`crate::WirelessConfig::senses`],
-    /// [`RadioLinkConfig::SENSES`](crate::RadioLinkConfig::SENSES).
+    /// [`RadioLinkConfig::senses`](crate::RadioLinkConfig::senses).
     pub fn attach(
         &mut self,
         node: NodeId,

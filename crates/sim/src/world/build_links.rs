@@ -128,7 +128,7 @@ impl World {
         let RadioLinkConfig { name, channel, delay, seed } = config;
         let cell = self.links.cells().cell(wlan);
         let ends = (cell.node(first), cell.node(second));
-        let link = self.network.add_link(name, ends, RadioLinkConfig::SENSES);
+        let link = self.network.add_link(name, ends, cell.senses());
         let interfaces = self.network.next_interfaces([ends.0, ends.1]);
         for ((node, interface), stations) in interfaces.into_iter().zip([(first, second), (second, first)]) {
             let port = self.links.cells_mut().add_port((link, *delay), wlan, stations, interface);

@@ -12,7 +12,6 @@ use lasthop_wifi::{RawFrame, StationId};
 use super::World;
 use super::build::AttachError;
 use crate::accounts::DropCause;
-use crate::config::RadioLinkConfig;
 use crate::id::{LinkId, MemberId, NodeId, ServiceSetId, WlanId};
 use crate::observe::TraceEvent;
 use crate::packets::PacketKey;
@@ -53,7 +52,7 @@ impl World {
         for client in clients {
             let node = self.links.cells().cell(cell).node(client.station);
             let ends = (nodes[0], node);
-            let senses = RadioLinkConfig::SENSES;
+            let senses = self.links.cells().cell(cell).senses();
             let link = self.network.add_roaming_link(&client.link, ends, learners.clone(), senses);
             let interface = self.network.interfaces(node).len();
             let port = self.links.cells_mut().add_port(
@@ -93,7 +92,8 @@ impl World {
     ) -> Result<(), AttachError> {
         let needs = agent.needs();
         let (_, anchor) = self.service_sets.client(set, ClientId(0));
-        if let Some(missing) = needs.missing_from(RadioLinkConfig::SENSES) {
+        let senses = self.links.cells().cell(self.service_sets.cell(set)).senses();
+        if let Some(missing) = needs.missing_from(senses) {
             return Err(AttachError::Missing(anchor, missing));
         }
         let Place { node, station } = self.service_sets.access_point(set, access_point);
