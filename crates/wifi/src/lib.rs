@@ -1,5 +1,5 @@
 //! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a, g, n, ac
-//! and ax.
+//! and ax, with A-MPDUs, A-MSDUs and block acks.
 //!
 //! [`Wlan`] is a pure state machine: stations, each tuned to a channel or off the air
 //! ([`Wlan::tune`]). It knows packets by a key and a length, and raw frames
@@ -11,7 +11,7 @@
 //! | `wlan` | the state machine: its parts, and a frame's way through them |
 //! | `medium` | which stations hear each other, frames in the air, the next transmission |
 //! | `contender` | queues, backoffs, retry counts, rate control, exchanges |
-//! | [`station`] | what a station has received; with `knowledge`, which stations know options |
+//! | [`station`] | what a station has received, and what waits there for missing frames; with `knowledge`, which stations know options |
 //! | `power_save` | beacons, stations that doze, frames that wait for them |
 //! | [`errors`], [`propagation`] | frames lost without a collision; positions, ranges, capture |
 //! | [`phy`], [`frame`] | rates, air times, interframe spaces; frames and their sizes |
@@ -39,8 +39,9 @@
 //!   frames.
 //! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
 //! - Without power save there are no beacons but the caller's. Association is the caller's, too.
-//!   Fragmentation and aggregation are not modeled: each PPDU carries one MPDU of data. The only rate control is a fixed
-//!   rate.
+//!   Fragmentation is not modeled. The only rate control is a fixed rate.
+//! - Block ack agreements exist from the start, without ADDBA frames. After a missing block ack, all is sent again without
+//!   a request. MPDUs need no minimum spacing, and an exchange has one PPDU with data: there are no TXOPs.
 //! - Raw frames have sequence numbers of their own, as data frames with `QoS` have, and go before data
 //!   of the same access category.
 
