@@ -215,7 +215,7 @@ fn psdu(config: &WlanConfig, octets: u32) -> (u32, u32) {
         most.map_or((1, delimiter + mpdu), |packets| (packets, ampdu(packets)))
     } else {
         let is_within = |packets: &u32| amsdu(*packets) <= limits.amsdu && is_short(of_amsdu(*packets));
-        let most = (2..).take_while(is_within).last();
+        let most = (2..=limits.amsdu / subframe + 1).take_while(is_within).last();
         most.map_or((1, delimiter + mpdu), |packets| (packets, of_amsdu(packets)))
     }
 }

@@ -113,10 +113,6 @@ pub(super) fn read(
         mobility.walkers.retain(|walker| *walker >= access_points);
         mobility
     });
-    if table.power_save.is_some() && table.aggregation.as_ref().is_some_and(|entry| entry.0.is_on()) {
-        let problem = "a cell with `power-save` does not aggregate; leave one of the two out";
-        return Err(reader.fail(&["wlans", name, "aggregation"], problem));
-    }
     let power_save = table.power_save.as_ref();
     let power_save = power_save
         .map(|table| power_save::read(reader, name, table, &stations, has_access_point))

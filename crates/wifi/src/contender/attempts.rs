@@ -26,6 +26,14 @@ pub(crate) struct Attempts {
     options: u16,
 }
 
+/// A frame that has a sequence number: it was or is being transmitted, and is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    pub(super) queued: Queued,
+    pub(super) attempts: Attempts,
+    pub(super) sequence: u16,
+}
+
 impl Attempts {
     /// Those of a frame that has just come to the head of the queue: none.
     pub(super) fn at_head(now: Instant) -> Self {

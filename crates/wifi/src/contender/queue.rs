@@ -5,35 +5,32 @@
 //! |---|---|
 //! | `block` | the packets that are transmitted with the head |
 //! | `psdu` | the length of what they are transmitted in |
+//! | `behind` | the packets that wait behind these, and may be added to them |
 
+mod behind;
 mod block;
 mod psdu;
 
-use std::collections::VecDeque;
-
-use lasthop_link::{FairQueue, Fifo, QueueLimit};
+use lasthop_link::{Fifo, QueueLimit};
 use lasthop_packet::Instant;
 
-use super::Attempts;
-use super::round::{Round, Turn};
-use crate::frame::{MacFrame, Queued, Receiver, StationId};
+use super::attempts::{Attempts, Begun};
+use super::round::Turn;
+use crate::frame::{DataOverhead, MacFrame, Queued, Receiver, StationId};
 use crate::station::Scheduler;
-use block::Block;
+use behind::{Behind, Supply};
+use block::{Block, Head};
+use psdu::Length;
 pub(crate) use psdu::{Limits, Psdu};
 
-/// A frame that was transmitted, was not acknowledged, and waits for its receiver's next turn.
-#[derive(Debug)]
-struct Begun {
-    queued: Queued,
-    attempts: Attempts,
-    sequence: u16,
-}
-
-/// A frame that waits for its receiver's next turn, and those that were transmitted with it.
-#[derive(Debug)]
-struct Outstanding {
-    first: Begun,
-    further: VecDeque<Begun>,
+/// An MPDU of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mpdu {
+    pub(crate) sequence: u16,
+    /// The number of its packets.
+    pub(crate) packets: usize,
+    /// Its length.
+    pub(crate) octets: u32,
 }
 
 /// A contender's queue.
@@ -49,16 +46,10 @@ pub(crate) struct Queue {
     ahead: usize,
     /// Frames that are transmitted with the one at the head.
     block: Block,
+    /// The starting sequence number of the last block ack request.
+    requested: u16,
     /// Frames that wait behind `frames`.
     behind: Behind,
-}
-
-/// Frames that wait for the turn of their flow or receiver.
-#[derive(Debug)]
-enum Behind {
-    Nothing,
-    Flows(Box<FairQueue<Queued>>),
-    Receivers(Box<Round<Queued, Outstanding>>),
 }
 
 impl Queue {
@@ -70,7 +61,7 @@ impl Queue {
         };
         let attempts = Attempts::default();
         let (frames, block) = (Fifo::default(), Block::default());
-        Self { limit, frames, attempts, sequence: 0, ahead: 0, block, behind }
+        Self { limit, frames, attempts, sequence: 0, ahead: 0, block, requested: 0, behind }
     }
 
     /// Whether flows take turns.
@@ -251,7 +242,7 @@ impl Queue {
         }
         let Some(queued) = self.frames.pop() else { return false };
         let first = Begun { queued, attempts: self.attempts, sequence: self.sequence };
-        round.put_back(Outstanding { first, further: std::mem::take(&mut self.block.further) });
+        round.put_back((first, self.block.yield_further()));
         self.take_turn(now);
         true
     }
@@ -262,8 +253,8 @@ impl Queue {
         let Behind::Receivers(round) = &mut self.behind else { return };
         let next = match round.take() {
             None => return,
-            Some(Turn::Again(Outstanding { first, further })) => {
-                self.block.further = further;
+            Some(Turn::Again((first, further))) => {
+                self.block.resume(further);
                 first
             }
             Some(Turn::First(queued)) => {
@@ -272,6 +263,107 @@ impl Queue {
         };
         self.frames.push(next.queued);
         (self.attempts, self.sequence) = (next.attempts, next.sequence);
+    }
+
+    /// The PSDU of the next exchange, which carries the head and, with `limits`, what else may go with it. The packets
+    /// that have left the queue for that are passed to `depart`. It does not change until the exchange is over. `None`:
+    /// the queue is empty.
+    pub(crate) fn gather(
+        &mut self,
+        limits: Option<&Limits>,
+        overhead: DataOverhead,
+        now: Instant,
+        depart: impl FnMut(&Queued),
+    ) -> Option<Psdu> {
+        if self.block.gathered().is_some() {
+            return self.block.gathered();
+        }
+        let MacFrame { to, octets, .. } = self.frames.first()?.frame;
+        let Receiver::Station(to) = to else { return Some(self.block.choose_single(overhead, octets)) };
+        let is_fresh = self.attempts.transmissions() == 0;
+        if is_fresh {
+            self.sequence = self.block.number(to);
+        }
+        let head = Head { sequence: self.sequence, octets, is_fresh };
+        let supply = Supply::new(to, &mut self.frames, &mut self.behind);
+        Some(self.block.choose((to, head), limits, overhead, supply, (now, depart)))
+    }
+
+    /// The MPDU of the exchange whose first packet has this number, from 0.
+    pub(crate) fn mpdu(&self, first: usize, overhead: DataOverhead) -> Option<Mpdu> {
+        let (sequence, frame) = self.packet(first)?;
+        let mut length = Length::new(overhead, frame.octets);
+        let mut packets = 1;
+        while let Some((_, next)) = self.packet(first + packets).filter(|next| next.0 == sequence) {
+            length = length.join(next.octets);
+            packets += 1;
+        }
+        Some(Mpdu { sequence, packets, octets: length.psdu().octets })
+    }
+
+    /// A packet of the exchange by its number, from 0, and its sequence number.
+    pub(crate) fn packet(&self, number: usize) -> Option<(u16, MacFrame)> {
+        match number.checked_sub(1) {
+            None => Some((self.sequence, self.frames.first()?.frame)),
+            Some(behind_head) => self.block.packet(behind_head),
+        }
+    }
+
+    /// The transmissions of the packets of the exchange.
+    pub(crate) fn all_attempts_mut(&mut self) -> impl Iterator<Item = &mut Attempts> {
+        std::iter::once(&mut self.attempts).chain(self.block.attempts_mut())
+    }
+
+    /// A transmission of the packets behind the head begins.
+    #[inline(never)]
+    pub(crate) fn begin_further(&mut self, now: Instant) {
+        self.block.attempts_mut().for_each(|attempts| attempts.begin(now));
+    }
+
+    /// The number of packets of the exchange behind the head.
+    #[inline]
+    pub(crate) const fn further(&self) -> usize {
+        self.block.in_psdu()
+    }
+
+    /// Packets to this receiver were given up: its window is to begin with the first one that is not done with.
+    pub(crate) fn request_block_ack(&mut self, to: StationId) {
+        let head = self.frames.first().filter(|head| head.frame.to == Receiver::Station(to));
+        let is_outstanding = head.is_some() && self.attempts.transmissions() > 0;
+        self.requested = if is_outstanding { self.sequence } else { self.block.next_number(to) };
+    }
+
+    /// The starting sequence number of the last block ack request.
+    pub(crate) const fn requested(&self) -> u16 {
+        self.requested
+    }
+
+    /// The exchange is over. `is_done` says of each of its packets, in order, whether it is delivered or given up; it
+    /// receives the sequence number, too. These packets are removed.
+    pub(super) fn conclude(
+        &mut self,
+        now: Instant,
+        mut is_done: impl FnMut(u16, &Queued, &mut Attempts) -> bool,
+    ) {
+        let Some(head) = self.frames.first() else { return };
+        let is_head_done = is_done(self.sequence, head, &mut self.attempts);
+        self.block.conclude(is_done);
+        if is_head_done {
+            self.remove_head(now);
+        }
+    }
+
+    /// Removes the frame at the head, between exchanges: the next one that was transmitted with it takes its place, or one
+    /// that waits.
+    pub(super) fn remove_head(&mut self, now: Instant) {
+        self.block.forget_psdu();
+        if let Some(Begun { queued, attempts, sequence }) = self.block.take_first() {
+            self.frames.pop();
+            self.frames.insert(0, queued);
+            (self.attempts, self.sequence) = (attempts, sequence);
+        } else {
+            self.pop(now);
+        }
     }
 
     /// Removes and returns the frames for a station, except the one at the head.

@@ -101,11 +101,11 @@ impl Cell {
         };
         self.log.iter().rev().find_map(fate).expect("it has a fate")
     }
+}
 
-    /// What was in the air.
-    fn air(&self) -> Vec<String> {
-        AIR.take().into_iter().map(|OnAir { what, .. }| what).collect()
-    }
+/// What was in the air.
+fn air() -> Vec<String> {
+    AIR.take().into_iter().map(|OnAir { what, .. }| what).collect()
 }
 
 /// This transmission of a packet is lost, and those before it.
@@ -118,7 +118,7 @@ fn what_was_lost_is_sent_again_with_what_comes_next() {
     let mut cell = Cell::with_packets(4, lost(&[(1, 1), (3, 1)]));
     cell.send(1, 4);
     cell.run();
-    assert_eq!(cell.air(), ["data 0+1+2+3+4", "block ACK", "data 1+3", "block ACK"]);
+    assert_eq!(air(), ["data 0+1+2+3+4", "block ACK", "data 1+3", "block ACK"]);
     assert_eq!(cell.arrivals(), [0, 1, 2, 3, 4]);
     assert_eq!([0, 1, 4].map(|key| cell.fate(key)), [1, 2, 1].map(|count| (Fate::Delivered, true, count)));
     // 0 arrives with the first A-MPDU; 2 waits for 1.
@@ -144,7 +144,7 @@ fn the_window_begins_with_the_first_that_is_not_acknowledged() {
         "data 5+6+7",
         "block ACK",
     ];
-    assert_eq!(cell.air(), expected);
+    assert_eq!(air(), expected);
     assert_eq!(cell.arrivals(), (0..8).collect::<Vec<_>>());
 }
 
@@ -152,7 +152,7 @@ fn the_window_begins_with_the_first_that_is_not_acknowledged() {
 fn a_block_ack_that_is_lost_has_all_sent_again_and_none_delivered_twice() {
     let mut cell = Cell::with_packets(3, Script { control: [0, 1], ..Script::default() });
     cell.run();
-    assert_eq!(cell.air(), ["data 0+1+2", "block ACK", "data 0+1+2", "block ACK"]);
+    assert_eq!(air(), ["data 0+1+2", "block ACK", "data 0+1+2", "block ACK"]);
     assert_eq!(cell.arrivals(), [0, 1, 2]);
     assert_eq!(cell.wlan.counters().duplicates, 3);
     assert_eq!(cell.wlan.counters().acks_lost, 3);
@@ -169,7 +169,7 @@ fn the_bitmap_has_what_arrived_in_an_earlier_transmission() {
     }
     cell.wlan.error_model_mut().packets.insert(1, 1);
     cell.run();
-    assert_eq!(cell.air(), ["data 0+1", "block ACK", "data 0+1", "block ACK"]);
+    assert_eq!(air(), ["data 0+1", "block ACK", "data 0+1", "block ACK"]);
     assert_eq!(cell.fate(1), (Fate::Delivered, true, 2));
 }
 
@@ -177,7 +177,7 @@ fn the_bitmap_has_what_arrived_in_an_earlier_transmission() {
 fn a_packet_that_is_given_up_is_followed_by_a_block_ack_request() {
     let mut cell = Cell::with_packets(3, lost(&[(1, 7)]));
     cell.run();
-    let air = cell.air();
+    let air = air();
     assert_eq!(air.iter().filter(|what| *what == "data 1").count(), 6);
     assert_eq!(air[air.len() - 2..], ["block ack request", "block ACK"]);
     assert_eq!(cell.fate(1), (Fate::GivenUp, false, 7));
@@ -190,7 +190,7 @@ fn a_packet_that_is_given_up_is_followed_by_a_block_ack_request() {
 fn without_the_request_the_receiver_waits_for_100_ms() {
     let mut cell = Cell::with_packets(3, Script { control: [7, 0], ..lost(&[(1, 7)]) });
     cell.run();
-    assert_eq!(cell.air().iter().filter(|what| *what == "block ack request").count(), 7);
+    assert_eq!(air().iter().filter(|what| *what == "block ack request").count(), 7);
     assert_eq!(cell.arrived_at(2) - cell.arrived_at(0), 100_000_000);
 }
 
@@ -223,7 +223,7 @@ fn an_amsdu_is_lost_and_sent_again_as_a_whole() {
     let mut cell = Cell::new(config, 2, Scheduler::Fifo, lost(&[(2, 1)]));
     (0..6).for_each(|key| cell.send(1, key));
     cell.run();
-    assert_eq!(cell.air(), ["data 0+1+2+3+4+5", "block ACK", "data 2+3", "ACK"]);
+    assert_eq!(air(), ["data 0+1+2+3+4+5", "block ACK", "data 2+3", "ACK"]);
     assert_eq!(cell.arrivals(), [0, 1, 2, 3, 4, 5]);
     assert_eq!([1, 2, 3, 5].map(|key| cell.fate(key).2), [1, 2, 2, 1]);
 }
@@ -240,7 +240,7 @@ fn packets_to_one_receiver_go_together_whatever_waits_between_them() {
             Scheduler::Fifo => ["data 0+2+4", "block ACK", "data 2", "ACK", "data 1+3+5", "block ACK"],
             _ => ["data 0+2+4", "block ACK", "data 1+3+5", "block ACK", "data 2", "ACK"],
         };
-        assert_eq!(cell.air(), expected);
+        assert_eq!(air(), expected);
     }
 }
 
@@ -264,8 +264,7 @@ fn stations_without_an_agreement_get_one_packet_at_a_time() {
     while let Some(now) = wlan.next_event_at() {
         wlan.on_event(now);
     }
-    let air: Vec<_> = AIR.take().into_iter().map(|it| it.what).collect();
-    assert_eq!(air, ["data 0", "ACK", "data 1", "ACK", "data 2", "ACK", "data 3"]);
+    assert_eq!(air(), ["data 0", "ACK", "data 1", "ACK", "data 2", "ACK", "data 3"]);
 }
 
 #[test]

@@ -111,8 +111,7 @@ fn power_save(seed: u64) -> PowerSaveConfig {
     }
 }
 
-/// What happened, and the frames that found room. Raw frames always do.
-fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
+fn config(case: &Case) -> WlanConfig {
     let mut config = WlanConfig::new(case.standard);
     config.phy.carrier_sense_delay = case.carrier_sense_delay.map(Duration::from_micros);
     config.propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 400.0 };
@@ -127,7 +126,12 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
     if case.rts {
         config.mac.rts_threshold = 700;
     }
-    let mut wlan = Wlan::new(config, case.seed);
+    config
+}
+
+/// What happened, and the frames that found room. Raw frames always do.
+fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
+    let mut wlan = Wlan::new(config(case), case.seed);
     wlan.report_attempts(true);
     if case.moves || case.tunes {
         wlan.expect_moves();

@@ -54,12 +54,12 @@ impl Named for AggregationTable {
     }
 }
 
-/// `None`: no aggregation.
+/// `None`: no aggregation. `saves_power`: whether stations of the cell doze.
 pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
     table: Option<&AggregationTable>,
-    standard: Standard,
+    (standard, saves_power): (Standard, bool),
 ) -> Result<Option<Aggregation>, FileError> {
     let default = standard.format().map(Aggregation::new);
     let Some(table) = table else { return Ok(default) };
@@ -70,6 +70,10 @@ pub(super) fn read(
     };
     if table.kind == AggregationName::None {
         return table.without_parameters(reader, name);
+    }
+    if saves_power {
+        let problem = "a cell with `power-save` does not aggregate; leave one of the two out";
+        return Err(reader.fail(&["wlans", name, "aggregation"], problem));
     }
     let octets = |value: Option<Text<Octets>>, default| value.map_or(default, |Text(Octets(it))| it);
     let (ampdu, amsdu) =
@@ -92,11 +96,6 @@ pub(super) fn read(
 }
 
 impl AggregationTable {
-    /// Whether packets are aggregated.
-    pub(super) fn is_on(&self) -> bool {
-        self.kind == AggregationName::BlockAck
-    }
-
     fn without_parameters(&self, reader: &Reader<'_>, name: &str) -> Result<Option<Aggregation>, FileError> {
         let given = [
             ("ampdu", self.ampdu.is_some()),

@@ -44,7 +44,8 @@ pub(super) fn read(
         }
     };
     let aggregation = table.aggregation.as_ref().map(|entry| &entry.0);
-    let aggregation = aggregation::read(reader, name, aggregation, phy.standard)?;
+    let in_cell = (phy.standard, table.power_save.is_some());
+    let aggregation = aggregation::read(reader, name, aggregation, in_cell)?;
     Ok(MacConfig {
         rts_threshold: u32::try_from(threshold).unwrap_or(u32::MAX),
         aifsn: table.aifsn.map_or(default.aifsn, |Whole(slots)| slots),
