@@ -258,6 +258,7 @@ fn config(octets: &mut Octets<'_>) -> WlanConfig {
     let loss = Probability::new(octets.pick(&[0.0, 0.1, 0.5, 1.0])).unwrap_or(Probability::ZERO);
     config.errors = ErrorConfig::packets(loss, octets.flag());
     if let Some(aggregation) = &mut config.mac.aggregation {
+        config.mac.txop_limit = octets.pick(&[Duration::ZERO, Duration::from_micros(2_528)]);
         (aggregation.amsdu, aggregation.ampdu, aggregation.window) =
             octets.pick(&[(0, 65_535, 64), (4_000, 65_535, 64), (4_000, 8_000, 4), (0, 0, 1)]);
     }

@@ -75,6 +75,7 @@ impl WlanConfig {
                 "retry limits count the first transmission",
             ),
             ((1..=15).contains(&mac.aifsn), "AIFSN is from 1 to 15"),
+            (mac.txop_limit <= second, "a TXOP limit is at most a second"),
             (mac.overhead.octets() <= 10_000, "headers have at most 10,000 octets"),
             (
                 aggregation.is_none_or(|_| phy.standard.format().is_some()),
@@ -112,6 +113,10 @@ pub struct MacConfig {
     /// `AIFSN`: the number of slots between SIFS and a backoff, 1 to 15. Default 2: DIFS; 3 from 802.11n on, whose stations
     /// are `QoS` stations: that of best effort (table 9-155).
     pub aifsn: u32,
+    /// The TXOP limit: for how long a contender that has gained the medium may send one exchange after the other, a SIFS
+    /// apart (10.23.2.8), at most 1 s. Zero, the default: one exchange. Table 9-155 has 2.528 ms for best effort since the
+    /// edition of 2016, and zero before.
+    pub txop_limit: Duration,
     /// `dot11ShortRetryLimit`: the largest number of transmissions of a data frame without RTS, or
     /// of an RTS; at least 1. Default 7.
     pub short_retry_limit: u32,
@@ -149,6 +154,7 @@ impl MacConfig {
         Self {
             rts_threshold: if is_qos { 4_692_480 } else { 65_535 },
             aifsn: if is_qos { 3 } else { 2 },
+            txop_limit: Duration::ZERO,
             short_retry_limit: 7,
             long_retry_limit: 4,
             overhead: if is_qos { DataOverhead::QOS } else { DataOverhead::STANDARD },

@@ -33,7 +33,7 @@ use super::phy::{PhyConfig, Rate};
 use super::station::StationConfig;
 pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
-pub(crate) use exchange::{Exchange, MpduSet, Plan, Ppdu};
+pub(crate) use exchange::{Exchange, MpduSet, Plan, Ppdu, Txop};
 use own::OwnFrames;
 pub(crate) use queue::{Limits, Psdu, Queue};
 use rate_control::RateControl;
@@ -231,6 +231,11 @@ impl Contender {
         let had_frame = self.has_frame();
         self.own.send(frame, self.back_off.is_transmitting());
         !had_frame
+    }
+
+    /// Between exchanges, makes the next of its own frames the current one.
+    pub(crate) fn advance(&mut self) {
+        self.own.advance();
     }
 
     /// Appends a raw frame to its own frames if there is room. Returns whether there was.

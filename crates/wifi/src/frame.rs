@@ -9,6 +9,8 @@ pub const ACK_OCTETS: u32 = 14;
 pub const CTS_OCTETS: u32 = 14;
 /// Octets of an RTS frame, FCS included (9.3.1).
 pub const RTS_OCTETS: u32 = 20;
+/// Octets of a CF-End frame, FCS included (9.3.1.6).
+pub const CF_END_OCTETS: u32 = 20;
 /// Octets of a PS-Poll frame, FCS included (9.3.1.5).
 pub const PS_POLL_OCTETS: u32 = 20;
 

@@ -30,6 +30,8 @@ pub(crate) enum OwnFrame {
     BlockAckRequest {
         to: StationId,
     },
+    /// The end of a TXOP before its time.
+    CfEnd,
     /// A frame of the caller.
     Raw {
         to: Receiver,
@@ -39,7 +41,7 @@ pub(crate) enum OwnFrame {
 impl OwnFrame {
     pub(crate) const fn receiver(self) -> Receiver {
         match self {
-            Self::Beacon => Receiver::Broadcast,
+            Self::Beacon | Self::CfEnd => Receiver::Broadcast,
             Self::PsPoll { to } | Self::BlockAckRequest { to } => Receiver::Station(to),
             Self::Raw { to } => to,
         }
@@ -52,6 +54,6 @@ impl OwnFrame {
 
     /// Whether it is a control frame.
     pub(crate) const fn is_control(self) -> bool {
-        matches!(self, Self::PsPoll { .. } | Self::BlockAckRequest { .. })
+        matches!(self, Self::PsPoll { .. } | Self::BlockAckRequest { .. } | Self::CfEnd)
     }
 }

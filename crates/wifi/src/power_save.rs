@@ -105,7 +105,15 @@ impl PowerSave {
     /// A station's frame was delivered or given up, and is about to leave the MAC.
     pub(crate) fn ends(&mut self, station: u32, own: Option<OwnFrame>, to: Option<u32>) {
         match (own, to) {
-            (Some(OwnFrame::Beacon | OwnFrame::Raw { .. } | OwnFrame::BlockAckRequest { .. }), _) => {}
+            (
+                Some(
+                    OwnFrame::Beacon
+                    | OwnFrame::Raw { .. }
+                    | OwnFrame::BlockAckRequest { .. }
+                    | OwnFrame::CfEnd,
+                ),
+                _,
+            ) => {}
             // A PS-Poll that was given up may have arrived if only its ACKs were lost, so the
             // station waits for the response.
             (Some(OwnFrame::PsPoll { .. }), _) => self.sleepers[station as usize].await_response(),

@@ -10,6 +10,8 @@ pub(crate) struct Times {
     /// DIFS, or the AIFS of `QoS` stations.
     pub(crate) difs: u64,
     pub(crate) eifs: u64,
+    /// The TXOP limit; 0: one exchange.
+    pub(crate) txop: u64,
     pub(crate) timeout: u64,
     pub(crate) carrier_sense_delay: u64,
     /// `NAVTimeout`, from the end of an RTS to the moment when a NAV that it has set may be reset:

@@ -13,7 +13,8 @@
 //!
 //! The parts do not call each other, except that the medium makes contenders count down. A step from one
 //! part to another is a method of [`Wlan`]; each subject has a file. The way of a frame: `queueing`,
-//! `access`, `planning`, `settle` or `exchange`, `outcome`; what an A-MPDU needs is in `block_ack`. Stations that move or are tuned: `tuning`.
+//! `access`, `planning`, `settle` or `exchange`, `outcome`; what an A-MPDU needs is in `block_ack`, and
+//! exchanges that follow each other in `txop`. Stations that move or are tuned: `tuning`.
 
 mod access;
 mod block_ack;
@@ -28,6 +29,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 mod tuning;
+mod txop;
 
 use std::collections::VecDeque;
 
@@ -101,6 +103,7 @@ impl<E: ErrorModel> Wlan<E> {
             sifs: nanos(phy.sifs),
             difs: nanos(aifs),
             eifs: nanos(if mac.eifs { eifs } else { aifs }),
+            txop: nanos(mac.txop_limit),
             timeout: nanos(timeout),
             carrier_sense_delay: nanos(phy.carrier_sense_delay.unwrap_or(phy.slot)),
             nav_reset: mac.nav_reset.then_some(nav_reset),

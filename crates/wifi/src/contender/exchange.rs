@@ -105,6 +105,19 @@ pub(crate) struct Exchange {
     lost_mpdus: MpduSet,
     /// Nanoseconds for which the initiator has transmitted, where several packets share them.
     air_time: u64,
+    txop: Txop,
+}
+
+/// The TXOP of a contender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Txop {
+    /// It has to gain the medium.
+    #[default]
+    None,
+    /// It lasts until then.
+    Until(Instant),
+    /// A CF-End ends it.
+    Ending,
 }
 
 impl Exchange {
@@ -214,6 +227,15 @@ impl Exchange {
 
     pub(crate) const fn set_lost_mpdus(&mut self, mpdus: MpduSet) {
         self.lost_mpdus = mpdus;
+    }
+
+    /// Its TXOP, between and during exchanges.
+    pub(crate) const fn txop(&self) -> Txop {
+        self.txop
+    }
+
+    pub(crate) const fn set_txop(&mut self, txop: Txop) {
+        self.txop = txop;
     }
 
     /// The initiator transmits for this number of nanoseconds.

@@ -58,6 +58,7 @@ fn medium(case: &Case) -> (Medium, Vec<Contender>) {
         sifs: 10_000,
         difs: 50_000,
         eifs: 364_000,
+        txop: 0,
         timeout: 300_000,
         carrier_sense_delay: 20_000,
         nav_reset: None,

@@ -1,12 +1,14 @@
 //! One sender of 802.11n, ac or ax that always has another packet: the closed form, with and without aggregation.
 
+use std::time::Duration;
+
 use lasthop_link::QueueLimit;
 use lasthop_packet::Instant;
 
 use super::support::Cell;
 use crate::{
-    Aggregation, Band, Format, GuardInterval, MacConfig, Mcs, PhyConfig, RawFrame, Standard, Width,
-    WlanConfig,
+    Aggregation, Band, DataOverhead, Format, GuardInterval, MacConfig, Mcs, PhyConfig, RawFrame, Standard,
+    Width, WlanConfig,
 };
 
 /// A cell of the oldest standard that has this scheme, with it.
@@ -233,10 +235,35 @@ fn one_saturated_sender_is_within_the_ranges_that_ns3_accepts() {
         let (megabits, expected) = (simulated(config(fastest, aggregation), false), closed_form(cycle));
         assert!((megabits / expected - 1.0).abs() < 0.002, "{megabits} {expected}");
     }
+    // With a TXOP limit of 3.52 ms.
+    for (aggregation, range) in [
+        (None, 38.0..39.0),
+        (Some(Aggregation { amsdu: 7_935, ampdu: 0, ..default.clone() }), 52.0..53.0),
+        (Some(default.clone()), 57.5..58.5),
+        (Some(Aggregation { amsdu: 3_839, ampdu: 32_768, ..default.clone() }), 58.0..59.0),
+    ] {
+        let mut config = config(fastest, aggregation);
+        config.mac.txop_limit = Duration::from_micros(3_520);
+        let megabits = simulated(config, true);
+        assert!(range.contains(&megabits), "{megabits} {range:?}");
+    }
     // As ns-3's example has them, with A-MPDUs.
     let of_ns3 = [5.81, 11.83, 17.79, 23.80, 35.73, 47.62, 53.61, 59.55];
     for (index, expected) in of_ns3.into_iter().enumerate() {
         let megabits = simulated(config(ht(index as u8), Some(default.clone())), true);
         assert!((megabits / expected - 1.0_f64).abs() < 0.002, "MCS {index}: {megabits} {expected}");
+    }
+}
+
+#[test]
+fn a_station_of_802_11a_sends_as_many_packets_as_fit_into_its_txop() {
+    // ns-3's example `wifi-80211e-txop`: stations of 802.11a with QoS, best effort.
+    for (micros, range) in [(0, 28.0..29.0), (4_096, 36.5..37.0)] {
+        let mut config = WlanConfig::new(Standard::Ofdm);
+        config.mac.aifsn = 3;
+        config.mac.overhead = DataOverhead::QOS;
+        config.mac.txop_limit = Duration::from_micros(micros);
+        let megabits = simulated(config.clone(), true);
+        assert!(range.contains(&megabits), "{megabits} {range:?}");
     }
 }

@@ -118,6 +118,7 @@ fn config(case: &Case) -> WlanConfig {
     config.capture = case.capture;
     config.errors = ErrorConfig::packets(Probability::new(case.loss).expect("0 to 1"), case.control);
     config.mac.cts_to_self = case.seed.is_multiple_of(2);
+    config.mac.txop_limit = Duration::from_micros([0, 700, 4_096][case.seed as usize % 3]);
     config.mac.aggregation = config
         .mac
         .aggregation

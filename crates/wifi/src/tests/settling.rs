@@ -1,5 +1,7 @@
 //! Exchanges settled when they begin and exchanges simulated frame by frame have the same results.
 
+use std::time::Duration;
+
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, Entry, config, fixed};
@@ -36,6 +38,7 @@ fn settled_exchanges_and_those_frame_by_frame_have_the_same_raw_frames() {
             let mut config = config(standard);
             config.mac.rts_threshold = if seed % 2 == 0 { 500 } else { 65_535 };
             config.mac.cts_to_self = seed % 3 == 0;
+            config.mac.txop_limit = Duration::from_micros([0, 0, 1_500, 4_096][seed as usize % 4]);
             let loss = Probability::new([0.0, 0.1, 0.3][seed as usize % 3]).expect("a probability");
             config.errors = ErrorConfig::packets(loss, seed % 4 > 1);
             let [settled, frames] =

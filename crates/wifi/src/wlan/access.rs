@@ -4,7 +4,7 @@
 use lasthop_packet::Instant;
 
 use super::Wlan;
-use crate::contender::{Contender, Stage};
+use crate::contender::{Contender, Stage, Txop};
 use crate::errors::ErrorModel;
 use crate::events::Event;
 use crate::medium::Due;
@@ -97,6 +97,9 @@ impl<E: ErrorModel> Wlan<E> {
         contender.attempts_mut().begin(now);
         contender.exchange.begin(now, is_refused);
         self.counters.attempts += u64::from(is_packet);
+        if self.times.txop > 0 && contender.exchange.txop() == Txop::None {
+            contender.exchange.set_txop(Txop::Until(now.after_nanos(self.times.txop)));
+        }
         if self.aggregates && is_packet {
             contender.queue.begin_further(now);
             self.counters.attempts += contender.queue.further() as u64;

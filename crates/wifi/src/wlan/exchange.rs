@@ -135,6 +135,9 @@ impl<E: ErrorModel> Wlan<E> {
             self.receive_beacon(initiator, &receivers, (start, end));
             receivers.clear();
         }
+        if self.contenders[initiator as usize].own() == Some(OwnFrame::CfEnd) {
+            receivers.clear();
+        }
         let contender = &self.contenders[initiator as usize];
         let (packet, raw) = (contender.packet(), contender.raw());
         for index in receivers.drain(..) {

@@ -3,7 +3,7 @@
 use lasthop_packet::Instant;
 
 use super::Wlan;
-use crate::contender::{Contender, Stage};
+use crate::contender::{Contender, Stage, Txop};
 use crate::errors::{ErrorModel, UndisturbedFrame};
 use crate::frame::{ACK_OCTETS, Kind, RTS_OCTETS, StationId};
 use crate::output::{Fate, Output};
@@ -141,8 +141,11 @@ impl<E: ErrorModel> Wlan<E> {
         let contender = &mut self.contenders[index as usize];
         contender.adapt_rate(true);
         contender.back_off.reset_window();
-        //= IEEE 802.11-2020, 10.3.4.3: a backoff follows each transmission, even if nothing waits.
-        self.medium.back_off(index, now, now, contender);
+        if self.times.txop == 0 || !self.continue_txop(index, now) {
+            let contender = &mut self.contenders[index as usize];
+            //= IEEE 802.11-2020, 10.3.4.3: a backoff follows each transmission, even if nothing waits.
+            self.medium.back_off(index, now, now, contender);
+        }
         if self.power_save.is_some() {
             let station = Contender::station_of(index);
             if is_beacon {
@@ -189,6 +192,7 @@ impl<E: ErrorModel> Wlan<E> {
             }
         };
         contender.adapt_rate(false);
+        contender.exchange.set_txop(Txop::None);
         self.medium.back_off(index, now, earliest, contender);
         // If the station has moved out of range of the frame that it missed, nothing else schedules this.
         self.schedule_access(self.medium.home(station));

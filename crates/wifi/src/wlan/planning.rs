@@ -1,13 +1,15 @@
 //! Planning an exchange when it begins.
 
+use std::time::Duration;
+
 use lasthop_packet::Instant;
 
 use super::Wlan;
 use crate::contender::{Contender, Limits, Plan, Ppdu, Psdu};
 use crate::errors::ErrorModel;
 use crate::frame::{
-    ACK_OCTETS, BLOCK_ACK_REQUEST_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS, RTS_OCTETS, Receiver,
-    StationId, block_ack_octets,
+    ACK_OCTETS, BLOCK_ACK_REQUEST_OCTETS, CF_END_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS,
+    RTS_OCTETS, Receiver, StationId, block_ack_octets,
 };
 use crate::output::Output;
 use crate::own_frame::{OwnFrame, RawFrame};
@@ -45,7 +47,8 @@ impl<E: ErrorModel> Wlan<E> {
     fn plan_aggregate(&mut self, index: u32, now: Instant) -> Option<Receiver> {
         let to = self.contenders[index as usize].queue.head()?.frame.to;
         let from = StationId(Contender::station_of(index));
-        let limits = to.station().and_then(|to| self.limits(from.0, StationId(to)));
+        let available = self.txop_left(index, now);
+        let limits = to.station().and_then(|to| self.limits(from.0, StationId(to), available));
         let Self { contenders, outputs, wanted, mac, .. } = self;
         let contender = &mut contenders[index as usize];
         let psdu = contender.queue.gather(limits.as_ref(), mac.overhead, now, |queued| {
@@ -59,12 +62,47 @@ impl<E: ErrorModel> Wlan<E> {
         Some(to)
     }
 
-    /// What a PSDU from one station to another may carry; `None` if they have no block ack agreement.
-    fn limits(&self, from: u32, to: StationId) -> Option<Limits> {
+    /// What a PSDU from one station to another may carry; `None` if they have no block ack agreement. `available`: the
+    /// nanoseconds of the TXOP that are left, if its limit is not zero.
+    fn limits(&self, from: u32, to: StationId, available: Option<u64>) -> Option<Limits> {
         let aggregation = self.mac.aggregation.as_ref()?;
-        let psdu = self.phy.most_octets(self.data_rate(from, to).mcs()?, aggregation.duration);
+        let rate = self.data_rate(from, to);
+        let duration = available.map_or(aggregation.duration, |available| {
+            let around = self.duration_around(to, rate);
+            aggregation.duration.min(Duration::from_nanos(available.saturating_sub(around)))
+        });
+        let psdu = self.phy.most_octets(rate.mcs()?, duration);
         let (ampdu, amsdu, window) = (aggregation.ampdu, aggregation.amsdu, aggregation.window);
         Some(Limits { psdu, ampdu, amsdu, window })
+    }
+
+    /// The duration of all in the exchange of a largest A-MPDU but its data.
+    fn duration_around(&self, to: StationId, rate: Rate) -> u64 {
+        let octets = self.mac.aggregation.as_ref().map_or(0, |it| it.ampdu);
+        let psdu = Psdu { mpdus: 2, octets };
+        let rates = self.rates(rate, octets);
+        let plan = self.plan_frames(Receiver::Station(to), psdu, &rates, self.block_ack_octets());
+        plan.duration - plan.data.duration
+    }
+
+    /// The duration of a contender's next exchange if it carries one packet or an own frame.
+    pub(super) fn duration_of_single(&self, index: u32) -> Option<u64> {
+        let contender = &self.contenders[index as usize];
+        if let Some(frame) = contender.own() {
+            return Some(self.plan_own_frame(index, frame, self.own_octets(index, frame)).duration);
+        }
+        let MacFrame { to, octets, .. } = contender.queue.head()?.frame;
+        let rates = match to {
+            Receiver::Station(station) => {
+                let rate = self.data_rate(Contender::station_of(index), station);
+                self.rates(rate, octets + self.overhead)
+            }
+            Receiver::Broadcast => ExchangeRates::unprotected(self.phy.broadcast_rate()),
+        };
+        let options = u32::from(contender.queue.attempts().options());
+        Some(
+            self.plan_frames(to, Psdu::single(octets + options + self.overhead), &rates, ACK_OCTETS).duration,
+        )
     }
 
     /// Whether a station has a block ack agreement with another.
@@ -84,13 +122,14 @@ impl<E: ErrorModel> Wlan<E> {
             OwnFrame::Beacon => self.beacon_octets(),
             OwnFrame::PsPoll { .. } => PS_POLL_OCTETS,
             OwnFrame::BlockAckRequest { .. } => BLOCK_ACK_REQUEST_OCTETS,
+            OwnFrame::CfEnd => CF_END_OCTETS,
             OwnFrame::Raw { .. } => self.raw(index).map_or(0, |frame| frame.octets),
         }
     }
 
     pub(super) fn plan_own_frame(&self, index: u32, frame: OwnFrame, octets: u32) -> Plan {
         let rates = match frame {
-            OwnFrame::Beacon => ExchangeRates::unprotected(self.phy.broadcast_rate()),
+            OwnFrame::Beacon | OwnFrame::CfEnd => ExchangeRates::unprotected(self.phy.broadcast_rate()),
             // A control frame is sent at the rate of an RTS.
             OwnFrame::PsPoll { to } | OwnFrame::BlockAckRequest { to } => ExchangeRates::unprotected(
                 self.rates(self.data_rate(Contender::station_of(index), to), octets).control,

@@ -74,7 +74,7 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn power_save_begins(&mut self, index: u32) {
         let own = self.contenders[index as usize].own();
         match own {
-            None | Some(OwnFrame::Raw { .. } | OwnFrame::BlockAckRequest { .. }) => {}
+            None | Some(OwnFrame::Raw { .. } | OwnFrame::BlockAckRequest { .. } | OwnFrame::CfEnd) => {}
             Some(OwnFrame::Beacon) => self.counters.beacons += 1,
             Some(OwnFrame::PsPoll { .. }) => self.counters.ps_polls += 1,
         }

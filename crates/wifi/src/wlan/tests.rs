@@ -36,6 +36,7 @@ impl<E: ErrorModel> Wlan<E> {
                 format!("beacon{}", power_save.map(PowerSave::tim_in_words).unwrap_or_default())
             }
             (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
+            (Kind::Data, Some(OwnFrame::CfEnd)) => "CF-End".to_owned(),
             (Kind::Data, Some(OwnFrame::BlockAckRequest { .. })) => "block ack request".to_owned(),
             (Kind::Data, Some(OwnFrame::Raw { .. })) => {
                 format!("raw {}", contender.raw().map_or(0, |(frame, ..)| frame.key))
