@@ -143,21 +143,24 @@ fn closed_forms() -> impl Iterator<Item = Case> {
     })
 }
 
-/// `wifi-aggregation` and `ht-wifi-network`: UDP payload from an access point to a station.
+/// `wifi-aggregation`, `wifi-txop-aggregation` and `ht-wifi-network`: UDP payload from an access point to a station.
 fn ns3() -> impl Iterator<Item = Case> {
-    let scheme =
-        |index| Mcs::new(Format::Ht, index, 1, PhyConfig::new(Standard::Ht).width, GuardInterval::Ns800);
-    let ranges: [Range<f64>; 4] = [30.0..31.0, 51.0..52.0, 59.0..60.0, 58.0..59.0];
-    let ranges = Aggregated::ALL
-        .into_iter()
-        .zip(ranges)
-        .map(|(kind, range)| (7, kind, Reference::Range(range.start, range.end)));
+    let width = PhyConfig::new(Standard::Ht).width;
+    let scheme = move |index| Mcs::new(Format::Ht, index, 1, width, GuardInterval::Ns800);
+    let plain: [Range<f64>; 4] = [30.0..31.0, 51.0..52.0, 59.0..60.0, 58.0..59.0];
+    let with_txop: [Range<f64>; 4] = [38.0..39.0, 52.0..53.0, 57.5..58.5, 58.0..59.0];
+    let ranges = [(0, plain), (3_520, with_txop)].into_iter().flat_map(|(micros, ranges)| {
+        let each = Aggregated::ALL.into_iter().zip(ranges);
+        each.map(move |(kind, range)| (7, kind, Reference::Range(range.start, range.end), micros))
+    });
     let numbers = [5.81, 11.83, 17.79, 23.80, 35.73, 47.62, 53.61, 59.55];
-    let numbers =
-        (0_u8..).zip(numbers).map(|(index, number)| (index, Aggregated::Ampdu, Reference::Number(number)));
-    ranges.chain(numbers).filter_map(move |(index, kind, reference)| {
-        let config = config(scheme(index)?, kind.limits(Format::Ht));
-        let parameters = parameters(&config, &[("aggregation", json!(kind.name()))]);
+    let numbers = (0_u8..).zip(numbers);
+    let numbers = numbers.map(|(index, number)| (index, Aggregated::Ampdu, Reference::Number(number), 0));
+    ranges.chain(numbers).filter_map(move |(index, kind, reference, micros)| {
+        let mut config = config(scheme(index)?, kind.limits(Format::Ht));
+        config.mac.txop_limit = Duration::from_micros(micros);
+        let more = [("aggregation", json!(kind.name())), ("txop_limit_us", json!(micros))];
+        let parameters = parameters(&config, &more);
         Some(Case { kind: Kind::Ns3(reference), config, parameters })
     })
 }

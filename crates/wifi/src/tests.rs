@@ -20,5 +20,6 @@ mod support;
 mod topologies;
 mod traces;
 mod tuning;
+mod txop;
 
 pub(crate) use support::{AIR, OnAir};

@@ -29,6 +29,9 @@ pub(super) fn read(
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(10));
     let key = ["wlans", name, "ack-timeout"];
     let response_timeout = reader.duration_if_given(&key, table.ack_timeout, least, most)?;
+    let key = ["wlans", name, "txop-limit"];
+    let most_of_txop = Duration::from_millis(20);
+    let txop_limit = reader.duration_if_given(&key, table.txop_limit, Duration::ZERO, most_of_txop)?;
     let (least, most) = (Duration::from_millis(1), Duration::from_secs(3600));
     let key = ["wlans", name, "options-probe-interval"];
     let probe_interval = reader.duration_if_given(&key, table.options_probe_interval, least, most)?;
@@ -49,6 +52,7 @@ pub(super) fn read(
     Ok(MacConfig {
         rts_threshold: u32::try_from(threshold).unwrap_or(u32::MAX),
         aifsn: table.aifsn.map_or(default.aifsn, |Whole(slots)| slots),
+        txop_limit: txop_limit.unwrap_or(default.txop_limit),
         short_retry_limit: limit(table.short_retry_limit, default.short_retry_limit),
         long_retry_limit: limit(table.long_retry_limit, default.long_retry_limit),
         overhead: DataOverhead { llc, ..default.overhead },

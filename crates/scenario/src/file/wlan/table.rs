@@ -87,6 +87,9 @@ pub(in crate::file) struct WlanTable {
     pub(super) carrier_sense_delay: Option<Text<Duration>>,
     /// AIFSN: the slots between SIFS and a backoff, 1 to 15; default 2, 3 from 802.11n on (best effort).
     pub(super) aifsn: Option<Whole<1, 15>>,
+    /// The TXOP limit: for how long a station that has gained the medium may send one frame after the other, a SIFS apart,
+    /// "0 us" to "20 ms". Default "0 us": one frame. IEEE 802.11 has "2528 us" for best effort since its edition of 2016.
+    pub(super) txop_limit: Option<Text<Duration>>,
     /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" at 5 and 6 GHz.
     pub(super) sifs_time: Option<Text<Duration>>,
     /// aCWmin, 1 to 32,767; default 31, 15 from 802.11a and g on.

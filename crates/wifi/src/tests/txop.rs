@@ -1,0 +1,87 @@
+//! Several exchanges in a TXOP.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use super::support::{AIR, Cell, OnAir, config, us};
+use crate::{Standard, WlanConfig};
+
+/// A cell of 802.11a, frame by frame, with this TXOP limit.
+fn cell(micros: u64, stations: &[f64]) -> Cell {
+    AIR.take();
+    let mut config = WlanConfig { settle: false, ..config(Standard::Ofdm) };
+    config.mac.txop_limit = Duration::from_micros(micros);
+    Cell::new(config, stations)
+}
+
+/// What was in the air, and the idle time before each frame in nanoseconds.
+fn air() -> Vec<(String, u64)> {
+    let mut end = 0;
+    let mut with_gap = |OnAir { start, duration, what, .. }| {
+        let gap = start - end;
+        end = start + duration;
+        (what, gap)
+    };
+    AIR.take().into_iter().map(&mut with_gap).collect()
+}
+
+const SIFS: u64 = 16_000;
+
+#[test]
+fn exchanges_follow_a_sifs_apart_and_a_cf_end_is_the_last() {
+    let mut cell = cell(4_096, &[0.0, 1.0]);
+    (0..3).for_each(|key| assert!(cell.send(us(0), 0, 1, key)));
+    cell.run(Instant::from_secs(1));
+    let air = air();
+    let what: Vec<&str> = air.iter().map(|(what, _)| what.as_str()).collect();
+    assert_eq!(what, ["data 0", "ACK", "data 1", "ACK", "data 2", "ACK", "CF-End"]);
+    assert!(air[1..].iter().all(|(_, gap)| *gap == SIFS), "{air:?}");
+}
+
+#[test]
+fn an_exchange_that_does_not_fit_waits_for_the_next_txop() {
+    // Data lasts 248 us and an ACK 28 us: with SIFS, two exchanges take 600 us, and a CF-End 68 us.
+    let what = |micros: u64| {
+        let mut cell = cell(micros, &[0.0, 1.0]);
+        (0..3).for_each(|key| assert!(cell.send(us(0), 0, 1, key)));
+        cell.run(Instant::from_secs(1));
+        air()
+    };
+    for (micros, after_two) in [(600, "data 2"), (667, "data 2"), (668, "CF-End")] {
+        let air = what(micros);
+        let (next, gap) = &air[4];
+        assert_eq!(next, after_two, "{micros}");
+        assert_eq!(*gap == SIFS, after_two == "CF-End", "{micros}: {gap}");
+    }
+    // An exchange that is longer than the limit goes alone.
+    assert_eq!(what(100)[2].0, "data 1");
+}
+
+#[test]
+fn others_wait_until_the_txop_is_over() {
+    let mut cell = cell(2_000, &[0.0, 1.0, 2.0]);
+    for key in 0..4 {
+        assert!(cell.send(us(0), 0, 2, key));
+    }
+    assert!(cell.send(us(100), 1, 2, 10));
+    cell.run(Instant::from_secs(1));
+    let what: Vec<_> = air().into_iter().map(|(what, _)| what).filter(|what| what != "ACK").collect();
+    assert_eq!(what, ["data 0", "data 1", "data 2", "data 3", "CF-End", "data 10", "CF-End"]);
+}
+
+#[test]
+fn a_backoff_follows_a_failure_within_a_txop() {
+    let mut cell = cell(4_096, &[0.0, 1.0]);
+    (0..2).for_each(|key| assert!(cell.send(us(0), 0, 1, key)));
+    // The second exchange begins 308 us after the first.
+    cell.run(us(250));
+    cell.wlan.refuse_frames(cell.stations[1], true);
+    cell.run(us(700));
+    cell.wlan.refuse_frames(cell.stations[1], false);
+    cell.run(Instant::from_secs(1));
+    let air = air();
+    let what: Vec<&str> = air.iter().map(|(what, _)| what.as_str()).collect();
+    assert_eq!(what, ["data 0", "ACK", "data 1", "data 1", "ACK", "CF-End"]);
+    assert!(air[3].1 > SIFS + 34_000, "{air:?}");
+}
