@@ -41,7 +41,7 @@
 //! - Without power save there are no beacons but the caller's. Association is the caller's, too.
 //!   Fragmentation is not modeled. The only rate control is a fixed rate.
 //! - Block ack agreements exist from the start, without ADDBA frames. After a missing block ack, all is sent again without
-//!   a request. MPDUs need no minimum spacing, and an exchange has one PPDU with data: there are no TXOPs.
+//!   a request. MPDUs need no minimum spacing. The Duration field of a frame covers one exchange, not the TXOP.
 //! - Raw frames have sequence numbers of their own, as data frames with `QoS` have, and go before data
 //!   of the same access category.
 
