@@ -257,11 +257,11 @@ impl Contender {
         }
     }
 
-    /// Removes all packets, while it does not transmit.
-    pub(crate) fn flush(&mut self, now: Instant) -> Vec<MacFrame> {
+    /// Removes all packets, while it does not transmit. Returns them, and whether each has arrived.
+    pub(crate) fn flush(&mut self, now: Instant) -> Vec<(MacFrame, bool)> {
         let mut frames = Vec::new();
         while let Some(head) = self.queue.head() {
-            frames.push(head.frame);
+            frames.push((head.frame, self.queue.attempts().is_delivered()));
             self.queue.remove_head(now);
         }
         if !self.has_frame() {

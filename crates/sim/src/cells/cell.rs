@@ -333,10 +333,12 @@ impl Cell {
     /// returned. The station is off the air.
     pub(crate) fn clear_queue(&mut self, station: StationId, transit: &mut Transit) -> Vec<PacketKey> {
         let mut gone = Vec::new();
-        for frame in self.wlan.flush(transit.now(), station).into_iter().rev() {
+        for (frame, has_arrived) in self.wlan.flush(transit.now(), station).into_iter().rev() {
             self.wlan.error_model_mut().packet_ends(station, frame, transit.now());
             let key = PacketKey(frame.key);
             match self.stations.of_mut(station).withdraw(frame) {
+                // It waits for others at its receiver.
+                Arrival::NotYet if has_arrived => {}
                 Arrival::NotYet if self.held.return_frame(station, frame) => {}
                 Arrival::NotYet => gone.push(key),
                 Arrival::Copied => transit.packets_mut().remove(key),

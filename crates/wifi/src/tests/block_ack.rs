@@ -285,3 +285,19 @@ fn goodput_falls_with_the_share_of_mpdus_that_are_lost() {
         assert!((0.93..1.001).contains(&share), "{loss}: {share}");
     }
 }
+
+#[test]
+fn a_station_that_gives_up_its_queue_says_which_packets_have_arrived() {
+    // 0 is lost, and so is the block ack: 1 and 2 wait for 0.
+    let mut cell = Cell::with_packets(3, Script { control: [0, 1], ..lost(&[(0, 1)]) });
+    while cell.wlan.counters().failures == 0 {
+        let now = cell.wlan.next_event_at().expect("there is more to come");
+        cell.wlan.on_event(now);
+    }
+    let now = Instant::from_millis(1);
+    cell.wlan.tune(now, cell.stations[0], None);
+    let flushed = cell.wlan.flush(now, cell.stations[0]);
+    let flushed: Vec<_> = flushed.into_iter().map(|(frame, arrived)| (frame.key, arrived)).collect();
+    assert_eq!(flushed, [(0, false), (1, true), (2, true)]);
+    assert_eq!(cell.run().arrivals(), [1, 2]);
+}

@@ -75,9 +75,9 @@ impl<E: ErrorModel> Wlan<E> {
         gone
     }
 
-    /// Removes and returns the frames of a station that is off the air, also the one for which it has contended.
-    /// Nothing happens while it is on the air.
-    pub fn flush(&mut self, now: Instant, station: StationId) -> Vec<MacFrame> {
+    /// Removes and returns the frames of a station that is off the air, also those for which it has contended, and
+    /// whether each has arrived, though the station does not know. Nothing happens while it is on the air.
+    pub fn flush(&mut self, now: Instant, station: StationId) -> Vec<(MacFrame, bool)> {
         if self.medium.channel(station.0).is_some() {
             return Vec::new();
         }
