@@ -22,7 +22,6 @@ impl<E: ErrorModel> Wlan<E> {
         let end = self.phy.air_nanos(self.phy.broadcast_rate(), CF_END_OCTETS);
         let contender = &mut self.contenders[index as usize];
         let follows = match contender.exchange.txop() {
-            Txop::None | Txop::Ending => false,
             Txop::Until(_) if another_fits => true,
             //= IEEE 802.11-2020, 10.23.2.10: a CF-End truncates the TXOP if there is time for it.
             Txop::Until(_) if end <= left => {
@@ -31,7 +30,7 @@ impl<E: ErrorModel> Wlan<E> {
                 contender.exchange.set_txop(Txop::Ending);
                 true
             }
-            Txop::Until(_) => false,
+            Txop::None | Txop::Until(_) | Txop::Ending => false,
         };
         if !follows {
             contender.exchange.set_txop(Txop::None);
