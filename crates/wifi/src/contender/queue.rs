@@ -289,6 +289,13 @@ impl Queue {
         Some(self.block.choose((to, head), limits, overhead, supply, (now, depart)))
     }
 
+    /// The length of the MPDU with the head.
+    pub(crate) fn head_mpdu(&self, overhead: DataOverhead) -> Option<u32> {
+        let octets = self.frames.first()?.frame.octets;
+        let is_fresh = self.attempts.transmissions() == 0;
+        Some(self.block.head_mpdu(Head { sequence: self.sequence, octets, is_fresh }, overhead))
+    }
+
     /// The MPDU of the exchange whose first packet has this number, from 0.
     pub(crate) fn mpdu(&self, first: usize, overhead: DataOverhead) -> Option<Mpdu> {
         let (sequence, frame) = self.packet(first)?;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Instant;
+use lasthop_link::QueueLimit;
+use lasthop_packet::{Instant, Probability};
 
 use super::support::{AIR, Cell, OnAir, config, us};
-use crate::{Standard, WlanConfig};
+use crate::{Aggregation, ErrorConfig, Format, Standard, WlanConfig};
 
 /// A cell of 802.11a, frame by frame, with this TXOP limit.
 fn cell(micros: u64, stations: &[f64]) -> Cell {
@@ -84,4 +85,33 @@ fn a_backoff_follows_a_failure_within_a_txop() {
     let what: Vec<&str> = air.iter().map(|(what, _)| what.as_str()).collect();
     assert_eq!(what, ["data 0", "ACK", "data 1", "data 1", "ACK", "CF-End"]);
     assert!(air[3].1 > SIFS + 34_000, "{air:?}");
+}
+
+#[test]
+fn only_the_first_exchange_of_a_txop_may_be_longer_than_the_limit() {
+    // A-MPDUs of A-MSDUs, of which every third MPDU is lost: some are given up and requested, some are sent again.
+    let mut longest = 0;
+    for micros in (400..3_000).step_by(20) {
+        AIR.take();
+        let mut config = WlanConfig { settle: false, ..config(Standard::Ht) };
+        config.mac.txop_limit = Duration::from_micros(micros);
+        config.mac.short_retry_limit = 2;
+        config.mac.aggregation = Some(Aggregation { amsdu: 3_839, ..Aggregation::new(Format::Ht) });
+        config.errors = ErrorConfig::packets(Probability::new(0.3).expect("a probability"), false);
+        let mut cell = Cell::with_queues(QueueLimit::Unlimited, config, &[0.0, 1.0], micros);
+        cell.saturate_with(60, 0, 1);
+        cell.run(Instant::from_millis(100));
+        // From its beginning: the exchanges of a TXOP, and the end of the last frame.
+        let (mut began, mut end, mut exchanges) = (0, 0, 0);
+        for OnAir { start, duration, from, what, .. } in AIR.take() {
+            if start != end + SIFS {
+                (began, exchanges) = (start, 0);
+            }
+            end = start + duration;
+            exchanges += u32::from(from == 0);
+            longest = longest.max(exchanges);
+            assert!(exchanges < 2 || end <= began + micros * 1_000, "{micros}: {exchanges} {what}");
+        }
+    }
+    assert!(longest > 3, "{longest}");
 }

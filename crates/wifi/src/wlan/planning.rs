@@ -85,24 +85,16 @@ impl<E: ErrorModel> Wlan<E> {
         plan.duration - plan.data.duration
     }
 
-    /// The duration of a contender's next exchange if it carries one packet or an own frame.
-    pub(super) fn duration_of_single(&self, index: u32) -> Option<u64> {
+    /// The duration of a contender's next exchange if that carries as little as it can: an own frame, or one MPDU.
+    pub(super) fn duration_of_least(&self, index: u32) -> Option<u64> {
         let contender = &self.contenders[index as usize];
         if let Some(frame) = contender.own() {
             return Some(self.plan_own_frame(index, frame, self.own_octets(index, frame)).duration);
         }
-        let MacFrame { to, octets, .. } = contender.queue.head()?.frame;
-        let rates = match to {
-            Receiver::Station(station) => {
-                let rate = self.data_rate(Contender::station_of(index), station);
-                self.rates(rate, octets + self.overhead)
-            }
-            Receiver::Broadcast => ExchangeRates::unprotected(self.phy.broadcast_rate()),
-        };
+        let to = contender.queue.head()?.frame.to;
         let options = u32::from(contender.queue.attempts().options());
-        Some(
-            self.plan_frames(to, Psdu::single(octets + options + self.overhead), &rates, ACK_OCTETS).duration,
-        )
+        let psdu = Psdu::single(contender.queue.head_mpdu(self.mac.overhead)? + options);
+        Some(self.plan_of_packet(index, to, psdu).duration)
     }
 
     /// Whether a station has a block ack agreement with another.
@@ -158,14 +150,18 @@ impl<E: ErrorModel> Wlan<E> {
 
     #[inline(never)]
     fn plan_packet(&mut self, index: u32, to: Receiver, psdu: Psdu) {
+        let plan = self.plan_of_packet(index, to, psdu);
+        self.contenders[index as usize].exchange.set_plan(plan);
+    }
+
+    fn plan_of_packet(&self, index: u32, to: Receiver, psdu: Psdu) -> Plan {
         let from = Contender::station_of(index);
         let rates = match to {
             Receiver::Station(to) => self.rates(self.data_rate(from, to), psdu.octets),
             Receiver::Broadcast => ExchangeRates::unprotected(self.phy.broadcast_rate()),
         };
         let response = if psdu.is_aggregate() { self.block_ack_octets() } else { ACK_OCTETS };
-        let plan = self.plan_frames(to, psdu, &rates, response);
-        self.contenders[index as usize].exchange.set_plan(plan);
+        self.plan_frames(to, psdu, &rates, response)
     }
 
     /// The length of a block ack.

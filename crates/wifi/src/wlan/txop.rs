@@ -18,13 +18,15 @@ impl<E: ErrorModel> Wlan<E> {
         let begins = now.after_nanos(self.times.sifs);
         //= IEEE 802.11-2020, 10.23.2.8: the next exchange has to fit in the remaining duration of the TXOP.
         let left = self.txop_left(index, begins).unwrap_or_default();
-        let another_fits = self.duration_of_single(index).is_some_and(|duration| duration <= left);
+        let another_fits = self.duration_of_least(index).is_some_and(|duration| duration <= left);
         let end = self.phy.air_nanos(self.phy.broadcast_rate(), CF_END_OCTETS);
         let contender = &mut self.contenders[index as usize];
+        // Another frame of the MAC is due, which does not fit: it goes before a CF-End.
+        let may_end = end <= left && !contender.own().is_some_and(OwnFrame::is_of_mac);
         let follows = match contender.exchange.txop() {
             Txop::Until(_) if another_fits => true,
             //= IEEE 802.11-2020, 10.23.2.10: a CF-End truncates the TXOP if there is time for it.
-            Txop::Until(_) if end <= left => {
+            Txop::Until(_) if may_end => {
                 contender.send_own(OwnFrame::CfEnd);
                 contender.advance();
                 contender.exchange.set_txop(Txop::Ending);

@@ -82,6 +82,11 @@ impl Block {
         length.psdu()
     }
 
+    /// The length of the MPDU with the head, which alone may be transmitted again.
+    pub(super) fn head_mpdu(&self, head: Head, overhead: DataOverhead) -> u32 {
+        self.outstanding(head, Length::new(overhead, head.octets), None).0.psdu().octets
+    }
+
     /// Adds packets that were transmitted with the head, as far as they fit; without limits, those of its MPDU. Returns the
     /// length then, and the number of these packets.
     fn outstanding(&self, head: Head, mut length: Length, limits: Option<&Limits>) -> (Length, usize) {
