@@ -247,14 +247,7 @@ fn similar(runs: &Runs, scheme: &str, item: &str, of: fn(&RunSummary) -> f64) ->
         metric: "more goodput than TCP".to_owned(),
         unit: "percent".to_owned(),
         published: Reference::None,
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs: runs.samples(scheme, of).len(),
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-        no_effect: None,
-        no_effect_agrees: None,
-        alternative: false,
+        ..Row::within(tolerance, measured, runs.samples(scheme, of).len())
     };
     row.without_effect(Some(0.0))
 }
@@ -271,14 +264,7 @@ fn fair(runs: &Runs, scheme: &str) -> Row {
         metric: "fairness index".to_owned(),
         unit: String::new(),
         published: Reference::None,
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs: runs.samples(scheme, fairness).len(),
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-        no_effect: None,
-        no_effect_agrees: None,
-        alternative: false,
+        ..Row::within(tolerance, measured, runs.samples(scheme, fairness).len())
     };
     row.without_effect(Estimate::from_samples(&runs.samples(TCP, fairness)).map(|estimate| estimate.mean))
 }

@@ -7,6 +7,7 @@ mod tally;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::stats::Estimate;
 pub use explained::Explanations;
 pub use tally::Tally;
 
@@ -51,6 +52,30 @@ pub struct Row {
     /// Whether the row repeats an experiment of the paper with another choice of what the paper leaves
     /// open.
     pub alternative: bool,
+}
+
+impl Row {
+    /// A row that agrees if what was measured in this number of runs lies within the tolerance. The texts and `published` are to
+    /// be filled in.
+    pub(crate) fn within(tolerance: Reference, measured: Option<Estimate>, runs: usize) -> Self {
+        Self {
+            paper: String::new(),
+            item: String::new(),
+            parameters: Map::new(),
+            scheme: String::new(),
+            metric: String::new(),
+            unit: String::new(),
+            published: Reference::None,
+            measured: measured.map(|estimate| estimate.mean),
+            ci95: measured.and_then(|estimate| estimate.ci95),
+            runs,
+            tolerance,
+            agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+            no_effect: None,
+            no_effect_agrees: None,
+            alternative: false,
+        }
+    }
 }
 
 /// A row with what the documents say of its disagreement; `lasthop reproduce --json` prints an array of

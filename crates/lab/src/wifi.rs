@@ -53,13 +53,12 @@ impl Aggregated {
 
     /// The limits that ns-3's example has with HT.
     fn limits(self, format: Format) -> Option<Aggregation> {
-        let all = Aggregation::new(format);
-        let amsdu = all.clone();
+        let most = Aggregation::new(format);
         match self {
             Self::No => None,
-            Self::Amsdu => Some(Aggregation { amsdu: 7_935, ampdu: 0, ..amsdu }),
-            Self::Ampdu => Some(all),
-            Self::Both => Some(Aggregation { amsdu: 3_839, ampdu: 32_768, ..all }),
+            Self::Amsdu => Some(Aggregation { amsdu: 7_935, ampdu: 0, ..most }),
+            Self::Ampdu => Some(most),
+            Self::Both => Some(Aggregation { amsdu: 3_839, ampdu: 32_768, ..most }),
         }
     }
 }
@@ -218,7 +217,6 @@ impl Case {
             Reference::Number(number) => Reference::Number((number * 1e4).round() / 1e4),
             range => range,
         };
-        let measured = Estimate::from_samples(samples);
         Row {
             paper: "wifi".to_owned(),
             item: item.to_owned(),
@@ -227,14 +225,7 @@ impl Case {
             metric: "throughput".to_owned(),
             unit: "Mbit/s".to_owned(),
             published,
-            measured: measured.map(|estimate| estimate.mean),
-            ci95: measured.and_then(|estimate| estimate.ci95),
-            runs: samples.len(),
-            tolerance,
-            agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-            no_effect: None,
-            no_effect_agrees: None,
-            alternative: false,
+            ..Row::within(tolerance, Estimate::from_samples(samples), samples.len())
         }
     }
 

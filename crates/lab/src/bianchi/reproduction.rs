@@ -78,7 +78,6 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
 fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, samples: &[f64]) -> Row {
     let model = Saturation::new(config, stations, DATAGRAM);
     let published = model.throughput(Freezing::Stops) / 1e6;
-    let measured = Estimate::from_samples(samples);
     let tolerance = Reference::Range(published * (1.0 - TOLERANCE), published * (1.0 + TOLERANCE));
     let eifs = config.phy.eifs_rate.kbps() as f64 / 1000.0;
     let parameters: Map<String, Value> = [
@@ -105,14 +104,8 @@ fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, sample
         unit: "Mbit/s".to_owned(),
         // The simulator's interval is wider than the last of these digits.
         published: Reference::Number((published * 1e4).round() / 1e4),
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs: samples.len(),
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-        no_effect: None,
-        no_effect_agrees: None,
         alternative: by_the_letter,
+        ..Row::within(tolerance, Estimate::from_samples(samples), samples.len())
     }
 }
 

@@ -112,7 +112,6 @@ fn claims(item: &'static str, schemes: (&'static str, &'static str)) -> [Claim; 
 /// A number of a table beside the runs' value.
 pub(super) fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs) -> Row {
     let samples = runs.samples(scheme, column.of);
-    let measured = Estimate::from_samples(&samples);
     let tolerance = Reference::Range(published * column.factors.0, published * column.factors.1);
     let row = Row {
         paper: "cicada".to_owned(),
@@ -122,14 +121,7 @@ pub(super) fn number(item: &str, scheme: &str, column: &Column, published: f64, 
         metric: column.metric.to_owned(),
         unit: column.unit.to_owned(),
         published: Reference::Number(published),
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs: samples.len(),
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-        no_effect: None,
-        no_effect_agrees: None,
-        alternative: false,
+        ..Row::within(tolerance, Estimate::from_samples(&samples), samples.len())
     };
     row.without_effect(
         Estimate::from_samples(&runs.samples(NO_AGENT, column.of)).map(|estimate| estimate.mean),

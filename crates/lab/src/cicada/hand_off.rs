@@ -84,14 +84,7 @@ fn growth_row(
         metric: "longer hand-off time at more load".to_owned(),
         unit: "percent".to_owned(),
         published: Reference::Number(published),
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs: runs.samples(scheme, hand_off_ms).len(),
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-        no_effect: None,
-        no_effect_agrees: None,
-        alternative: false,
+        ..Row::within(tolerance, measured, runs.samples(scheme, hand_off_ms).len())
     };
     row.without_effect(Some(0.0))
 }

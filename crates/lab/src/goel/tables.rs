@@ -196,14 +196,7 @@ pub(super) fn number_row(
         metric: metric.to_owned(),
         unit: unit.to_owned(),
         published: Reference::Number(published),
-        measured: measured.map(|estimate| estimate.mean),
-        ci95: measured.and_then(|estimate| estimate.ci95),
-        runs,
-        tolerance,
-        agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-        no_effect: None,
-        no_effect_agrees: None,
-        alternative: false,
+        ..Row::within(tolerance, measured, runs)
     }
 }
 

@@ -43,15 +43,9 @@ impl Head<'_> {
             metric: self.metric.to_owned(),
             unit: self.unit.to_owned(),
             published,
-            measured: measured.map(|estimate| estimate.mean),
-            ci95: measured.and_then(|estimate| estimate.ci95),
-            runs,
-            tolerance,
-            agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-            no_effect: None,
-            no_effect_agrees: None,
             // Such as "figure 3.9, half as many ACKs".
             alternative: self.item.contains(", "),
+            ..Row::within(tolerance, measured, runs)
         };
         if is_of_no_agent { row.without_agent() } else { row }
     }
