@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails if a case takes over 5% more instructions per delivered packet than recorded here. Instructions are
+# Fails if a case takes over 2% more instructions per delivered packet than recorded here. Instructions are
 # the same on every run and on a busy machine. They are counted between two run lengths, so that start-up does
 # not count. Record the new number after a gain, or after a change that is worth its cost.
 set -euo pipefail
@@ -30,8 +30,8 @@ guard() {
     read -r many more < <(count "$examples/$1" "${@:2}" "$long")
     each=$(((many - few) / (more - less)))
     echo "$*: $each instructions per delivered packet; recorded: $recorded"
-    if ((each * 100 > recorded * 105)); then
-        echo "FAILED: over 5% more than recorded" >&2
+    if ((each * 100 > recorded * 102)); then
+        echo "FAILED: over 2% more than recorded" >&2
         return 1
     fi
 }

@@ -56,7 +56,6 @@ impl Cell {
         let config = config(octets);
         let mut standards_rates = config.phy.standard.non_ht_rates(config.phy.band);
         let slowest = standards_rates.next().expect("each standard has rates");
-        let aggregates = config.mac.aggregation.is_some();
         let rates = [standards_rates.next_back().unwrap_or(slowest), slowest];
         let mut wlan = Wlan::new(config, u64::from(octets.long()));
         let queue = octets.pick(&[QueueLimit::Packets(3), QueueLimit::Octets(4000), QueueLimit::Unlimited]);
@@ -71,6 +70,7 @@ impl Cell {
             let dozing: Vec<_> = stations.iter().copied().filter(|_| octets.flag()).collect();
             wlan.save_power(stations[0], &dozing, power_save(octets));
         }
+        let aggregates = wlan.aggregates();
         wlan.report_attempts(octets.flag());
         wlan.report_transmissions(octets.flag());
         let has_flows = scheduler == Scheduler::PerFlow;

@@ -169,8 +169,8 @@ impl MacConfig {
 }
 
 /// What stations aggregate (IEEE 802.11-2020, 10.11 and 10.12), under block ack agreements (10.25) that all stations
-/// have with each other from the start. Stations in power-save mode, broadcasts, raw frames and frames with options go
-/// without.
+/// have with each other from the start. Broadcasts, raw frames and cells with power save go without. Frames have no
+/// options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregation {
     /// The largest A-MSDU, in octets: packets to one receiver in one MPDU, each with 14 octets before its LLC header and

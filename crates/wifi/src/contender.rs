@@ -272,14 +272,8 @@ impl Contender {
 
     /// The report of a transmission of the current packet.
     pub(crate) fn attempt(&self, from: StationId, acknowledged: bool) -> Option<Output> {
-        Some(Output::Attempt {
-            from,
-            frame: self.packet()?,
-            began: self.exchange.began(),
-            transmission: self.queue.attempts().transmissions(),
-            lost: !self.exchange.has_arrived(),
-            acknowledged,
-        })
+        let (packet, lost) = ((from, self.packet()?), !self.exchange.has_arrived());
+        Some(self.queue.attempts().attempt(packet, self.exchange.began(), lost, acknowledged))
     }
 
     /// The times of its data frame, which has just ended and has arrived.

@@ -2,7 +2,7 @@
 
 use lasthop_packet::Instant;
 
-use crate::frame::{Queued, StationId};
+use crate::frame::{MacFrame, Queued, StationId};
 use crate::output::{Fate, Output, Used};
 
 /// The transmissions so far of the frame at the head of a queue, or of one that the MAC generates.
@@ -109,6 +109,17 @@ impl Attempts {
             access: self.first.as_nanos() - self.head.as_nanos(),
             air_time: self.air_time,
         }
+    }
+
+    /// The report of the last transmission of a packet.
+    pub(crate) const fn attempt(
+        &self,
+        (from, frame): (StationId, MacFrame),
+        began: Instant,
+        lost: bool,
+        acknowledged: bool,
+    ) -> Output {
+        Output::Attempt { from, frame, began, transmission: self.transmissions, lost, acknowledged }
     }
 
     /// Adds a packet that is delivered or given up to its station's use of the medium.

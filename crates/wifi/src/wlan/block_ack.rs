@@ -6,9 +6,10 @@ use super::Wlan;
 use crate::contender::{Attempts, Contender, MpduSet};
 use crate::errors::{ErrorModel, UndisturbedFrame};
 use crate::events::Event;
-use crate::frame::{Queued, Receiver, StationId};
+use crate::frame::{MacFrame, Receiver, StationId};
 use crate::output::{Fate, Output};
 use crate::own_frame::OwnFrame;
+use crate::station::Station;
 
 /// How long a receiver waits for frames that are missing before others, in nanoseconds: 100 ms, as Linux does
 /// (`HT_RX_REORDER_BUF_TIMEOUT`).
@@ -58,7 +59,7 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn receive_mpdus(&mut self, index: u32, initiator: u32, now: Instant) {
         let from = Contender::station_of(initiator);
         let has_agreement = self.has_agreement(from, index);
-        let window = self.mac.aggregation.as_ref().map_or(1, |it| it.window);
+        let window = self.window();
         let Self { contenders, stations, outputs, counters, mac, .. } = self;
         let Contender { queue, exchange, .. } = &mut contenders[initiator as usize];
         let station = &mut stations[index as usize];
@@ -100,10 +101,27 @@ impl<E: ErrorModel> Wlan<E> {
     #[cold]
     pub(super) fn receive_block_ack_request(&mut self, index: u32, initiator: u32) {
         let start = self.contenders[initiator as usize].queue.requested();
-        let window = self.mac.aggregation.as_ref().map_or(1, |it| it.window);
+        let window = self.window();
+        self.release(index, initiator, |station, mut release| {
+            station.reordering(initiator, window).move_to(start, &mut release);
+        });
+    }
+
+    /// The window of block ack agreements.
+    fn window(&self) -> u16 {
+        self.mac.aggregation.as_ref().map_or(1, |it| it.window)
+    }
+
+    /// Delivers what a step releases of the frames of a contender that wait at a station for others.
+    fn release(
+        &mut self,
+        index: u32,
+        initiator: u32,
+        step: impl FnOnce(&mut Station, &mut dyn FnMut(MacFrame)),
+    ) {
         let (at, from) = (StationId(index), StationId(Contender::station_of(initiator)));
         let Self { stations, outputs, counters, .. } = self;
-        stations[index as usize].reordering(initiator, window).move_to(start, &mut |frame| {
+        step(&mut stations[index as usize], &mut |frame| {
             counters.delivered += 1;
             outputs.push_back(Output::Delivered { at, from, frame });
         });
@@ -120,12 +138,9 @@ impl<E: ErrorModel> Wlan<E> {
     /// Frames of a contender may have waited long enough for others at a station.
     #[cold]
     pub(super) fn on_gap(&mut self, index: u32, initiator: u32, now: Instant) {
-        let (at, from) = (StationId(index), StationId(Contender::station_of(initiator)));
         let latest = Instant::from_nanos(now.as_nanos().saturating_sub(GAP_TIMEOUT));
-        let Self { stations, outputs, counters, .. } = self;
-        stations[index as usize].give_up_gap(initiator, latest, &mut |frame| {
-            counters.delivered += 1;
-            outputs.push_back(Output::Delivered { at, from, frame });
+        self.release(index, initiator, |station, mut release| {
+            station.give_up_gap(initiator, latest, &mut release);
         });
         self.watch_gap(index, initiator);
     }
@@ -159,19 +174,18 @@ impl<E: ErrorModel> Wlan<E> {
                 counters.acks_lost += u64::from(arrived);
                 attempts.fail(was_long, limits).then_some(Fate::GivenUp)
             };
-            let report = Report { from, queued, attempts };
             if !acknowledged && attempts.transmissions() == 1 && wanted.has(Fate::FirstTransmissionFailed, to)
             {
-                outputs.push_back(report.fate(Fate::FirstTransmissionFailed));
+                outputs.push_back(attempts.fate(from, queued, Fate::FirstTransmissionFailed));
             }
             if wanted.attempts {
-                outputs.push_back(report.attempt(began, !arrived, acknowledged));
+                outputs.push_back(attempts.attempt((from, queued.frame), began, !arrived, acknowledged));
             }
             if let Some(fate) = fate {
                 counters.given_up += u64::from(fate == Fate::GivenUp);
                 has_gap |= fate == Fate::GivenUp && !attempts.is_delivered();
                 if wanted.has(fate, to) {
-                    outputs.push_back(report.fate(fate));
+                    outputs.push_back(attempts.fate(from, queued, fate));
                 }
             }
             if is_first {
@@ -190,29 +204,5 @@ impl<E: ErrorModel> Wlan<E> {
         }
         self.retry(index, now);
         first_fate.is_some()
-    }
-}
-
-/// What is reported of a packet.
-struct Report<'a> {
-    from: StationId,
-    queued: &'a Queued,
-    attempts: &'a Attempts,
-}
-
-impl Report<'_> {
-    fn fate(&self, fate: Fate) -> Output {
-        self.attempts.fate(self.from, self.queued, fate)
-    }
-
-    fn attempt(&self, began: Instant, lost: bool, acknowledged: bool) -> Output {
-        Output::Attempt {
-            from: self.from,
-            frame: self.queued.frame,
-            began,
-            transmission: self.attempts.transmissions(),
-            lost,
-            acknowledged,
-        }
     }
 }

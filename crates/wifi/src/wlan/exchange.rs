@@ -131,12 +131,13 @@ impl<E: ErrorModel> Wlan<E> {
     pub(super) fn receive_broadcast(&mut self, initiator: u32, (start, end): (Instant, Instant)) {
         let mut receivers = std::mem::take(&mut self.receivers);
         let from = Contender::station_of(initiator);
-        if self.contenders[initiator as usize].own() == Some(OwnFrame::Beacon) {
-            self.receive_beacon(initiator, &receivers, (start, end));
-            receivers.clear();
-        }
-        if self.contenders[initiator as usize].own() == Some(OwnFrame::CfEnd) {
-            receivers.clear();
+        match self.contenders[initiator as usize].own() {
+            Some(OwnFrame::Beacon) => {
+                self.receive_beacon(initiator, &receivers, (start, end));
+                receivers.clear();
+            }
+            Some(OwnFrame::CfEnd) => receivers.clear(),
+            _ => {}
         }
         let contender = &self.contenders[initiator as usize];
         let (packet, raw) = (contender.packet(), contender.raw());
