@@ -301,3 +301,18 @@ fn a_station_that_gives_up_its_queue_says_which_packets_have_arrived() {
     assert_eq!(flushed, [(0, false), (1, true), (2, true)]);
     assert_eq!(cell.run().arrivals(), [1, 2]);
 }
+
+// The thesis of 1997, section 4.2, item 8: a frame that was not acknowledged waits for its receiver's next turn, no longer.
+#[test]
+fn a_packet_that_was_lost_has_its_receivers_next_turn() {
+    let script = Script { packets: [(1_000, 1)].into(), ..Script::default() };
+    let aggregation = Aggregation { window: 2, ..Aggregation::new(Format::Ht) };
+    let mut config = WlanConfig { settle: false, ..WlanConfig::new(Standard::Ht) };
+    config.mac.aggregation = Some(aggregation);
+    let mut cell = Cell::new(config, 3, Scheduler::PerReceiver, script);
+    (0..12).for_each(|key| cell.send(1, key));
+    (1_000..1_002).for_each(|key| cell.send(2, key));
+    cell.run();
+    // 0 and 1; 1000, which is lost, and 1001; 2 and 3; 1000 again.
+    assert_eq!(cell.arrivals(), [0, 1, 2, 3, 1_000, 1_001, 4, 5, 6, 7, 8, 9, 10, 11]);
+}

@@ -202,7 +202,13 @@ impl<E: ErrorModel> Wlan<E> {
             contender.queue.request_block_ack(to);
             contender.send_own(OwnFrame::BlockAckRequest { to });
         }
-        self.retry(index, now);
+        let contender = &mut self.contenders[index as usize];
+        if contender.queue.head().is_some_and(|head| head.frame.to == to) {
+            self.retry(index, now);
+        } else {
+            // Another receiver has its turn already.
+            contender.advance();
+        }
         first_fate.is_some()
     }
 }
