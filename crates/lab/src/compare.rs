@@ -69,6 +69,8 @@ pub struct ComparisonRow {
     /// Share of the measured time for which stations of 802.11 cells transmitted
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_share: Option<Estimate>,
+    /// Jain's fairness index of the clients' air time ([`crate::run::Aggregate::air_time_fairness`]); null likewise.
+    pub air_time_fairness: Option<Estimate>,
     /// Share of the measured time for which a station in power-save mode was awake, as the mean over
     /// all such stations; null without one.
     pub awake_share: Option<Estimate>,
@@ -217,6 +219,11 @@ impl ComparisonRow {
                 .map(|run| run.aggregate.air_time_share)
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::from_samples(&shares)),
+            air_time_fairness: runs
+                .iter()
+                .map(|run| run.aggregate.air_time_fairness)
+                .collect::<Option<Vec<f64>>>()
+                .and_then(|indices| Estimate::from_samples(&indices)),
             awake_share: runs
                 .iter()
                 .map(RunSummary::awake_share)

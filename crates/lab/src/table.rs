@@ -85,12 +85,14 @@ fn stations(run: &RunSummary) -> String {
         "failed",
         "airtime s",
         "airtime %",
+        "airtime to it %",
         "mean access delay ms",
     ];
     let saves_power = run.stations.iter().any(|station| station.awake_s.is_some());
     if saves_power {
         header.extend(["awake s", "awake %"]);
     }
+    let measured = (run.duration_s - run.warm_up_s).max(f64::MIN_POSITIVE);
     let mut table = Table::with_numbers(&header);
     for station in &run.stations {
         let mut row = vec![
@@ -101,6 +103,7 @@ fn stations(run: &RunSummary) -> String {
             station.frames_given_up.to_string(),
             number(station.air_time_s, 3),
             number(station.air_time_share * 100.0, 2),
+            number(station.air_time_to_s / measured * 100.0, 2),
             or_dash(station.access_mean_s.map(|seconds| number(seconds * 1e3, 3))),
         ];
         if saves_power {
@@ -154,6 +157,7 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
         "duplicated",
         "out of order",
         "mean delay ms",
+        "median delay ms",
         "p95 delay ms",
         "jitter ms",
     ]);
@@ -171,6 +175,7 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
             datagrams.duplicated.to_string(),
             datagrams.out_of_order.to_string(),
             millis(datagrams.delay_mean_s),
+            millis(datagrams.delay_median_s),
             millis(datagrams.delay_p95_s),
             millis(datagrams.jitter_s),
         ]);

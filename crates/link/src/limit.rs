@@ -21,4 +21,14 @@ impl QueueLimit {
             Self::Octets(limit) => octets + len as u64 <= limit,
         }
     }
+
+    /// Whether this number of packets and octets is more than may wait.
+    #[inline]
+    pub const fn is_exceeded_by(self, packets: usize, octets: u64) -> bool {
+        match self {
+            Self::Unlimited => false,
+            Self::Packets(limit) => packets as u64 > limit,
+            Self::Octets(limit) => octets > limit,
+        }
+    }
 }

@@ -174,7 +174,7 @@ impl Scenario {
                 let stations: Vec<StationId> = stations
                     .map(|((station, node), position)| {
                         let config = StationConfig { position: *position, ..station.config.clone() };
-                        world.add_station(wlan, *node, &config)
+                        world.add_station_with(wlan, *node, &config, &station.queue)
                     })
                     .collect();
                 if let Some(channel) = channel.as_ref().filter(|_| !without_loss) {

@@ -11,6 +11,7 @@ use lasthop_scenario::model::{GivenRoute, Placement};
 use lasthop_scenario::{BuildError, Link, LinkModel, Scenario, SchemeChoice, WlanModel, WlanStation};
 use lasthop_schemes::catalog::CATALOG;
 use lasthop_schemes::{Placement as _, Role, Seat};
+use lasthop_sim::queue::StationQueue;
 use lasthop_sim::world::{AodvError, AttachError};
 use lasthop_sim::{LinkLayer, NodeId, NodeKind, RadioLinkConfig};
 use lasthop_wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
@@ -214,7 +215,7 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
             scenario.links.push(LinkModel::new((first + other, first + number), link));
         }
     }
-    let station = |number: usize| WlanStation { node: first + number, config: StationConfig::default() };
+    let station = |number: usize| WlanStation { node: first + number, config: StationConfig::default(), queue: StationQueue::Mac };
     let reception = 40.0;
     let propagation = Propagation::Ranges { reception, carrier_sense: 100.0 };
     scenario.wlans.push(WlanModel {

@@ -7,6 +7,7 @@
 //! it arrives, the packet itself continues if no agent or observer needs its fate; otherwise a copy
 //! does.
 
+mod above;
 mod cell;
 mod channels;
 mod flows;
@@ -140,7 +141,7 @@ impl Cells {
         transit: &mut Transit,
     ) {
         match limit {
-            Some(limit) => self.cell_mut(id).hold(from, to, limit),
+            Some(limit) => self.cell_mut(id).hold(from, to, limit, transit),
             None => self.cell_mut(id).release(from, to, transit),
         }
     }
@@ -209,7 +210,8 @@ impl Technology for Cells {
     }
 
     fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
-        self.of_mut(port).0.next_displaced()
+        let (cell, from, _) = self.of_mut(port);
+        cell.next_displaced(from)
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {
@@ -256,9 +258,9 @@ impl Technology for Cells {
         self.queue_of(port) == port
     }
 
-    fn withdraw(&mut self, port: usize) -> Vec<PacketKey> {
+    fn withdraw(&mut self, port: usize, transit: &mut Transit) -> Vec<PacketKey> {
         let (cell, from, to) = self.of_mut(port);
-        let frames = cell.withdraw(from, to);
+        let frames = cell.withdraw(from, to, transit);
         frames.into_iter().map(|frame| PacketKey(frame.key)).collect()
     }
 
@@ -291,6 +293,10 @@ impl Technology for Cells {
 
     fn counters(&self) -> Counters {
         self.all.iter().map(Cell::counters).fold(Counters::default(), Counters::plus)
+    }
+
+    fn marked(&self) -> Option<u64> {
+        self.all.iter().filter_map(Cell::marked).reduce(|one, other| one + other)
     }
 
     fn doubled(&self) -> usize {

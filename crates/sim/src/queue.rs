@@ -4,6 +4,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | [`config`] | the configuration of queues |
+//! | [`station`] | the configuration of queues above the MAC of a station |
 //! | `waiting` | packets that wait, first in, first out |
 //! | `red` | random early detection (Floyd and Jacobson 1993) |
 //! | `codel` | CoDel's control loop for one queue (RFC 8289) |
@@ -21,6 +22,7 @@ mod flow_hash;
 mod fq_codel;
 mod managed;
 mod red;
+pub mod station;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -29,5 +31,7 @@ pub use config::{CoDelConfig, Discipline, FqCoDelConfig, QueueConfig, RedConfig,
 pub(crate) use either::Queue;
 pub(crate) use flow_hash::flow_hash;
 pub use lasthop_link::QueueLimit;
-pub(crate) use managed::{Managed, Pushed};
+pub use station::{AirtimeConfig, AirtimeLimits, DriverQueue, StationQueue};
+pub(crate) use fq_codel::{FqCoDel, Rules};
+pub(crate) use managed::{Managed, Pushed, mark};
 pub(crate) use waiting::Waiting;

@@ -87,7 +87,7 @@ pub(crate) trait Technology {
     }
 
     /// Takes the packets out of a port's queue, because its receiver is out of reach.
-    fn withdraw(&mut self, _port: usize) -> Vec<PacketKey> {
+    fn withdraw(&mut self, _port: usize, _transit: &mut Transit) -> Vec<PacketKey> {
         Vec::new()
     }
 

@@ -7,6 +7,7 @@
 //! 802.11-1997, one of the three physical layers that it names.
 
 use lasthop_packet::Bitrate;
+use lasthop_sim::queue::StationQueue;
 use lasthop_sim::{QueueLimit, RadioLinkConfig};
 use lasthop_wifi::{PhyConfig, Rate, Scheduler, Standard, StationConfig, WlanConfig};
 
@@ -114,7 +115,11 @@ impl Draft {
         }
         nodes.sort_unstable();
         nodes.dedup();
-        let station = |node: usize| WlanStation { node, config: station(self.node_types[node]) };
+        let station = |node: usize| WlanStation {
+            node,
+            config: station(self.node_types[node]),
+            queue: StationQueue::Mac,
+        };
         self.scenario.wlans.push(WlanModel {
             name: name_of(block),
             config: config(bandwidth),

@@ -35,6 +35,7 @@ pub(crate) use attempts::Attempts;
 pub(crate) use back_off::{BackOff, Stage};
 pub(crate) use exchange::{Exchange, MpduSet, Plan, Ppdu, Txop};
 use own::OwnFrames;
+pub use queue::Aggregate;
 pub(crate) use queue::{Limits, Psdu, Queue};
 use rate_control::RateControl;
 

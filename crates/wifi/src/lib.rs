@@ -66,6 +66,7 @@ mod wlan;
 mod tests;
 
 pub use config::{Aggregation, MacConfig, WlanConfig};
+pub use contender::Aggregate;
 pub use errors::{BitErrorRates, ErrorConfig, ErrorModel, UndisturbedFrame};
 pub use frame::{DataOverhead, MacFrame, Receiver, StationId};
 pub use output::{Fate, FrameTimes, Output, Used, WlanCounters};

@@ -3,6 +3,7 @@
 //! Clauses are those of IEEE 802.11-2020: 15 (DSSS), 16 (HR/DSSS, 802.11b), 17 (OFDM, 802.11a), 18
 //! (ERP, 802.11g), 19 (HT, 802.11n), 21 (VHT, 802.11ac), 10.3 (DCF); and 27 of IEEE 802.11ax-2021 (HE).
 
+mod expected;
 mod mcs;
 mod rate;
 mod standard;

@@ -62,6 +62,8 @@ pub struct Wlan<E = ()> {
     times: Times,
     medium: Medium,
     stations: Vec<Station>,
+    /// By station: nanoseconds for which others have transmitted for packets to it that were delivered or given up.
+    air_times_to: Vec<u64>,
     /// By [`Contender::index_of`].
     contenders: Vec<Contender>,
     errors: Errors,
@@ -117,6 +119,7 @@ impl<E: ErrorModel> Wlan<E> {
             times,
             medium: Medium::new(times, propagation, capture, settle),
             stations: Vec::new(),
+            air_times_to: Vec::new(),
             contenders: Vec::new(),
             errors: Errors::new(seed, errors),
             error_model,
@@ -137,6 +140,7 @@ impl<E: ErrorModel> Wlan<E> {
         let id = StationId::from_index(self.stations.len());
         self.medium.add(config);
         self.stations.push(Station::new(config));
+        self.air_times_to.push(0);
         for contender in Contender::all_of(id.0) {
             let rng = Rng::named(self.seed, &format!("radio {contender} back-off"));
             self.contenders.push(Contender::new(config, &self.phy, &self.mac, rng));
@@ -165,10 +169,20 @@ impl<E: ErrorModel> Wlan<E> {
         self.aggregates
     }
 
+    /// The physical layer.
+    pub const fn phy(&self) -> &PhyConfig {
+        &self.phy
+    }
+
     /// The air that a station has used so far.
     pub fn used(&self, station: StationId) -> Used {
         Contender::all_of(station.0)
             .fold(Used::default(), |sum, it| sum.plus(self.contenders[it as usize].used()))
+    }
+
+    /// Nanoseconds for which others have transmitted for packets to a station that were delivered or given up.
+    pub fn air_time_to(&self, station: StationId) -> u64 {
+        self.air_times_to[station.index()]
     }
 
     /// Sets the errors of one direction of a link, from its next frame on.

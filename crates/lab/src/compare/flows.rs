@@ -112,6 +112,8 @@ pub struct DatagramEstimates {
     /// Mean one-way delay, in seconds; null unless datagrams arrived in every run, like the next
     /// two.
     pub delay_mean_s: Option<Estimate>,
+    /// Median of the one-way delay, in seconds; for several flows, that of the worst.
+    pub delay_median_s: Option<Estimate>,
     /// 95th percentile of the one-way delay, in seconds; for several flows, that of the worst.
     pub delay_p95_s: Option<Estimate>,
     /// Interarrival jitter, in seconds; for several flows, that of the worst.
@@ -132,6 +134,7 @@ impl DatagramEstimates {
             )?,
             lost_percent: estimate(Datagrams::lost_percent),
             delay_mean_s: estimate(|all| all.delay_mean_s),
+            delay_median_s: estimate(|all| all.delay_median_s),
             delay_p95_s: estimate(|all| all.delay_p95_s),
             jitter_s: estimate(|all| all.jitter_s),
         })

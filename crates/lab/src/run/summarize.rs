@@ -103,6 +103,7 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
                 frames_given_up: used.given_up,
                 air_time_s,
                 air_time_share: share(air_time_s),
+                air_time_to_s: used.air_time_to.as_secs_f64(),
                 awake_s,
                 awake_share: awake_s.map(share),
                 access_mean_s: (used.frames > 0).then(|| used.access.as_secs_f64() / used.frames as f64),
@@ -189,5 +190,28 @@ fn aggregate(
         air_time_share: (!scenario.wlans.is_empty()).then(|| {
             stations.iter().map(|station| station.air_time_share).sum::<f64>() / channels(scenario) as f64
         }),
+        air_time_fairness: air_time_fairness(scenario, flows, stations),
     }
+}
+
+/// Jain's fairness index of the air time of clients of access points that have flows.
+fn air_time_fairness(scenario: &Scenario, flows: &[FlowSummary], stations: &[StationSummary]) -> Option<f64> {
+    let over_tcp = flows.iter().filter(|flow| flow.datagrams.is_none());
+    let over_tcp: Vec<_> = over_tcp.map(|flow| (&flow.from, &flow.to)).collect();
+    let counted = if over_tcp.is_empty() {
+        flows.iter().map(|flow| (&flow.from, &flow.to)).collect()
+    } else {
+        over_tcp
+    };
+    let has_flow = |name: &String| counted.iter().any(|(from, to)| *from == name || *to == name);
+    let clients = scenario.wlans.iter().filter(|wlan| wlan.access_point_count() > 0).flat_map(|wlan| {
+        let clients = wlan.stations.iter().skip(wlan.access_point_count());
+        clients.map(|station| (&wlan.name, &scenario.nodes[station.node].name))
+    });
+    let air_times: Vec<f64> = clients
+        .filter(|(_, name)| has_flow(name))
+        .filter_map(|(wlan, name)| stations.iter().find(|it| it.wlan == *wlan && it.name == *name))
+        .map(|station| station.air_time_s + station.air_time_to_s)
+        .collect();
+    if air_times.len() < 2 { None } else { jain_fairness(&air_times) }
 }

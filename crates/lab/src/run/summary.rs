@@ -98,6 +98,8 @@ pub struct Datagrams {
     pub out_of_order: u64,
     /// Mean one-way delay, in seconds; null if nothing arrived.
     pub delay_mean_s: Option<f64>,
+    /// Median of the one-way delay, in seconds; for several flows, that of the worst.
+    pub delay_median_s: Option<f64>,
     /// 95th percentile of the one-way delay, in seconds; for several flows, that of the worst.
     pub delay_p95_s: Option<f64>,
     /// Interarrival jitter at the end of the run, in seconds (RFC 3550, section 6.4.1); for several
@@ -117,6 +119,7 @@ impl Datagrams {
             duplicated,
             out_of_order,
             delay_mean_s: delay.map(|delay| delay.mean_s),
+            delay_median_s: delay.map(|delay| delay.median_s),
             delay_p95_s: delay.map(|delay| delay.p95_s),
             jitter_s: delay.map(|delay| delay.jitter_s),
         }
@@ -138,6 +141,7 @@ impl Datagrams {
             duplicated: self.duplicated + other.duplicated,
             out_of_order: self.out_of_order + other.out_of_order,
             delay_mean_s: (received > 0).then(|| (total(self) + total(other)) / received as f64),
+            delay_median_s: worst(self.delay_median_s, other.delay_median_s),
             delay_p95_s: worst(self.delay_p95_s, other.delay_p95_s),
             jitter_s: worst(self.jitter_s, other.jitter_s),
         }
@@ -169,6 +173,8 @@ pub struct StationSummary {
     pub air_time_s: f64,
     /// `air_time_s` as a share of the measured time.
     pub air_time_share: f64,
+    /// Seconds that others spent transmitting data frames to it, likewise.
+    pub air_time_to_s: f64,
     /// Seconds for which it was awake; null for a station that is not in power-save mode.
     pub awake_s: Option<f64>,
     /// `awake_s` as a share of the measured time; null likewise.
@@ -205,6 +211,9 @@ pub struct Aggregate {
     /// Sum of the stations' `air_time_share`, divided by the number of channels of all cells; each of
     /// the frames that collide counts. Null without an 802.11 cell.
     pub air_time_share: Option<f64>,
+    /// Jain's fairness index of the air time of clients of access points, in both directions together: of those that have a
+    /// flow over TCP, or over UDP if there are none. Null unless there are two such clients or more.
+    pub air_time_fairness: Option<f64>,
 }
 
 impl RunSummary {

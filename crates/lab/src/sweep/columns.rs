@@ -38,7 +38,7 @@ use Kind::{Count, Number, OptionalCount, Text};
 
 /// The columns after those of the varied keys: names of lines, and the figures of flows, of
 /// sessions, of directions, and of the run.
-pub static COLUMNS: [(&str, Kind); 68] = [
+pub static COLUMNS: [(&str, Kind); 70] = [
     ("scheme", Text),
     ("seed", Count),
     ("scope", Text),
@@ -67,6 +67,7 @@ pub static COLUMNS: [(&str, Kind); 68] = [
     ("datagrams_duplicated", OptionalCount),
     ("datagrams_out_of_order", OptionalCount),
     ("datagrams_delay_mean_s", Number),
+    ("datagrams_delay_median_s", Number),
     ("datagrams_delay_p95_s", Number),
     ("datagrams_jitter_s", Number),
     ("transactions_completed", OptionalCount),
@@ -99,6 +100,7 @@ pub static COLUMNS: [(&str, Kind); 68] = [
     (LOCAL_RETRANSMITS.name, Count),
     ("jain_fairness", Number),
     ("air_time_share", Number),
+    ("air_time_fairness", Number),
     ("awake_share", Number),
     ("roaming_hand_offs", OptionalCount),
     ("roaming_unserved", OptionalCount),
@@ -169,6 +171,7 @@ fn results(run: &RunSummary) -> Vec<Value> {
         LOCAL_RETRANSMITS.name: count(&LOCAL_RETRANSMITS),
         "jain_fairness": run.aggregate.jain_fairness,
         "air_time_share": run.aggregate.air_time_share,
+        "air_time_fairness": run.aggregate.air_time_fairness,
         "awake_share": run.awake_share(),
         "roaming_hand_offs": roaming.map(|roaming| roaming.hand_offs),
         "roaming_unserved": roaming.and_then(|roaming| roaming.unserved),

@@ -65,7 +65,7 @@ const WORST_FLOW: Column = Column::new(
 )
 .with_legend("worst flow: the flow whose goodput fell the most, or rose the least, against the baseline");
 
-const DETAILS: [Column; 16] = [
+const DETAILS: [Column; 18] = [
     Column::new("retransmits", |row| count(&row.retransmits), ComparisonRow::uses_tcp),
     Column::new("timeouts", |row| count(&row.timeouts), ComparisonRow::uses_tcp),
     Column::new("fast retransmits", |row| count(&row.fast_retransmits), ComparisonRow::uses_tcp),
@@ -87,6 +87,11 @@ const DETAILS: [Column; 16] = [
         |row| row.datagrams.is_some(),
     ),
     Column::new(
+        "UDP median delay ms",
+        |row| datagrams(row, |all| Some(plus_minus(&scaled(all.delay_median_s?, 1e3), 1))),
+        |row| row.datagrams.is_some(),
+    ),
+    Column::new(
         "UDP p95 delay ms",
         |row| datagrams(row, |all| Some(plus_minus(&scaled(all.delay_p95_s?, 1e3), 1))),
         |row| row.datagrams.is_some(),
@@ -98,6 +103,12 @@ const DETAILS: [Column; 16] = [
     )
     .with_legend("airtime: part of the measured time in which stations sent data frames, RTS and CTS-to-self; with several \
          channels the mean over them"),
+    Column::new(
+        "airtime Jain's index",
+        |row| or_dash(row.air_time_fairness.map(|index| number(index.mean, 3))),
+        |row| row.air_time_fairness.is_some(),
+    )
+    .with_legend("airtime Jain's index: fairness of the air time of clients with flows, in both directions together"),
     Column::new(
         "awake %",
         |row| or_dash(row.awake_share.map(|share| plus_minus(&scaled(share, 100.0), 2))),

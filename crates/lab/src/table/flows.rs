@@ -98,6 +98,7 @@ pub(super) fn datagrams(rows: &[ComparisonRow], shown: FlowsShown) -> Option<Str
         "goodput Mbit/s",
         "lost %",
         "mean delay ms",
+        "median delay ms",
         "p95 delay ms",
         "jitter ms",
     ])
@@ -118,6 +119,7 @@ pub(super) fn datagrams(rows: &[ComparisonRow], shown: FlowsShown) -> Option<Str
             plus_minus(&scaled(of.goodput_bps, 1e-6), 3),
             or_dash(of.lost_percent.map(|lost| plus_minus(&lost, 2))),
             or_dash(of.delay_mean_s.map(millis)),
+            or_dash(of.delay_median_s.map(millis)),
             or_dash(of.delay_p95_s.map(millis)),
             or_dash(of.jitter_s.map(|jitter| plus_minus(&scaled(jitter, 1e3), 2))),
         ]);

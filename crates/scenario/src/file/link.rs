@@ -4,7 +4,7 @@ mod delay;
 mod direction;
 mod distribution;
 mod layer;
-mod queue;
+pub(in crate::file) mod queue;
 mod table;
 
 use std::collections::BTreeMap;

@@ -20,6 +20,7 @@ use lasthop_packet::units::{
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::QueueLimit;
 use lasthop_sim::delay::Correlation;
+use lasthop_sim::queue::DriverQueue;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
@@ -56,6 +57,8 @@ pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 pub(super) const DATA: &str = r"[0-9.]+([eE][+-]?[0-9]+)?\s*(B|kB|MB|GB|KiB|MiB|GiB)";
 /// The form of a number of packets.
 pub(super) const PACKETS: &str = r"[0-9]+\s*packets?";
+/// The form of a number of aggregates.
+const AGGREGATES: &str = r"[0-9]+\s*aggregates?";
 /// The form of a rate.
 const RATE: &str = r"[0-9.]+([eE][+-]?[0-9]+)?\s*[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])";
 /// The form of a number of segments.
@@ -281,22 +284,19 @@ impl Written for QueueLimit {
     }
 }
 
-/// The queue limit of a station of an 802.11 cell.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StationQueue(pub(super) QueueLimit);
-
-impl Written for StationQueue {
-    const NAME: &'static str = "StationQueue";
-    const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\": the queues of an \
-                                    802.11 cell are plain, without a discipline";
-    const FORMS: &'static [&'static str] = QueueLimit::FORMS;
+impl Written for DriverQueue {
+    const NAME: &'static str = "DriverQueue";
+    const EXPECTED: &'static str =
+        "what a driver may have, such as \"2 aggregates\", \"123 packets\" or \"unlimited\"";
+    const FORMS: &'static [&'static str] = &[AGGREGATES, PACKETS, "unlimited"];
 
     fn read(text: &str) -> Result<Self, String> {
-        QueueLimit::read(text).map(Self).map_err(|_| not::<Self>(text))
-    }
-
-    fn meant(text: &str) -> Option<String> {
-        QueueLimit::meant(text)
+        if text.trim() == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        let number = |unit| counted(text, unit).and_then(|number| usize::try_from(number).ok());
+        let aggregates = number("aggregate").map(Self::Aggregates);
+        aggregates.or_else(|| number("packet").map(Self::Packets)).ok_or_else(|| not::<Self>(text))
     }
 }
 

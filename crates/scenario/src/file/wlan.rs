@@ -15,6 +15,7 @@ mod propagation;
 mod rates;
 pub(super) mod roaming;
 mod routing;
+mod scheduler;
 mod stations;
 mod table;
 

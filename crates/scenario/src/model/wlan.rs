@@ -7,6 +7,7 @@ use lasthop_aodv::AodvConfig;
 use lasthop_sim::config::RadioErrors;
 use lasthop_sim::ess::ClientConfig;
 use lasthop_sim::mobility::{Path, RandomWaypoint};
+use lasthop_sim::queue::StationQueue;
 use lasthop_sim::{ChannelConfig, ServiceSetConfig, SteeringConfig};
 use lasthop_wifi::{Position, PowerSaveConfig, StationConfig, WlanConfig};
 
@@ -68,6 +69,8 @@ pub struct WlanStation {
     pub node: usize,
     /// Its parameters.
     pub config: StationConfig,
+    /// Where its packets wait, if not in the queue of its MAC.
+    pub queue: StationQueue,
 }
 
 /// Access points of one network, and clients that roam between them.

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_packet::Instant;
+use lasthop_link::QueueLimit;
+use lasthop_packet::{Instant, Rng};
 use lasthop_wifi::{
     Channel as WifiChannel, Fate, FrameTimes, MacFrame, Output as WlanOutput, Position, PowerSaveConfig,
     RawFrame, Receiver, Scheduler, StationConfig, StationId, Wlan,
 };
 
+use super::above::QueuesAbove;
 use super::channels::CellChannels;
 use super::flows::Turns;
 use super::held::Held;
@@ -23,6 +25,7 @@ use crate::counters::Counters;
 use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
+use crate::queue::{AirtimeConfig, DriverQueue, StationQueue};
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, FrameFate, Output, Sent, StationEvent};
 use crate::transit::Transit;
@@ -46,6 +49,7 @@ pub(crate) struct Cell {
     rest: Option<(Rest, SentFrame)>,
     /// Where flows take turns.
     turns: Turns,
+    above: QueuesAbove,
     /// Packets that have come through and have not reached their node, by the port of their receiver that
     /// leads back to their sender. Each link has one delay, so they stay in order.
     delayed: BTreeMap<PortId, VecDeque<PacketKey>>,
@@ -72,6 +76,8 @@ struct SentFrame {
     frame: MacFrame,
     fate: Fate,
     transmissions: u32,
+    /// Nanoseconds for which its sender has transmitted for it.
+    air_time: u64,
 }
 
 /// Its stations.
@@ -94,11 +100,31 @@ impl Cell {
             held: Held::default(),
             rest: None,
             turns: Turns::default(),
+            above: QueuesAbove::default(),
             delayed: BTreeMap::new(),
         }
     }
 
-    pub(crate) fn add_station(&mut self, node: NodeId, config: &StationConfig) -> StationId {
+    /// `queue`, with randomness of its own: where the packets of the station wait.
+    pub(crate) fn add_station(
+        &mut self,
+        node: NodeId,
+        config: &StationConfig,
+        (queue, rng): (&StationQueue, Rng),
+    ) -> StationId {
+        let mut config = config.clone();
+        if self.above.add(&self.wlan, &config, (queue, rng)) {
+            // What the driver takes is limited above.
+            config.queue = QueueLimit::Unlimited;
+            config.scheduler = match queue {
+                StationQueue::Airtime(AirtimeConfig { driver: DriverQueue::Aggregates(_), .. })
+                | StationQueue::Discipline { .. }
+                | StationQueue::Mac => Scheduler::Fifo,
+                // A device that is given more has a queue for each receiver, too.
+                StationQueue::Airtime(_) => Scheduler::PerReceiver,
+            };
+            self.report_fates();
+        }
         let hands = match config.scheduler {
             _ if self.wlan.aggregates() => Hands::ByPacket,
             Scheduler::PerReceiver => Hands::ByReceiver,
@@ -108,7 +134,7 @@ impl Cell {
             self.report_fates();
         }
         self.stations.add(node, hands);
-        self.wlan.add_station(config)
+        self.wlan.add_station(&config)
     }
 
     pub(super) const fn stations(&self) -> &Stations {
@@ -141,7 +167,7 @@ impl Cell {
     /// A station's use of the air so far.
     pub(crate) fn radio_use(&self, station: StationId, now: Instant) -> RadioUse {
         let awake = self.wlan.awake_time(station, now).map(Duration::from_nanos);
-        RadioUse::new(self.wlan.used(station), awake)
+        RadioUse::new(self.wlan.used(station), self.wlan.air_time_to(station), awake)
     }
 
     /// Each station's use of the air so far.
@@ -296,7 +322,9 @@ impl Cell {
             return admission;
         }
         let had_head = self.wlan.head(from).is_some();
-        let admission = if self.wlan.takes_turns(from) {
+        let admission = if self.above.has(from) {
+            self.above.enqueue(&mut self.wlan, from, frame, transit)
+        } else if self.wlan.takes_turns(from) {
             self.turns.enqueue(&mut self.wlan, from, frame, transit)
         } else if self.wlan.enqueue(transit.now(), from, frame) {
             Admission::Queued
@@ -317,23 +345,42 @@ impl Cell {
         Admission::Departs
     }
 
-    /// A packet that was dropped to make room; each is reported once.
-    pub(super) fn next_displaced(&mut self) -> Option<(PacketKey, DropCause)> {
-        let displaced = self.turns.next_displaced().map(|key| (key, DropCause::QueueFull));
+    /// Packets that queues above the MACs marked; `None` without one.
+    pub(super) fn marked(&self) -> Option<u64> {
+        self.above.marked()
+    }
+
+    /// A packet that was dropped to make room at a station; each is reported once.
+    pub(super) fn next_displaced(&mut self, from: StationId) -> Option<(PacketKey, DropCause)> {
+        let displaced = self.above.next_displaced(from);
+        let displaced = displaced
+            .or_else(|| self.turns.next_displaced().map(|key| (key, DropCause::QueueFull)));
         displaced.or_else(|| self.held.next_displaced())
     }
 
     /// Frames of a station for another one wait from now on, those in its queue among them; at most this many.
-    pub(super) fn hold(&mut self, from: StationId, to: StationId, limit: usize) {
-        let queued = self.wlan.withdraw(from, to);
+    pub(super) fn hold(&mut self, from: StationId, to: StationId, limit: usize, transit: &mut Transit) {
+        let queued = self.withdraw_queued(from, to, transit);
         self.held.begin((from, to), queued, limit);
+    }
+
+    /// Takes the frames of a station for another one out of its queues.
+    fn withdraw_queued(&mut self, from: StationId, to: StationId, transit: &mut Transit) -> Vec<MacFrame> {
+        let mut frames = self.wlan.withdraw(from, to);
+        let taken = frames.clone().into_iter();
+        frames.extend(self.above.withdraw(&mut self.wlan, (from, Some(to)), taken, transit));
+        frames
     }
 
     /// The packets in a station's queue wait until it is back on its channel, if they have to wait. The others are
     /// returned. The station is off the air.
     pub(crate) fn clear_queue(&mut self, station: StationId, transit: &mut Transit) -> Vec<PacketKey> {
         let mut gone = Vec::new();
-        for (frame, has_arrived) in self.wlan.flush(transit.now(), station).into_iter().rev() {
+        let mut flushed = self.wlan.flush(transit.now(), station);
+        let taken = flushed.clone().into_iter().map(|(frame, _)| frame);
+        let waiting = self.above.withdraw(&mut self.wlan, (station, None), taken, transit);
+        flushed.extend(waiting.into_iter().map(|frame| (frame, false)));
+        for (frame, has_arrived) in flushed.into_iter().rev() {
             self.wlan.error_model_mut().packet_ends(station, frame, transit.now());
             let key = PacketKey(frame.key);
             match self.stations.of_mut(station).withdraw(frame) {
@@ -342,7 +389,7 @@ impl Cell {
                 Arrival::NotYet if self.held.return_frame(station, frame) => {}
                 Arrival::NotYet => gone.push(key),
                 Arrival::Copied => transit.packets_mut().remove(key),
-                Arrival::Moved if self.wlan.aggregates() => transit.packets_mut().unpin(key),
+                Arrival::Moved if self.pins() => transit.packets_mut().unpin(key),
                 Arrival::Moved | Arrival::Held => {}
             }
         }
@@ -359,8 +406,8 @@ impl Cell {
     }
 
     /// Takes the frames of a station for another one out of its queue.
-    pub(crate) fn withdraw(&mut self, from: StationId, to: StationId) -> Vec<MacFrame> {
-        let mut frames = self.wlan.withdraw(from, to);
+    pub(crate) fn withdraw(&mut self, from: StationId, to: StationId, transit: &mut Transit) -> Vec<MacFrame> {
+        let mut frames = self.withdraw_queued(from, to, transit);
         frames.extend(self.held.end((from, to)));
         frames
     }
@@ -368,7 +415,8 @@ impl Cell {
     /// Packets and octets that wait in the queue of a station.
     pub(super) fn queue(&self, from: StationId) -> (usize, u64) {
         let (waiting, held) = (self.wlan.waiting(from), self.held.size(from));
-        let (packets, octets) = (waiting.0 + held.0, waiting.1 + held.1);
+        let above = self.above.size(from);
+        let (packets, octets) = (waiting.0 + held.0 + above.0, waiting.1 + held.1 + above.1);
         let has_departed = |frame: &MacFrame| {
             let hand = self.stations.of(from).hand(*frame);
             !self.wlan.reports_fates() || hand.has_departed(PacketKey(frame.key))
@@ -422,7 +470,7 @@ impl Cell {
 impl Cell {
     #[inline]
     pub(super) fn has_output(&self) -> bool {
-        self.rest.is_some() || self.wlan.has_output()
+        self.rest.is_some() || self.wlan.has_output() || self.above.has_drops()
     }
 
     /// What comes of its latest event next.
@@ -430,6 +478,8 @@ impl Cell {
         loop {
             let output = if let Some((rest, sent)) = self.rest {
                 self.follow_fate(rest, sent, transit)
+            } else if self.above.has_drops() {
+                self.report_drop()
             } else if self.wlan.has_output() {
                 self.pass_on(transit)
             } else {
@@ -465,6 +515,7 @@ impl Cell {
             }
             WlanOutput::Departs { from, frame } => self.depart(from, frame, transit),
             WlanOutput::TooOld { from, frame } => {
+                self.complete((from, frame), 0, transit);
                 let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
             }
@@ -481,7 +532,7 @@ impl Cell {
                 Some(Output::Attempt { at, key, transmission, began, is_confirmed: acknowledged })
             }
             WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
-                let sent = SentFrame { from, frame, fate, transmissions };
+                let sent = SentFrame { from, frame, fate, transmissions, air_time };
                 let unnoted = if self.wlan.aggregates() { Arrival::Held } else { Arrival::Moved };
                 let hand = self.stations.of_mut(from).hand_mut(frame);
                 if arrived {
@@ -582,10 +633,15 @@ impl Cell {
         if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
             return Some(copy);
         }
-        if self.wlan.aggregates() {
+        if self.pins() {
             transit.packets_mut().pin(key);
         }
         Some(key)
+    }
+
+    /// Whether no other packet may take the place of one before its sender has learned that it has arrived.
+    fn pins(&self) -> bool {
+        self.above.is_any() || self.wlan.aggregates()
     }
 
     #[cold]
@@ -601,16 +657,38 @@ impl Cell {
         Some(Output::Arrived { at, link, key })
     }
 
+    /// A station is done with a frame, for which it has transmitted for this number of nanoseconds.
+    #[inline]
+    fn complete(&mut self, sent: (StationId, MacFrame), air_time: u64, transit: &mut Transit) {
+        if self.above.is_any() {
+            self.above.complete(&mut self.wlan, sent, air_time, transit);
+        }
+    }
+
+    /// Reports a packet that was dropped from the queues above a MAC.
+    #[cold]
+    fn report_drop(&mut self) -> Option<Output> {
+        let (from, to, key, cause) = self.above.next_drop()?;
+        let radio = self.stations.of(from);
+        let port = match to {
+            Receiver::Station(to) => radio.port(to)?,
+            Receiver::Broadcast => radio.first_port()?,
+        };
+        Some(Output::TooOld { at: port.at, key, cause })
+    }
+
     fn end(&mut self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
-        let SentFrame { from, frame, .. } = sent;
+        let SentFrame { from, frame, air_time, .. } = sent;
+        self.complete((from, frame), air_time, transit);
         if self.wlan.error_model_mut().packet_ends(from, frame, transit.now()) {
             self.report_channels(transit);
         }
         let link = self.stations.port_of(from, frame).map(|port| port.link);
+        let pins = self.pins();
         let radio = self.stations.of_mut(from);
         let key = PacketKey(frame.key);
         match radio.is_through_with(frame) {
-            Arrival::Moved if self.wlan.aggregates() => transit.packets_mut().unpin(key),
+            Arrival::Moved if pins => transit.packets_mut().unpin(key),
             Arrival::Moved | Arrival::Held => {}
             Arrival::Copied => transit.packets_mut().remove(key),
             Arrival::NotYet if frame.to == Receiver::Broadcast => {

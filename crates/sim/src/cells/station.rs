@@ -77,6 +77,8 @@ pub struct RadioUse {
     /// The time that it transmitted for them: data frames, RTS and CTS-to-self, those that failed
     /// among them. Others' CTS and ACK, and the spaces between frames, are not in it.
     pub air_time: Duration,
+    /// The same of others for frames to it.
+    pub air_time_to: Duration,
     /// The time that they were at the head of its queue before their first transmission.
     pub access: Duration,
     /// The time that it has been awake; `None` for a station that is not in power-save mode, and
@@ -85,10 +87,10 @@ pub struct RadioUse {
 }
 
 impl RadioUse {
-    pub(super) fn new(used: Used, awake: Option<Duration>) -> Self {
+    pub(super) fn new(used: Used, air_time_to: u64, awake: Option<Duration>) -> Self {
         let Used { frames, transmissions, given_up, air_time, access } = used;
-        let [air_time, access] = [air_time, access].map(Duration::from_nanos);
-        Self { frames, transmissions, given_up, air_time, access, awake }
+        let [air_time, air_time_to, access] = [air_time, air_time_to, access].map(Duration::from_nanos);
+        Self { frames, transmissions, given_up, air_time, air_time_to, access, awake }
     }
 
     /// Its use since `earlier`.
@@ -98,6 +100,7 @@ impl RadioUse {
             transmissions: self.transmissions - earlier.transmissions,
             given_up: self.given_up - earlier.given_up,
             air_time: self.air_time.saturating_sub(earlier.air_time),
+            air_time_to: self.air_time_to.saturating_sub(earlier.air_time_to),
             access: self.access.saturating_sub(earlier.access),
             awake: self.awake.map(|awake| awake.saturating_sub(earlier.awake.unwrap_or_default())),
         }

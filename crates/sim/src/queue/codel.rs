@@ -24,9 +24,9 @@ pub(super) trait Source {
 
 /// A packet that leaves a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Leaving {
-    pub(super) waiting: Waiting,
-    pub(super) is_marked: bool,
+pub(crate) struct Leaving {
+    pub(crate) waiting: Waiting,
+    pub(crate) is_marked: bool,
 }
 
 /// The state of one queue's control loop; names are the RFC's.

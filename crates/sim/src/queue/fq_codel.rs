@@ -1,9 +1,7 @@
-//! Flow queues with CoDel (RFC 8290, section 4).
+//! Flow queues with CoDel (RFC 8290, section 4), for one transmitter or for several that share them.
 //!
-//! Where the RFC leaves a choice, this is what Linux does, whose code the RFC describes: over the
-//! limit up to 64 packets are dropped at once, but no more than half of the longest queue; its CoDel
-//! counts them as its own; and CoDel leaves the last packet of the largest size alone that waits in
-//! all flow queues together.
+//! Where the RFC leaves a choice, this is what Linux does, whose code the RFC describes. Linux has it twice, as a
+//! queueing discipline and in mac80211, with different choices: [`Rules`].
 
 use std::collections::VecDeque;
 
@@ -16,16 +14,35 @@ use super::flow_hash::flow_hash;
 use super::waiting::Waiting;
 use crate::packets::PacketKey;
 
-/// Packets that are dropped at once at most where the limit is passed.
-const DROP_BATCH: u32 = 64;
+/// Whose choices are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// Those of the queueing discipline `fq_codel`: over the limit up to 64 packets are dropped at once, but no more than
+    /// half of the octets of the longest queue; its CoDel counts them as its own; and CoDel leaves the last packet of the
+    /// largest size alone that waits in all flow queues together.
+    Discipline,
+    /// Those of mac80211 (`fq_impl.h`): over the limit up to 32 packets are dropped at once, but no more than half of the
+    /// longest queue; and CoDel leaves the last packet of a queue alone.
+    Mac80211,
+}
+
+impl Rules {
+    /// Packets that are dropped at once at most where the limit is passed.
+    const fn drop_batch(self) -> usize {
+        match self {
+            Self::Discipline => 64,
+            Self::Mac80211 => 32,
+        }
+    }
+}
 
 #[derive(Debug)]
-pub(super) struct FqCoDel {
+pub(crate) struct FqCoDel {
     config: FqCoDelConfig,
+    rules: Rules,
+    /// Those that the hash chooses among; behind them one for each tin, for packets whose flow queue is in use by another tin.
     flows: Vec<Flow>,
-    /// Flow queues whose turn it is first: each has become active since it was last empty.
-    new_flows: VecDeque<u32>,
-    old_flows: VecDeque<u32>,
+    tins: Vec<Tin>,
     /// Packets and octets that wait.
     size: (usize, u64),
     /// Octets of memory that what waits takes.
@@ -35,13 +52,25 @@ pub(super) struct FqCoDel {
     perturbation: u64,
 }
 
+/// The flow queues of one transmitter that have packets.
+#[derive(Debug, Default)]
+struct Tin {
+    /// Flow queues whose turn it is first: each has become active since it was last empty.
+    new_flows: VecDeque<u32>,
+    old_flows: VecDeque<u32>,
+    /// Packets that wait.
+    packets: usize,
+}
+
 #[derive(Debug, Default)]
 struct Flow {
+    /// The tin that it belongs to while it is active.
+    tin: usize,
     packets: Fifo<Stored>,
     codel: CoDel,
     /// Octets that it may still send in its turn.
     deficit: i64,
-    /// Whether it is in one of the two lists.
+    /// Whether it is in one of its tin's two lists.
     is_active: bool,
 }
 
@@ -66,16 +95,27 @@ enum Turn {
 }
 
 impl FqCoDel {
-    pub(super) fn new(config: FqCoDelConfig, perturbation: u64) -> Self {
-        Self {
+    /// With this number of tins, 1 or more.
+    pub(crate) fn new(config: FqCoDelConfig, rules: Rules, tins: usize, perturbation: u64) -> Self {
+        let mut new = Self {
             config,
+            rules,
             flows: (0..config.flows.max(1)).map(|_| Flow::default()).collect(),
-            new_flows: VecDeque::new(),
-            old_flows: VecDeque::new(),
+            tins: Vec::new(),
             size: (0, 0),
             memory: 0,
             largest: 0,
             perturbation,
+        };
+        new.add_tins(tins);
+        new
+    }
+
+    /// Makes sure that there are this many tins.
+    pub(crate) fn add_tins(&mut self, tins: usize) {
+        while self.tins.len() < tins {
+            self.tins.push(Tin::default());
+            self.flows.push(Flow::default());
         }
     }
 
@@ -88,63 +128,86 @@ impl FqCoDel {
     }
 
     /// Packets and octets that wait.
-    pub(super) const fn size(&self) -> (usize, u64) {
+    pub(crate) const fn size(&self) -> (usize, u64) {
         self.size
     }
 
+    /// Whether a tin has packets.
+    pub(crate) fn has_packets(&self, tin: usize) -> bool {
+        self.tins.get(tin).is_some_and(|tin| tin.packets > 0)
+    }
+
     /// Whether what waits takes more memory than it may.
-    pub(super) const fn is_over_memory(&self) -> bool {
+    pub(crate) const fn is_over_memory(&self) -> bool {
         self.memory > self.config.memory_limit
     }
 
     /// A packet joins the queue of its flow.
-    pub(super) fn push(&mut self, waiting: Waiting, packet: &Packet) {
-        let hash = flow_hash(packet, self.perturbation);
-        let index = ((u128::from(hash) * self.flows.len() as u128) >> 64) as usize;
+    pub(crate) fn push(&mut self, tin: usize, waiting: Waiting, packet: &Packet) {
+        let index = self.flow_of(tin, packet);
         let flow = &mut self.flows[index];
         self.largest = self.largest.max(waiting.len);
         let memory = packet.buffer_octets() as u32;
         self.memory += u64::from(memory);
         self.size = (self.size.0 + 1, self.size.1 + u64::from(waiting.len));
+        self.tins[tin].packets += 1;
         flow.packets.push(Stored { waiting, memory });
         if !flow.is_active {
-            flow.is_active = true;
+            (flow.is_active, flow.tin) = (true, tin);
             // RFC 8290, section 4.1: a queue that becomes active goes to the end of the new ones, with
             // one quantum.
             flow.deficit = i64::from(self.config.quantum);
-            self.new_flows.push_back(index as u32);
+            self.tins[tin].new_flows.push_back(index as u32);
         }
     }
 
+    /// The flow queue of a packet.
+    fn flow_of(&self, tin: usize, packet: &Packet) -> usize {
+        let hash = flow_hash(packet, self.perturbation);
+        let shared = self.flows.len() - self.tins.len();
+        let index = ((u128::from(hash) * shared as u128) >> 64) as usize;
+        let is_of_another = self.flows[index].is_active && self.flows[index].tin != tin;
+        if is_of_another { shared + tin } else { index }
+    }
+
     /// Drops packets from the head of the queue with the most octets.
-    pub(super) fn drop_from_longest(&mut self, mut dropped: impl FnMut(Waiting)) {
-        let active = self.new_flows.iter().chain(&self.old_flows);
+    pub(crate) fn drop_from_longest(&mut self, mut dropped: impl FnMut(Waiting)) {
+        let active = self.tins.iter().flat_map(|tin| tin.new_flows.iter().chain(&tin.old_flows));
         let longest = active
             .copied()
             .max_by_key(|index| (self.flows[*index as usize].packets.size().1, std::cmp::Reverse(*index)));
         let Some(longest) = longest else { return };
         let flow = &mut self.flows[longest as usize];
-        let (half, mut octets, mut packets) = (flow.packets.size().1 / 2, 0, 0);
-        while packets < DROP_BATCH && (packets == 0 || octets < half) {
+        let (in_all, (mut packets, mut octets)) = (flow.packets.size(), (0, 0));
+        let is_half = |packets: usize, octets: u64| match self.rules {
+            Rules::Discipline => octets >= in_all.1 / 2,
+            Rules::Mac80211 => packets >= in_all.0 / 2,
+        };
+        while packets < self.rules.drop_batch() && (packets == 0 || !is_half(packets, octets)) {
             let Some(Stored { waiting, memory }) = flow.packets.pop() else { break };
-            self.size = (self.size.0 - 1, self.size.1 - u64::from(waiting.len));
             self.memory -= u64::from(memory);
             octets += u64::from(waiting.len);
             packets += 1;
             dropped(waiting);
         }
-        flow.codel.record_dropped(packets);
+        self.size = (self.size.0 - packets, self.size.1 - octets);
+        self.tins[flow.tin].packets -= packets;
+        if self.rules == Rules::Discipline {
+            flow.codel.record_dropped(packets as u32);
+        }
     }
 
-    /// The next packet to send; `dropped` receives those that are dropped before it.
-    pub(super) fn pop(
+    /// The next packet of a tin to send; `dropped` receives those that are dropped before it.
+    pub(crate) fn pop(
         &mut self,
+        tin: usize,
         now: Instant,
         can_mark: impl Fn(PacketKey) -> bool,
         mut dropped: impl FnMut(Waiting),
     ) -> Option<Leaving> {
+        let lists = self.tins.get_mut(tin)?;
         loop {
-            let (turn, index) = match (self.new_flows.front(), self.old_flows.front()) {
+            let (turn, index) = match (lists.new_flows.front(), lists.old_flows.front()) {
                 (Some(new), _) => (Turn::New, *new),
                 (None, Some(old)) => (Turn::Old, *old),
                 (None, None) => return None,
@@ -154,12 +217,14 @@ impl FqCoDel {
             // the end of the old ones.
             if flow.deficit <= 0 {
                 flow.deficit += i64::from(self.config.quantum);
-                self.move_on(turn, Some(index));
+                lists.move_on(turn, Some(index));
                 continue;
             }
             let mut source = FlowSource {
                 packets: &mut flow.packets,
+                rules: self.rules,
                 size: &mut self.size,
+                of_tin: &mut lists.packets,
                 memory: &mut self.memory,
                 largest: self.largest,
                 can_mark: &can_mark,
@@ -172,16 +237,36 @@ impl FqCoDel {
             //= RFC 8290, section 4.2: if the queue selected for dequeue came from the list of new
             //= queues, it is moved to the end of the list of old queues. If instead it came from the
             //= list of old queues, that queue is removed from the list.
-            if turn == Turn::New && !self.old_flows.is_empty() {
-                self.move_on(turn, Some(index));
+            if turn == Turn::New && !lists.old_flows.is_empty() {
+                lists.move_on(turn, Some(index));
             } else {
                 flow.is_active = false;
                 flow.packets.trim();
-                self.move_on(turn, None);
+                lists.move_on(turn, None);
             }
         }
     }
 
+    /// Takes out packets for which `is_gone`, in the order of their arrival.
+    pub(crate) fn withdraw(&mut self, is_gone: impl Fn(PacketKey) -> bool) -> Vec<Waiting> {
+        let mut gone = Vec::new();
+        for flow in &mut self.flows {
+            if flow.packets.is_empty() {
+                continue;
+            }
+            let of_flow = flow.packets.withdraw(|stored| is_gone(stored.waiting.key));
+            self.tins[flow.tin].packets -= of_flow.len();
+            self.memory -= of_flow.iter().map(|stored| u64::from(stored.memory)).sum::<u64>();
+            gone.extend(of_flow.into_iter().map(|stored| stored.waiting));
+        }
+        let octets: u64 = gone.iter().map(|waiting| u64::from(waiting.len)).sum();
+        self.size = (self.size.0 - gone.len(), self.size.1 - octets);
+        gone.sort_by_key(|waiting| waiting.since);
+        gone
+    }
+}
+
+impl Tin {
     /// Takes the first of a list out of it, and appends a flow to the old ones.
     fn move_on(&mut self, turn: Turn, to_old: Option<u32>) {
         match turn {
@@ -195,7 +280,9 @@ impl FqCoDel {
 /// The queue of one flow, for its CoDel.
 struct FlowSource<'a, M, D> {
     packets: &'a mut Fifo<Stored>,
+    rules: Rules,
     size: &'a mut (usize, u64),
+    of_tin: &'a mut usize,
     memory: &'a mut u64,
     largest: u32,
     can_mark: &'a M,
@@ -206,12 +293,16 @@ impl<M: Fn(PacketKey) -> bool, D: FnMut(Waiting)> Source for FlowSource<'_, M, D
     fn take(&mut self) -> Option<Waiting> {
         let Stored { waiting, memory } = self.packets.pop()?;
         *self.size = (self.size.0 - 1, self.size.1 - u64::from(waiting.len));
+        *self.of_tin -= 1;
         *self.memory -= u64::from(memory);
         Some(waiting)
     }
 
     fn is_short(&self) -> bool {
-        self.size.1 <= u64::from(self.largest)
+        match self.rules {
+            Rules::Discipline => self.size.1 <= u64::from(self.largest),
+            Rules::Mac80211 => self.packets.is_empty(),
+        }
     }
 
     fn discard(&mut self, waiting: Waiting) {

@@ -7,7 +7,7 @@ use lasthop_packet::{Ecn, Instant, Rng};
 
 use super::codel::{CoDel, Leaving, Source};
 use super::config::{CoDelConfig, Discipline, QueueConfig};
-use super::fq_codel::FqCoDel;
+use super::fq_codel::{FqCoDel, Rules};
 use super::red::{Chance, Red};
 use super::waiting::{Fifo, Waiting};
 use crate::accounts::DropCause;
@@ -63,7 +63,9 @@ impl Managed {
             Discipline::CoDel(config) => {
                 Kind::CoDel(CoDelFifo { config, codel: CoDel::default(), fifo: Fifo::default(), largest: 0 })
             }
-            Discipline::FqCoDel(config) => Kind::FqCoDel(FqCoDel::new(config, rng.next_u64())),
+            Discipline::FqCoDel(config) => {
+                Kind::FqCoDel(FqCoDel::new(config, Rules::Discipline, 1, rng.next_u64()))
+            },
         };
         Some(Self { limit: config.limit, kind, marked: 0, dropped: VecDeque::new() })
     }
@@ -139,7 +141,7 @@ impl Managed {
         match &mut self.kind {
             Kind::FqCoDel(queue) => {
                 let packet = packets.packet(key);
-                queue.push(waiting, packet);
+                queue.push(0, waiting, packet);
                 if has_room && !(waits && queue.is_over_memory()) {
                     return Pushed::Waits;
                 }
@@ -185,12 +187,22 @@ impl Managed {
                 let mut source = FifoSource { fifo, largest: *largest, can_mark, dropped };
                 codel.dequeue(config, now, &mut source)?
             }
-            Kind::FqCoDel(queue) => queue.pop(now, can_mark, dropped)?,
+            Kind::FqCoDel(queue) => queue.pop(0, now, can_mark, dropped)?,
         };
         if leaving.is_marked && mark(leaving.waiting.key, packets) {
             self.marked += 1;
         }
         Some(leaving.waiting)
+    }
+
+    /// Takes out packets for which `is_gone`, in the order of their arrival.
+    pub(crate) fn withdraw(&mut self, is_gone: impl Fn(PacketKey) -> bool) -> Vec<Waiting> {
+        match &mut self.kind {
+            Kind::Red(_, fifo) | Kind::CoDel(CoDelFifo { fifo, .. }) => {
+                fifo.withdraw(|waiting| is_gone(waiting.key))
+            }
+            Kind::FqCoDel(queue) => queue.withdraw(is_gone),
+        }
     }
 
     /// A packet that was dropped, and why; each is reported once, in order.
@@ -205,7 +217,7 @@ impl Managed {
 }
 
 /// Marks a packet, if it understands ECN.
-fn mark(key: PacketKey, packets: &mut Packets) -> bool {
+pub(crate) fn mark(key: PacketKey, packets: &mut Packets) -> bool {
     let can_mark = packets.packet(key).ip().ecn().is_capable();
     if can_mark {
         packets.edit(key, |packet| packet.set_ecn(Ecn::Ce));

@@ -121,7 +121,7 @@ impl World {
         let interface = *self.network.interface(at);
         let passed = interface.agent.unwrap_or(AgentId::NONE);
         let (links, port) = self.links.of_mut(interface.egress);
-        let withdrawn = links.withdraw(port);
+        let withdrawn = links.withdraw(port, &mut self.transit);
         for key in &withdrawn {
             self.report_backlog(at, *key);
         }

@@ -11,7 +11,7 @@ use crate::channel::{Channel, ChannelConfig};
 use crate::config::{Direction, RadioErrors, RadioLinkConfig, WiredConfig, WirelessConfig};
 use crate::id::{At, LinkId, MediumId, NodeId, WlanId};
 use crate::mobility::{Movement, Path, RandomWaypoint, Walker};
-use crate::queue::Managed;
+use crate::queue::{Managed, StationQueue};
 use crate::schedule::Event;
 use crate::technology::{Egress, LinkEnds};
 use crate::wired::{ManagedPipe, Pipe};
@@ -88,7 +88,19 @@ impl World {
     /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station
     /// like any other here: what makes it one is that the links of the others lead to it.
     pub fn add_station(&mut self, wlan: WlanId, node: NodeId, config: &StationConfig) -> StationId {
-        self.links.cells_mut().cell_mut(wlan).add_station(node, config)
+        self.add_station_with(wlan, node, config, &StationQueue::Mac)
+    }
+
+    /// As [`Self::add_station`], for a station whose packets may wait above its MAC.
+    pub fn add_station_with(
+        &mut self,
+        wlan: WlanId,
+        node: NodeId,
+        config: &StationConfig,
+        queue: &StationQueue,
+    ) -> StationId {
+        let rng = self.stream(&format!("wlan {} queue of node {}", wlan.index(), node.index()));
+        self.links.cells_mut().cell_mut(wlan).add_station(node, config, (queue, rng))
     }
 
     /// Gives a cell power save, after its last station and before its first frame: these stations are

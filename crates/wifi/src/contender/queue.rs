@@ -21,6 +21,7 @@ use crate::station::Scheduler;
 use behind::{Behind, Supply};
 use block::{Block, Head};
 use psdu::Length;
+pub use psdu::Aggregate;
 pub(crate) use psdu::{Limits, Psdu};
 
 /// An MPDU of an exchange.

@@ -150,7 +150,7 @@ impl<E: ErrorModel> Wlan<E> {
     #[inline(never)]
     pub(super) fn conclude(&mut self, index: u32, now: Instant, is_answered: bool) -> bool {
         let from = StationId(Contender::station_of(index));
-        let Self { contenders, outputs, counters, wanted, mac, .. } = self;
+        let Self { contenders, outputs, counters, wanted, mac, air_times_to, .. } = self;
         let contender = &mut contenders[index as usize];
         let Some(to) = contender.exchange.plan().map(|plan| plan.to) else { return false };
         let limits = contender.retry_limits(mac.long_retry_limit);
@@ -161,6 +161,7 @@ impl<E: ErrorModel> Wlan<E> {
         let (has_arrived, is_broadcast) = (contender.exchange.has_arrived(), to == Receiver::Broadcast);
         let (mut mpdu, mut previous, mut has_gap) = (0, None, false);
         let mut first_fate = None;
+        let mut air_time = 0;
         contender.conclude(now, |sequence, queued, attempts| {
             let is_first = previous.is_none();
             mpdu += usize::from(previous.replace(sequence).is_some_and(|previous| previous != sequence));
@@ -184,6 +185,7 @@ impl<E: ErrorModel> Wlan<E> {
             if let Some(fate) = fate {
                 counters.given_up += u64::from(fate == Fate::GivenUp);
                 has_gap |= fate == Fate::GivenUp && !attempts.is_delivered();
+                air_time += attempts.air_time();
                 if wanted.has(fate, to) {
                     outputs.push_back(attempts.fate(from, queued, fate));
                 }
@@ -193,6 +195,9 @@ impl<E: ErrorModel> Wlan<E> {
             }
             fate
         });
+        if let Receiver::Station(to) = to {
+            air_times_to[to.index()] += air_time;
+        }
         if let Receiver::Station(to) = to
             && has_gap
             && self.has_agreement(from.0, to.0)

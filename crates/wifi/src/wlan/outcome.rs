@@ -256,6 +256,9 @@ impl<E: ErrorModel> Wlan<E> {
             self.power_save_ends(index);
         }
         let contender = &mut self.contenders[index as usize];
+        if let Some(to) = contender.packet().and_then(|packet| packet.to.station()) {
+            self.air_times_to[to as usize] += contender.queue.attempts().air_time();
+        }
         contender.pop(now, fate == Fate::GivenUp);
         contender.back_off.set(Stage::None);
     }

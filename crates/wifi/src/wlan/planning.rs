@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 
 use super::Wlan;
-use crate::contender::{Contender, Limits, Plan, Ppdu, Psdu};
+use crate::contender::{Aggregate, Contender, Limits, Plan, Ppdu, Psdu};
 use crate::errors::ErrorModel;
 use crate::frame::{
     ACK_OCTETS, BLOCK_ACK_REQUEST_OCTETS, CF_END_OCTETS, CTS_OCTETS, Kind, MacFrame, PS_POLL_OCTETS,
@@ -95,6 +95,19 @@ impl<E: ErrorModel> Wlan<E> {
         let options = u32::from(contender.queue.attempts().options());
         let psdu = Psdu::single(contender.queue.head_mpdu(self.mac.overhead)? + options);
         Some(self.plan_of_packet(index, to, psdu).duration)
+    }
+
+    /// The air time in microseconds that Linux expects of a packet from one station to another before it is sent
+    /// ([`PhyConfig::expected_air_time`]).
+    pub fn expected_air_time(&self, from: StationId, to: StationId, octets: u32) -> u32 {
+        let in_ampdu = self.has_agreement(from.0, to.0);
+        self.phy.expected_air_time(self.data_rate(from.0, to), octets, in_ampdu)
+    }
+
+    /// A packet from one station to another, to which others may be added that go with it.
+    pub fn aggregate(&self, from: StationId, to: StationId, octets: u32) -> Aggregate {
+        let limits = if self.aggregates { self.limits(from.0, to, None) } else { None };
+        Aggregate::new(self.mac.overhead, limits, octets)
     }
 
     /// Whether a station has a block ack agreement with another.

@@ -5,7 +5,8 @@ use lasthop_packet::Probability;
 use lasthop_sim::{Capacity, Direction, Faults, Loss};
 
 use super::table::{DirectionTable, LinkTable};
-use super::{delay, queue};
+use super::delay;
+use super::queue::{self, Defaults};
 use crate::file::quantity::{LinkRate, Text};
 use crate::file::reader::Reader;
 
@@ -16,9 +17,10 @@ pub(super) fn read(
     side: &str,
     own: &DirectionTable,
 ) -> Result<Direction, FileError> {
+    let defaults = Defaults::default();
     let queue = match &own.queue {
-        Some(queue) => queue::read(reader, &["links", name, side, "queue"], Some(queue))?,
-        None => queue::read(reader, &["links", name, "queue"], table.queue.as_ref())?,
+        Some(queue) => queue::read(reader, &["links", name, side, "queue"], Some(queue), defaults)?,
+        None => queue::read(reader, &["links", name, "queue"], table.queue.as_ref(), defaults)?,
     };
     let share = |own: Option<Text<Probability>>, of_both: Option<Text<Probability>>| {
         own.or(of_both).map_or(Probability::ZERO, |Text(share)| share)

@@ -25,8 +25,8 @@ const FQ_CODEL: QueueLimit = QueueLimit::Packets(10_240);
 pub(in crate::file) struct QueueTable {
     /// The discipline that manages the queue.
     discipline: DisciplineName,
-    /// The most packets or data that may wait for transmission; default "100 packets", with "codel"
-    /// "1000 packets", with "fq-codel" "10240 packets".
+    /// The most packets or data that may wait for transmission; default "100 packets", at a station of an 802.11 cell as
+    /// without a table; with "codel" "1000 packets", with "fq-codel" "10240 packets".
     limit: Option<Text<QueueLimit>>,
     /// Whether ECN-capable packets are marked in cases in which others are dropped (RFC 3168); with
     /// "red" only below `max`. Default false; with "fq-codel" true.
@@ -143,20 +143,40 @@ impl Written for LimitOrDiscipline {
     }
 }
 
+/// What holds where a queue's table does not say otherwise.
+#[derive(Clone, Copy)]
+pub(in crate::file) struct Defaults {
+    /// The limit of a queue without a discipline.
+    pub(in crate::file) plain: QueueLimit,
+    /// The flow queues of "fq-codel", and their limit.
+    pub(in crate::file) fq_codel: (FqCoDelConfig, QueueLimit),
+}
+
+impl Default for Defaults {
+    /// Those of a wired link.
+    fn default() -> Self {
+        Self { plain: PLAIN, fq_codel: (FqCoDelConfig::default(), FQ_CODEL) }
+    }
+}
+
 /// The queue whose key is `key`.
-pub(super) fn read(
+pub(in crate::file) fn read(
     reader: &Reader<'_>,
     key: &Key<'_>,
     entry: Option<&NameOrTable<QueueTable>>,
+    defaults: Defaults,
 ) -> Result<QueueConfig, FileError> {
-    let Some(NameOrTable(table)) = entry else { return Ok(PLAIN.into()) };
+    let Some(NameOrTable(table)) = entry else { return Ok(defaults.plain.into()) };
     let place = Place { reader, key };
     place.refuse_keys_without_effect(table)?;
     let (discipline, limit) = match table.discipline {
-        DisciplineName::DropTail => (Discipline::DropTail, PLAIN),
+        DisciplineName::DropTail => (Discipline::DropTail, defaults.plain),
         DisciplineName::Red => (Discipline::Red(place.red(table)?), PLAIN),
         DisciplineName::Codel => (Discipline::CoDel(place.codel(table, CoDelConfig::default())?), CODEL),
-        DisciplineName::FqCodel => (Discipline::FqCoDel(place.fq_codel(table)?), FQ_CODEL),
+        DisciplineName::FqCodel => {
+            let (config, limit) = defaults.fq_codel;
+            (Discipline::FqCoDel(place.fq_codel(table, config)?), limit)
+        }
     };
     let limit = table.limit.map_or(limit, |Text(limit)| limit);
     Ok(QueueConfig { limit, discipline })
@@ -207,8 +227,7 @@ impl Place<'_> {
         Ok(CoDelConfig { target, interval, ecn: table.ecn.unwrap_or(default.ecn) })
     }
 
-    fn fq_codel(self, table: &QueueTable) -> Result<FqCoDelConfig, FileError> {
-        let default = FqCoDelConfig::default();
+    fn fq_codel(self, table: &QueueTable, default: FqCoDelConfig) -> Result<FqCoDelConfig, FileError> {
         Ok(FqCoDelConfig {
             codel: self.codel(table, default.codel)?,
             flows: table.flows.map_or(default.flows, |Whole(flows)| flows),

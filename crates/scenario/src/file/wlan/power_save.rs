@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::file::quantity::{StationQueue, Text, Whole};
+use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
 use crate::model::{PowerSave, WlanStation};
 use lasthop_config::FileError;
@@ -35,7 +35,7 @@ pub(super) struct PowerSaveTable {
     /// false.
     receive_dtims: Option<bool>,
     /// How many packets the access point keeps per dozing station; default "64 packets".
-    buffer: Option<Text<StationQueue>>,
+    buffer: Option<Text<QueueLimit>>,
     /// The access point drops a packet that its station has not fetched within this time, and at
     /// the earliest after one listen interval; at most "1 h", default "10 s".
     ageing: Option<Text<Duration>>,
@@ -54,7 +54,7 @@ pub(super) fn read(
         return Err(reader.fail(&["wlans", name, "power-save"], problem));
     }
     let default = PowerSaveConfig::default();
-    let buffer = table.buffer.map_or(default.buffer, |Text(StationQueue(buffer))| buffer);
+    let buffer = table.buffer.map_or(default.buffer, |Text(buffer)| buffer);
     if !matches!(
         buffer,
         QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(LONGEST_PACKET..)

@@ -2,11 +2,13 @@
 
 use lasthop_config::FileError;
 use lasthop_config::words::counted;
-use lasthop_sim::QueueLimit;
+use lasthop_sim::StationId;
+use lasthop_sim::queue::StationQueue;
 use lasthop_wifi::{PhyConfig, StationConfig};
 
+use super::scheduler::{self, Waiting};
 use super::table::WlanTable;
-use crate::file::quantity::{StationQueue, Text};
+use crate::file::quantity::Whole;
 use crate::file::reader::Reader;
 use crate::model::{NodeModel, WlanStation};
 
@@ -40,7 +42,7 @@ pub(super) fn read(
     }
     let places = table.stations.iter().enumerate();
     let places = places.map(|(index, station)| (vec!["stations".to_owned(), index.to_string()], station));
-    let mut stations: Vec<WlanStation> = Vec::new();
+    let (mut stations, mut weights) = (Vec::<WlanStation>::new(), Vec::new());
     for (place, node) in access_points(table).chain(places) {
         let place = place.iter().map(String::as_str);
         let key: Vec<&str> = ["wlans", name].into_iter().chain(place).collect();
@@ -49,22 +51,7 @@ pub(super) fn read(
             return Err(reader.fail(&key, format!("{node:?} is listed twice; expected each node once")));
         }
         let own = table.except.get(node);
-        let default = StationConfig::default();
-        let own_queue = own.and_then(|own| own.queue);
-        let written = own_queue.or(table.queue);
-        let usual = match table.standard.standard().format() {
-            None => default.queue,
-            // `txqueuelen` of a network interface in Linux.
-            Some(_) => QueueLimit::Packets(1_000),
-        };
-        let queue = written.map_or(usual, |Text(StationQueue(queue))| queue);
-        if !matches!(queue, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)) {
-            let own_key = ["wlans", name, "except", node, "queue"];
-            let key = if own_queue.is_some() { &own_key[..] } else { &["wlans", name, "queue"] };
-            return Err(reader.fail(key, "expected room for a packet or more"));
-        }
-        let scheduler = own.and_then(|own| own.scheduler).or(table.scheduler);
-        let scheduler = scheduler.map_or(default.scheduler, Into::into);
+        let Waiting { limit, order, above } = scheduler::read(reader, (name, node), table, own)?;
         let key = ["wlans", name, "except", node, "rate"];
         let rate = own
             .and_then(|own| own.rate)
@@ -73,16 +60,39 @@ pub(super) fn read(
         let knows_options = own.and_then(|own| own.link_options).or(table.link_options).unwrap_or(false);
         let config = StationConfig {
             position: nodes[found].position,
-            channel: default.channel,
             rate,
-            queue,
-            scheduler,
-            short_retry_limit: None,
+            queue: limit,
+            scheduler: order,
             knows_options,
+            ..StationConfig::default()
         };
-        stations.push(WlanStation { node: found, config });
+        weights.extend(own.and_then(|own| own.airtime_weight).map(|Whole(weight)| (node, stations.len(), weight)));
+        stations.push(WlanStation { node: found, config, queue: above });
     }
+    weigh(reader, name, &weights, &mut stations)?;
     Ok(stations)
+}
+
+/// Gives stations, by their names and indices, their weights where turns are by air time.
+fn weigh(
+    reader: &Reader<'_>,
+    name: &str,
+    weights: &[(&String, usize, u32)],
+    stations: &mut [WlanStation],
+) -> Result<(), FileError> {
+    let Some((first, ..)) = weights.first() else { return Ok(()) };
+    let mut has_effect = false;
+    for station in stations {
+        if let StationQueue::Airtime(config) = &mut station.queue {
+            has_effect = true;
+            config.weights = weights.iter().map(|(_, at, weight)| (StationId::from_index(*at), *weight)).collect();
+        }
+    }
+    if has_effect {
+        return Ok(());
+    }
+    let problem = "has no effect unless a station has `scheduler = \"airtime\"`";
+    Err(reader.fail(&["wlans", name, "except", first, "airtime-weight"], problem))
 }
 
 /// The access points, each with its key.

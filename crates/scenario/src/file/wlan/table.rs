@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_wifi::{Band, PhyConfig, PpduDurations, Preamble, Scheduler, Standard};
+use lasthop_sim::queue::DriverQueue;
+use lasthop_wifi::{Band, PhyConfig, PpduDurations, Preamble, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,8 +18,10 @@ use super::propagation::{CaptureTable, PropagationTable};
 use super::rates::Rates;
 use super::roaming::RoamingTable;
 use super::routing::RoutingTable;
+use super::scheduler::SchedulerTable;
+use crate::file::link::queue::QueueTable;
 use crate::file::named::NameOrTable;
-use crate::file::quantity::{ChannelWidth, DataRate, Guard, Octets, StationQueue, Text, Whole};
+use crate::file::quantity::{ChannelWidth, DataRate, Guard, Octets, Text, Whole};
 
 /// An IEEE 802.11 cell: stations on one channel, which contend for it with the distributed
 /// coordination function. Every parameter has the default of its standard.
@@ -59,10 +62,17 @@ pub(in crate::file) struct WlanTable {
     /// 802.11g.
     pub(super) preamble: Option<PreambleName>,
     /// How many packets may wait at each station, not counting the one in transmission; default
-    /// "50 packets"; "1000 packets" from 802.11n on.
-    pub(super) queue: Option<Text<StationQueue>>,
+    /// "50 packets"; "1000 packets" from 802.11n on. A discipline that manages the queue, such as "fq-codel", is one of the
+    /// interface: its driver takes packets from there into a queue of its own, `driver-queue`. With `scheduler = "airtime"`,
+    /// "8192 packets" and the flow queues of "fq-codel" with the defaults of mac80211: 4,096 of them, a `quantum` of "300 B",
+    /// a `target` of "20 ms", a `memory-limit` of "16 MiB" ("4 MiB" before 802.11ac).
+    pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Which packet in the queue of a station is sent next; default "fifo".
-    pub(super) scheduler: Option<SchedulerName>,
+    pub(super) scheduler: Option<NameOrTable<SchedulerTable>>,
+    /// How much the driver may have of what waits above it: "123 packets", the default with a discipline as `queue`;
+    /// "2 aggregates", the default with `scheduler = "airtime"`: what goes into two transmissions, as with ath9k; or
+    /// "unlimited", as with devices that have a queue for each receiver. What is being transmitted counts.
+    pub(super) driver_queue: Option<Text<DriverQueue>>,
     /// dot11RTSThreshold: an RTS precedes data frames that are longer than this, MAC header and FCS included, and
     /// A-MPDUs. "0 B" for all frames; default "65535 B", "4692480 B" from 802.11n on: for none.
     pub(super) rts_threshold: Option<Text<Octets>>,
@@ -285,31 +295,6 @@ impl PreambleName {
     }
 }
 
-/// The order in which the packets in the queue of a station are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum SchedulerName {
-    /// First in, first out. A packet that finds no room is dropped.
-    Fifo,
-    /// Flows are served alternately, octet by octet. A flow is all packets with the same addresses,
-    /// protocol and ports. If the queue is full, the flow with the most octets in it loses its last
-    /// packet.
-    PerFlow,
-    /// Each receiver has a queue, and they are served round robin. A turn is one transmission: while a
-    /// frame waits to be sent again, other receivers have theirs. A packet that finds no room is dropped.
-    PerReceiver,
-}
-
-impl From<SchedulerName> for Scheduler {
-    fn from(name: SchedulerName) -> Self {
-        match name {
-            SchedulerName::Fifo => Self::Fifo,
-            SchedulerName::PerFlow => Self::PerFlow,
-            SchedulerName::PerReceiver => Self::PerReceiver,
-        }
-    }
-}
-
 /// Properties that differ at a station.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -317,10 +302,15 @@ pub(super) struct StationTable {
     /// The rate of its data frames. A frame is sent at the lower of its sender's and its receiver's
     /// rate.
     pub(super) rate: Option<Text<DataRate>>,
-    /// How many packets may wait.
-    pub(super) queue: Option<Text<StationQueue>>,
+    /// How many packets may wait, or the discipline that manages them.
+    pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Which of them is sent next.
-    pub(super) scheduler: Option<SchedulerName>,
+    pub(super) scheduler: Option<NameOrTable<SchedulerTable>>,
+    /// How much its driver may have.
+    pub(super) driver_queue: Option<Text<DriverQueue>>,
+    /// The weight of the station where others have `scheduler = "airtime"`, 1 to 65,535; default 256. Its share of the air
+    /// time is in proportion to it.
+    pub(super) airtime_weight: Option<Whole<1, 65_535>>,
     /// Whether the station understands options in frames, regardless of schemes.
     pub(super) link_options: Option<bool>,
 }

@@ -127,15 +127,8 @@ impl Block {
         let mut is_fresh = head.is_fresh && self.further.is_empty();
         loop {
             let in_window = ahead(self.next_number(to), head.sequence) < limits.window;
-            let longer = |queued: &Queued| {
-                let octets = queued.frame.octets;
-                let joined = length.join(octets);
-                if is_fresh && joined.is_amsdu_within(limits) && joined.is_within(limits) {
-                    return Some((joined, false));
-                }
-                let added = length.add(octets);
-                (in_window && added.is_within(limits)).then_some((added, true))
-            };
+            let longer =
+                |queued: &Queued| length.extend(queued.frame.octets, limits, (is_fresh, in_window));
             let Some((queued, (with, is_new_mpdu))) = supply.take(longer) else { return length };
             if is_new_mpdu {
                 sequence = self.number(to);

@@ -35,6 +35,32 @@ pub(crate) struct Limits {
     pub(crate) window: u16,
 }
 
+/// Packets to one receiver that can be transmitted together, if none is lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Aggregate {
+    length: Length,
+    /// `None`: each packet goes alone.
+    limits: Option<Limits>,
+}
+
+impl Aggregate {
+    pub(crate) const fn new(overhead: DataOverhead, limits: Option<Limits>, octets: u32) -> Self {
+        Self { length: Length::new(overhead, octets), limits }
+    }
+
+    /// A packet with which no other goes.
+    pub const fn alone(octets: u32) -> Self {
+        Self::new(DataOverhead::QOS, None, octets)
+    }
+
+    /// With another packet of this length; `None`: it has to wait for the next transmission.
+    #[must_use]
+    pub fn with(self, octets: u32) -> Option<Self> {
+        let (length, _) = self.length.extend(octets, self.limits.as_ref()?, (true, true))?;
+        Some(Self { length, ..self })
+    }
+}
+
 /// The length of a PSDU, packet by packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Length {
@@ -66,6 +92,22 @@ impl Length {
     pub(super) const fn join(self, octets: u32) -> Self {
         let amsdu = self.amsdu.next_multiple_of(4) + self.subframe(octets);
         Self { last: self.overhead.header + self.overhead.fcs + amsdu, amsdu, ..self }
+    }
+
+    /// With another packet as far as the limits allow: in the last MPDU if that `is_open`, or in an MPDU of its own if it may
+    /// have one. Returns whether it has.
+    pub(super) fn extend(
+        self,
+        octets: u32,
+        limits: &Limits,
+        (is_open, may_add): (bool, bool),
+    ) -> Option<(Self, bool)> {
+        let joined = self.join(octets);
+        if is_open && joined.is_amsdu_within(limits) && joined.is_within(limits) {
+            return Some((joined, false));
+        }
+        let added = self.add(octets);
+        (may_add && added.is_within(limits)).then_some((added, true))
     }
 
     const fn subframe(self, octets: u32) -> u32 {

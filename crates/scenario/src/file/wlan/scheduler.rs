@@ -1,0 +1,270 @@
+//! Where the packets of a station wait, and which of them is sent next.
+
+use std::time::Duration;
+
+use lasthop_config::FileError;
+use lasthop_sim::queue::{AirtimeConfig, AirtimeLimits, DriverQueue, FqCoDelConfig, StationQueue};
+use lasthop_sim::{Discipline, QueueLimit};
+use lasthop_wifi::{Format, Scheduler, Standard};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::table::{StationTable, WlanTable};
+use crate::file::link::queue::{self, Defaults};
+use crate::file::named::{NameOrTable, Named};
+use crate::file::quantity::Text;
+use crate::file::reader::Reader;
+
+/// The order in which the packets in the queue of a station are sent.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct SchedulerTable {
+    /// The order.
+    kind: SchedulerName,
+    /// With "airtime": how much air time may be with the driver, by an estimate (airtime queue limits, AQL). "linux", the
+    /// default, "none", or a table.
+    limits: Option<NameOrTable<LimitsTable>>,
+}
+
+/// The order in which the packets in the queue of a station are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SchedulerName {
+    /// First in, first out. A packet that finds no room is dropped.
+    Fifo,
+    /// Flows are served alternately, octet by octet. A flow is all packets with the same addresses,
+    /// protocol and ports. If the queue is full, the flow with the most octets in it loses its last
+    /// packet.
+    PerFlow,
+    /// Each receiver has a queue, and they are served round robin. A turn is one transmission: while a
+    /// frame waits to be sent again, other receivers have theirs. A packet that finds no room is dropped.
+    PerReceiver,
+    /// As in Linux's mac80211: each receiver has flow queues with CoDel, and receivers take turns such that each has the same
+    /// air time, in both directions together.
+    Airtime,
+}
+
+/// Airtime queue limits.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct LimitsTable {
+    /// Whether there are any; default "linux".
+    #[serde(default)]
+    kind: LimitsName,
+    /// The air time of a receiver that may always be with the driver, "100 us" to "10 s"; default "5 ms".
+    low: Option<Text<Duration>>,
+    /// The same while all receivers together have less than `threshold`, `low` to "10 s"; default "12 ms".
+    high: Option<Text<Duration>>,
+    /// See `high`; "0 us" to "10 s", default "24 ms".
+    threshold: Option<Text<Duration>>,
+}
+
+/// Whether there are airtime queue limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LimitsName {
+    /// Only the number of the driver's packets is limited.
+    None,
+    /// Those of Linux.
+    #[default]
+    Linux,
+}
+
+impl Named for SchedulerTable {
+    type Name = SchedulerName;
+    const SCHEMA: &'static str = "Scheduler";
+    const EXPECTED: &'static str = "\"fifo\", \"per-flow\", \"per-receiver\", \"airtime\", or a table";
+
+    fn named(kind: SchedulerName) -> Self {
+        Self { kind, limits: None }
+    }
+}
+
+impl Named for LimitsTable {
+    type Name = LimitsName;
+    const SCHEMA: &'static str = "AirtimeLimits";
+    const EXPECTED: &'static str = "\"linux\", \"none\", or a table";
+
+    fn named(kind: LimitsName) -> Self {
+        Self { kind, ..Self::default() }
+    }
+}
+
+/// Where the packets of a station wait.
+pub(super) struct Waiting {
+    /// The limit of the queue of its MAC.
+    pub(super) limit: QueueLimit,
+    /// The order of that queue.
+    pub(super) order: Scheduler,
+    /// What is above it.
+    pub(super) above: StationQueue,
+}
+
+/// The queue of the station `node` of the cell `name`, which may have keys of its `own`.
+pub(super) fn read(
+    reader: &Reader<'_>,
+    (name, node): (&str, &str),
+    table: &WlanTable,
+    own: Option<&StationTable>,
+) -> Result<Waiting, FileError> {
+    Site { reader, name, node, table, own }.read()
+}
+
+/// The place of a station's keys.
+struct Site<'a> {
+    reader: &'a Reader<'a>,
+    name: &'a str,
+    node: &'a str,
+    table: &'a WlanTable,
+    own: Option<&'a StationTable>,
+}
+
+impl<'a> Site<'a> {
+    /// The value of a key: the station's own, or the cell's.
+    fn value<T>(
+        &self,
+        key: &'a str,
+        own: impl Fn(&'a StationTable) -> Option<T>,
+        common: Option<T>,
+    ) -> (Vec<&'a str>, Option<T>) {
+        match self.own.and_then(own) {
+            Some(value) => (vec!["wlans", self.name, "except", self.node, key], Some(value)),
+            None => (vec!["wlans", self.name, key], common),
+        }
+    }
+
+    fn read(&self) -> Result<Waiting, FileError> {
+        let table = self.table;
+        let scheduler = self.value("scheduler", |own| own.scheduler.as_ref(), table.scheduler.as_ref());
+        let kind = scheduler.1.map_or(SchedulerName::Fifo, |NameOrTable(table)| table.kind);
+        let is_by_airtime = kind == SchedulerName::Airtime;
+        let standard = table.standard.standard();
+        let (key, entry) = self.value("queue", |own| own.queue.as_ref(), table.queue.as_ref());
+        let written = queue::read(self.reader, &key, entry, defaults(standard, is_by_airtime))?;
+        if !matches!(written.limit, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)) {
+            return Err(self.reader.fail(&key, "expected room for a packet or more"));
+        }
+        let limits = self.limits(&scheduler)?;
+        let order = match kind {
+            SchedulerName::Fifo | SchedulerName::Airtime => Scheduler::Fifo,
+            SchedulerName::PerFlow => Scheduler::PerFlow,
+            SchedulerName::PerReceiver => Scheduler::PerReceiver,
+        };
+        let above = match written.discipline {
+            Discipline::DropTail if !is_by_airtime => StationQueue::Mac,
+            Discipline::DropTail => self.airtime(written.limit, defaults(standard, true).fq_codel.0, limits)?,
+            Discipline::FqCoDel(flows) if is_by_airtime => self.airtime(written.limit, flows, limits)?,
+            _ if kind == SchedulerName::Fifo => {
+                let driver = self.driver(DriverQueue::OF_DISCIPLINE)?;
+                if matches!(driver, DriverQueue::Aggregates(_)) {
+                    let problem = "requires `scheduler = \"airtime\"`; expected a number of packets, or \"unlimited\"";
+                    return Err(self.reader.fail(&self.driver_queue().0, problem));
+                }
+                StationQueue::Discipline { queue: written, driver }
+            }
+            _ => {
+                let problem = match is_by_airtime {
+                    true => "has flow queues of its own with \"airtime\"; expected a limit, or \"fq-codel\"",
+                    false => "a queue with a discipline has an order of its own; leave `scheduler` out, or the discipline",
+                };
+                return Err(self.reader.fail(&key, problem));
+            }
+        };
+        if above == StationQueue::Mac {
+            self.refuse_driver_queue()?;
+        } else if table.power_save.is_some() {
+            let key = if is_by_airtime { scheduler.0 } else { key };
+            let problem = "has no effect on packets for stations that doze; leave `power-save` out, or this";
+            return Err(self.reader.fail(&key, problem));
+        }
+        Ok(Waiting { limit: written.limit, order, above })
+    }
+
+    fn airtime(
+        &self,
+        limit: QueueLimit,
+        flows: FqCoDelConfig,
+        limits: Option<AirtimeLimits>,
+    ) -> Result<StationQueue, FileError> {
+        let driver = self.driver(DriverQueue::BY_AIRTIME)?;
+        Ok(StationQueue::Airtime(AirtimeConfig { limit, flows, limits, driver, ..AirtimeConfig::default() }))
+    }
+
+    /// The most that the driver has.
+    fn driver(&self, default: DriverQueue) -> Result<DriverQueue, FileError> {
+        match self.driver_queue() {
+            (_, None) => Ok(default),
+            (key, Some(Text(DriverQueue::Packets(0) | DriverQueue::Aggregates(0)))) => {
+                Err(self.reader.fail(&key, "expected one or more"))
+            }
+            (_, Some(Text(driver))) => Ok(driver),
+        }
+    }
+
+    fn driver_queue(&self) -> (Vec<&'a str>, Option<Text<DriverQueue>>) {
+        self.value("driver-queue", |own| own.driver_queue, self.table.driver_queue)
+    }
+
+    fn refuse_driver_queue(&self) -> Result<(), FileError> {
+        match self.driver_queue() {
+            // The cell's may be for other stations.
+            (key, Some(_)) if key.len() > 3 => {
+                let problem = "has no effect without a discipline as `queue`, or `scheduler = \"airtime\"`";
+                Err(self.reader.fail(&key, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The airtime queue limits; `None` without.
+    fn limits(
+        &self,
+        scheduler: &(Vec<&'a str>, Option<&NameOrTable<SchedulerTable>>),
+    ) -> Result<Option<AirtimeLimits>, FileError> {
+        let default = AirtimeLimits::default();
+        let (key, Some(NameOrTable(SchedulerTable { kind, limits: Some(NameOrTable(table)) }))) = scheduler
+        else {
+            return Ok(Some(default));
+        };
+        let key = |last: &'a str| [&key[..], &["limits"], if last.is_empty() { &[] } else { std::slice::from_ref(&last) }].concat();
+        if *kind != SchedulerName::Airtime {
+            let problem = "has no effect with this order; leave it out, or use `kind = \"airtime\"`";
+            return Err(self.reader.fail(&key(""), problem));
+        }
+        if table.kind == LimitsName::None {
+            let given = [("low", table.low), ("high", table.high), ("threshold", table.threshold)];
+            return match given.into_iter().find(|(_, value)| value.is_some()) {
+                None => Ok(None),
+                Some((last, _)) => {
+                    let problem = "nothing is limited with `kind = \"none\"`; leave one of the two out";
+                    Err(self.reader.fail(&key(last), problem))
+                }
+            };
+        }
+        let within = |last, value, default: Duration, least| {
+            self.reader.duration_in(&key(last), value, default, least, Duration::from_secs(10))
+        };
+        let low = within("low", table.low, default.low, Duration::from_micros(100))?;
+        let high = within("high", table.high, default.high.max(low), low)?;
+        let threshold = within("threshold", table.threshold, default.threshold, Duration::ZERO)?;
+        Ok(Some(AirtimeLimits { low, high, threshold }))
+    }
+}
+
+/// What holds where the queue of a station does not say otherwise.
+fn defaults(standard: Standard, is_by_airtime: bool) -> Defaults {
+    if !is_by_airtime {
+        let plain = match standard.format() {
+            None => QueueLimit::Packets(50),
+            // `txqueuelen` of a network interface in Linux.
+            Some(_) => QueueLimit::Packets(1_000),
+        };
+        return Defaults { plain, ..Defaults::default() };
+    }
+    let AirtimeConfig { limit, flows, .. } = AirtimeConfig::default();
+    let memory_limit = match standard.format() {
+        Some(Format::Vht | Format::He) => flows.memory_limit,
+        Some(Format::Ht) | None => 4 << 20,
+    };
+    Defaults { plain: limit, fq_codel: (FqCoDelConfig { memory_limit, ..flows }, limit) }
+}

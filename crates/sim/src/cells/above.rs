@@ -1,0 +1,188 @@
+//! Queues above the MACs of stations. A station's driver takes frames from them, no more of them than it may have, and these
+//! wait in the queue of the MAC. The driver has a frame until its station knows what became of it.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `station` | the queues above the MAC of one station |
+//! | `driver` | what the driver has of the packets that wait there |
+//! | `airtime` | a queue for each receiver, and whose turn it is by the air time of each |
+//! | `limits` | airtime queue limits: how much air time may be with the driver |
+
+mod airtime;
+mod driver;
+mod limits;
+mod station;
+
+use lasthop_packet::{Bitrate, Rng};
+use lasthop_wifi::{Aggregate, MacFrame, Receiver, StationConfig, StationId, Wlan};
+
+use super::CellChannels;
+use crate::accounts::DropCause;
+use crate::packets::PacketKey;
+use crate::queue::StationQueue;
+use crate::technology::Admission;
+use crate::transit::Transit;
+use station::Above;
+
+/// The links of a station to others.
+struct Link<'a> {
+    wlan: &'a Wlan<CellChannels>,
+    from: StationId,
+}
+
+impl Link<'_> {
+    /// The air time in microseconds that is expected of a packet.
+    fn expected(&self, to: StationId, octets: u32) -> u32 {
+        self.wlan.expected_air_time(self.from, to, octets)
+    }
+
+    /// A packet, with which others may go.
+    fn aggregate(&self, to: StationId, octets: u32) -> Aggregate {
+        self.wlan.aggregate(self.from, to, octets)
+    }
+}
+
+/// The queues above the MACs of a cell's stations.
+#[derive(Default)]
+pub(super) struct QueuesAbove {
+    /// By station.
+    all: Vec<Option<Box<Above>>>,
+    is_any: bool,
+    /// A station whose queues have dropped packets that are to be reported.
+    drops: Option<StationId>,
+}
+
+impl QueuesAbove {
+    /// The next station has these queues. Returns whether there are any.
+    pub(super) fn add(
+        &mut self,
+        wlan: &Wlan<CellChannels>,
+        config: &StationConfig,
+        (queue, rng): (&StationQueue, Rng),
+    ) -> bool {
+        let rate = config.rate.unwrap_or(wlan.phy().rate);
+        let rate = Bitrate::from_bps(rate.kbps() * 1_000);
+        let above = rate.and_then(|rate| Above::new(queue, rate, rng)).map(Box::new);
+        let is_one = above.is_some();
+        self.is_any |= is_one;
+        self.all.push(above);
+        is_one
+    }
+
+    /// Whether a station has such queues.
+    #[inline]
+    pub(super) const fn is_any(&self) -> bool {
+        self.is_any
+    }
+
+    #[inline]
+    pub(super) fn has(&self, station: StationId) -> bool {
+        self.is_any && self.all[station.index()].is_some()
+    }
+
+    /// Packets and octets that wait above the MAC of a station.
+    pub(super) fn size(&self, station: StationId) -> (usize, u64) {
+        self.all[station.index()].as_ref().map_or((0, 0), |above| above.size())
+    }
+
+    /// Packets that were marked; `None` without such queues.
+    pub(super) fn marked(&self) -> Option<u64> {
+        self.all.iter().flatten().map(|above| above.marked()).reduce(|one, other| one + other)
+    }
+
+    /// A packet of a station [that has such queues](Self::has) joins them.
+    #[cold]
+    pub(super) fn enqueue(
+        &mut self,
+        wlan: &mut Wlan<CellChannels>,
+        from: StationId,
+        frame: MacFrame,
+        transit: &mut Transit,
+    ) -> Admission {
+        let Some(above) = &mut self.all[from.index()] else { return Admission::Queued };
+        let now = transit.now();
+        if let Err(cause) = above.push(frame, now, transit.packets_mut()) {
+            return Admission::Dropped(cause);
+        }
+        self.feed(wlan, from, transit);
+        // They are reported as displaced.
+        let drops = self.drops.take_if(|station| *station == from);
+        if drops.is_some() { Admission::Displaces } else { Admission::Queued }
+    }
+
+    /// The driver of a station takes frames, as many as it may have.
+    fn feed(&mut self, wlan: &mut Wlan<CellChannels>, from: StationId, transit: &mut Transit) {
+        let Some(above) = &mut self.all[from.index()] else { return };
+        let now = transit.now();
+        above.begin_round();
+        let next = |above: &mut Above, wlan: &Wlan<CellChannels>, transit: &mut Transit| {
+            let link = Link { wlan, from };
+            above.take(now, transit.packets_mut(), &link)
+        };
+        while let Some(frame) = next(above, wlan, transit) {
+            wlan.enqueue(now, from, frame);
+        }
+        if above.has_dropped() {
+            self.drops = Some(from);
+        }
+    }
+
+    /// A station's driver is done with a frame, for which the station has transmitted for this number of nanoseconds.
+    #[cold]
+    pub(super) fn complete(
+        &mut self,
+        wlan: &mut Wlan<CellChannels>,
+        (from, frame): (StationId, MacFrame),
+        air_time: u64,
+        transit: &mut Transit,
+    ) {
+        let now = transit.now();
+        if let Receiver::Station(to) = frame.to
+            && let Some(above) = &mut self.all[to.index()]
+        {
+            above.use_air(from, air_time, now);
+        }
+        if let Some(above) = &mut self.all[from.index()] {
+            above.complete(frame, air_time, now);
+            self.feed(wlan, from, transit);
+        }
+    }
+
+    /// These frames of a station were taken out of the queue of its MAC. Returns those that wait above it: for `to` only if
+    /// that is given, in the order of their arrival.
+    pub(super) fn withdraw(
+        &mut self,
+        wlan: &mut Wlan<CellChannels>,
+        (from, to): (StationId, Option<StationId>),
+        taken: impl Iterator<Item = MacFrame>,
+        transit: &mut Transit,
+    ) -> Vec<MacFrame> {
+        let Some(above) = &mut self.all[from.index()] else { return Vec::new() };
+        taken.for_each(|frame| above.complete(frame, 0, transit.now()));
+        let gone = above.withdraw(to);
+        self.feed(wlan, from, transit);
+        gone
+    }
+
+    /// Whether packets were dropped and are to be reported.
+    #[inline]
+    pub(super) const fn has_drops(&self) -> bool {
+        self.drops.is_some()
+    }
+
+    /// A packet that was dropped, and why, after its station and its receiver; each is reported once.
+    pub(super) fn next_drop(&mut self) -> Option<(StationId, Receiver, PacketKey, DropCause)> {
+        let from = self.drops?;
+        let next = self.all[from.index()].as_mut().and_then(|above| above.next_dropped());
+        if next.is_none() {
+            self.drops = None;
+        }
+        next.map(|(to, key, cause)| (from, to, key, cause))
+    }
+
+    /// A packet that was dropped to make room at a station, and why; each is reported once.
+    pub(super) fn next_displaced(&mut self, from: StationId) -> Option<(PacketKey, DropCause)> {
+        let above = self.all.get_mut(from.index())?.as_mut()?;
+        above.next_dropped().map(|(_, key, cause)| (key, cause))
+    }
+}
