@@ -13,6 +13,7 @@ mod sessions;
 mod translation;
 mod variant;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -97,7 +98,7 @@ impl Scenario {
             .iter()
             .map(|wlan| wlan.stations.iter().map(|station| nodes[station.node]).collect())
             .collect();
-        let variant = Variant { seed, without_loss, wifi: WifiStack::World };
+        let variant = Variant { scheme, seed, without_loss, wifi: WifiStack::World };
         let mut wlans = self.add_wlans(&mut world, &at, &places, variant);
         let links = self.add_links(&mut world, &ends, &mut wlans, variant);
         self.set_routes(&mut world, &nodes, &links, &wlans);
@@ -159,20 +160,24 @@ impl Scenario {
         world: &mut World,
         nodes: &[Vec<NodeId>],
         places: &[Vec<Position>],
-        Variant { seed, without_loss, wifi }: Variant,
+        Variant { scheme, seed, without_loss, wifi }: Variant<'_>,
     ) -> Vec<BuiltWlan> {
-        let wlans = self.wlans.iter().zip(nodes).zip(places);
+        let wlans = self.wlans.iter().zip(nodes).zip(places).enumerate();
         wlans
-            .map(|((model, nodes), places)| {
+            .map(|(cell, ((model, nodes), places))| {
                 let WlanModel { name, config, channel, stations, errors, power_save, mobility, .. } = model;
                 let mut config = config.clone();
                 if without_loss {
                     config = WlanConfig { errors: ErrorConfig::none(), ..config };
                 }
                 let wlan = world.add_wlan(name, config);
-                let stations = stations.iter().zip(nodes).zip(places);
+                let stations = stations.iter().zip(nodes).zip(places).enumerate();
                 let stations: Vec<StationId> = stations
-                    .map(|((station, node), position)| {
+                    .map(|(index, ((station, node), position))| {
+                        let station = match scheme.waiting(cell, index) {
+                            None => Cow::Borrowed(station),
+                            Some(waiting) => Cow::Owned(station.clone().with(waiting)),
+                        };
                         let config = StationConfig { position: *position, ..station.config.clone() };
                         world.add_station_with(wlan, *node, &config, &station.queue)
                     })

@@ -27,6 +27,7 @@ pub use session::{ActivityModel, SessionModel};
 pub use wlan::{
     MTU, Mobility, Placement, PowerSave, Program, ProgramSession, Roaming, Room, WlanModel, WlanStation,
 };
+pub(crate) use wlan::Waiting;
 
 /// A network, its traffic, and the schemes to run it under.
 #[derive(Clone, Debug)]

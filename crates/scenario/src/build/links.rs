@@ -97,7 +97,7 @@ impl Scenario {
         let stations: Vec<Vec<NodeId>> = stations.collect();
         let transmitters: Vec<_> = self.links.iter().map(|link| site.joints(link)).collect();
         let without_loss = scheme.placement().is_none();
-        let variant = Variant { seed, without_loss, wifi: hosts.wifi };
+        let variant = Variant { scheme, seed, without_loss, wifi: hosts.wifi };
         let places = of_stations(self, seed)?;
         let mut wlans = self.add_wlans(&mut site.world, &stations, &places, variant);
         let links = self.add_links(&mut site.world, &transmitters, &mut wlans, variant);

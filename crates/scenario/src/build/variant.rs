@@ -1,8 +1,11 @@
 //! How a world is built from a scenario.
 
+use crate::model::SchemeChoice;
+
 /// How a world is built.
 #[derive(Clone, Copy)]
-pub(super) struct Variant {
+pub(super) struct Variant<'a> {
+    pub(super) scheme: &'a SchemeChoice,
     pub(super) seed: u64,
     /// For the row of the upper bound.
     pub(super) without_loss: bool,

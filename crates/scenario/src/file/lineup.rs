@@ -3,9 +3,12 @@
 mod flavour;
 mod row;
 
+use std::collections::BTreeMap;
+
 use super::reader::Reader;
 use super::tcp::TcpTable;
-use crate::model::SchemeChoice;
+use super::wlan::{self, RowTable, WlanTable};
+use crate::model::{SchemeChoice, Waiting};
 use lasthop_config::FileError;
 use lasthop_config::words::did_you_mean;
 use lasthop_schemes::layer_entry::LayerEntry;
@@ -21,6 +24,7 @@ pub(super) fn schemes(
     reader: &Reader<'_>,
     entries: Option<Vec<SchemeEntry>>,
     traffic: Traffic<'_>,
+    cells: &[(String, WlanTable)],
 ) -> Result<Vec<SchemeChoice>, FileError> {
     let entries = entries.unwrap_or_else(|| vec![SchemeEntry::named("none")]);
     if !(1..=MAX_SCHEMES).contains(&entries.len()) {
@@ -30,7 +34,7 @@ pub(super) fn schemes(
     let mut schemes: Vec<SchemeChoice> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let index = index.to_string();
-        let choice = choice(reader, &index, entry, traffic)?;
+        let choice = choice(reader, &index, entry, traffic, cells)?;
         if schemes.iter().any(|other| other.label == choice.label) {
             let problem = format!(
                 "duplicate label {:?}; expected another label: {{ scheme = ..., label = ... }}",
@@ -53,8 +57,9 @@ fn choice(
     index: &str,
     entry: SchemeEntry,
     traffic: Traffic<'_>,
+    cells: &[(String, WlanTable)],
 ) -> Result<SchemeChoice, FileError> {
-    let SchemeEntry { layers, is_stack, label, tcp } = entry;
+    let SchemeEntry { layers, is_stack, label, tcp, wlans } = entry;
     let names: Vec<&str> = layers.iter().map(|layer| layer.scheme.as_str()).collect();
     let scheme = names.join("+");
     let choice = match &layers[..] {
@@ -79,6 +84,7 @@ fn choice(
             .with_tcp_keys(reader.document.keys(&key(index, "tcp")).map(str::to_owned).collect()),
         None => choice,
     };
+    let choice = if wlans.is_empty() { choice } else { choice.with_queues(queues(reader, index, &wlans, cells)?) };
     match label {
         None => Ok(match flavour {
             Some(flavor) if scheme == "none" => choice.labelled(flavor),
@@ -91,6 +97,26 @@ fn choice(
             Err(reader.fail(&key(index, "label"), problem))
         }
     }
+}
+
+/// Where the packets of the stations of each cell wait in a row.
+fn queues(
+    reader: &Reader<'_>,
+    index: &str,
+    rows: &BTreeMap<String, RowTable>,
+    cells: &[(String, WlanTable)],
+) -> Result<Vec<Option<Vec<Waiting>>>, FileError> {
+    if let Some(unknown) = rows.keys().find(|name| !cells.iter().any(|(cell, _)| cell == *name)) {
+        let names: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
+        let meant = did_you_mean(unknown, &names);
+        let problem = format!("no 802.11 cell has this name{meant}; expected the name of one of `wlans`");
+        return Err(reader.fail(&["schemes", index, "wlans", unknown], problem));
+    }
+    let of_cell = |(name, table): &(String, WlanTable)| {
+        let row = rows.get(name);
+        row.map(|row| wlan::queues(reader, name, table, Some((index, row)))).transpose()
+    };
+    cells.iter().map(of_cell).collect()
 }
 
 /// Whether a label is valid; the command line separates labels by commas.

@@ -53,8 +53,9 @@ pub(super) struct ScenarioFile {
     /// seeds. Default 10.
     seeds: Option<Seeds>,
     /// The rows of the comparison, in order: names of schemes, or "no-loss" for no scheme and no
-    /// loss on any link. A row may also be a table with a label, the scheme's settings, and `tcp`:
-    /// TCP settings for this row, which override those of the flows. Default: "none" alone.
+    /// loss on any link. A row may also be a table with a label, the scheme's settings, `tcp`:
+    /// TCP settings for this row, which override those of the flows, and `wlans`: by cell, the `queue`, `scheduler` and
+    /// `driver-queue` of its stations for this row. Default: "none" alone.
     schemes: Option<Vec<SchemeEntry>>,
     /// The label of the row that the others are compared with. Default "none" if there is such a
     /// row, otherwise the first.
@@ -132,13 +133,14 @@ pub(super) fn read(
     let links = links.into_iter().map(|(name, table)| link::read(&reader, &name, table));
     let mut links = links.collect::<Result<Vec<_>, _>>()?;
     let mut wlans = Vec::new();
-    for (index, (name, table)) in reader.in_order("wlans", file.wlans, MAX_LINKS)?.into_iter().enumerate() {
-        let (wlan, links_of_it) = wlan::read(&reader, &name, index, &table, &nodes)?;
+    let cells = reader.in_order("wlans", file.wlans, MAX_LINKS)?;
+    for (index, (name, table)) in cells.iter().enumerate() {
+        let (wlan, links_of_it) = wlan::read(&reader, name, index, table, &nodes)?;
         wlans.push(wlan);
         links.extend(links_of_it);
         if links.len() > MAX_LINKS {
             let problem = format!("more than {MAX_LINKS} links in total; expected fewer stations");
-            return Err(reader.fail(&["wlans", &name, "stations"], problem));
+            return Err(reader.fail(&["wlans", name, "stations"], problem));
         }
     }
     link::refuse_parallel(&reader, &links, &wlans)?;
@@ -157,7 +159,7 @@ pub(super) fn read(
     let sessions = session_tables.iter().map(|(name, table)| sessions::read(&reader, name, table, &file.tcp));
     let sessions = sessions.collect::<Result<Vec<_>, _>>()?;
     let traffic = Traffic { flows: &tables, sessions: &session_tables, tcp_of_all: &file.tcp };
-    let schemes = lineup::schemes(&reader, file.schemes, traffic)?;
+    let schemes = lineup::schemes(&reader, file.schemes, traffic, &cells)?;
     let trial = trial::read(&reader, file.r#try, &flows, &sessions)?;
     let scenario = Scenario {
         name: name(&reader, file.name)?,

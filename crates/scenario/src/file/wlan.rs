@@ -26,6 +26,8 @@ use lasthop_packet::Instant;
 use lasthop_sim::config::RadioErrors;
 use lasthop_wifi::{Propagation, WlanConfig};
 
+pub(super) use scheduler::RowTable;
+pub(super) use stations::queues;
 pub(super) use table::WlanTable;
 
 /// Reads a cell and the links between its stations.

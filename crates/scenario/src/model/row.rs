@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lasthop_schemes::{Placement, SchemeError, SchemeStack};
 
 use super::flow::TcpModel;
+use super::wlan::Waiting;
 
 /// A row of a comparison: schemes with their settings, and possibly TCP settings of its own.
 #[derive(Clone)]
@@ -18,7 +19,9 @@ pub struct SchemeChoice {
     tcp: Option<Arc<[Option<TcpModel>]>>,
     /// The TCP settings of each session, if the row overrides them.
     tcp_of_sessions: Option<Arc<[Option<lasthop_tcp::Config>]>>,
-    /// The keys that the row overrides.
+    /// By cell: where the packets of each of its stations wait, if the row overrides that.
+    queues: Option<Arc<[Option<Vec<Waiting>>]>>,
+    /// The keys of TCP that the row overrides.
     tcp_keys: Arc<[String]>,
 }
 
@@ -36,6 +39,7 @@ impl SchemeChoice {
             stack: None,
             tcp: None,
             tcp_of_sessions: None,
+            queues: None,
             tcp_keys: Arc::default(),
         }
     }
@@ -56,6 +60,7 @@ impl SchemeChoice {
             stack: Some(stack),
             tcp: None,
             tcp_of_sessions: None,
+            queues: None,
             tcp_keys: Arc::default(),
         }
     }
@@ -81,6 +86,19 @@ impl SchemeChoice {
     pub fn with_tcp_of_sessions(mut self, tcp: Vec<Option<lasthop_tcp::Config>>) -> Self {
         self.tcp_of_sessions = Some(tcp.into());
         self
+    }
+
+    /// The same row, in which the packets of stations wait elsewhere: for each of the scenario's cells, and each of its
+    /// stations.
+    #[must_use]
+    pub(crate) fn with_queues(mut self, queues: Vec<Option<Vec<Waiting>>>) -> Self {
+        self.queues = Some(queues.into());
+        self
+    }
+
+    /// Where the packets of a station wait in this row, if it overrides that: by the indices of the cell and the station.
+    pub(crate) fn waiting(&self, cell: usize, station: usize) -> Option<&Waiting> {
+        self.queues.as_ref()?.get(cell)?.as_ref()?.get(station)
     }
 
     /// The same row with the keys of its TCP settings in the file, such as `congestion`.

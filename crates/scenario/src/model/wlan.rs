@@ -1,5 +1,6 @@
 //! An IEEE 802.11 cell: its stations, their positions and their movement.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::nat::RoamingNat;
@@ -8,8 +9,8 @@ use lasthop_sim::config::RadioErrors;
 use lasthop_sim::ess::ClientConfig;
 use lasthop_sim::mobility::{Path, RandomWaypoint};
 use lasthop_sim::queue::StationQueue;
-use lasthop_sim::{ChannelConfig, ServiceSetConfig, SteeringConfig};
-use lasthop_wifi::{Position, PowerSaveConfig, StationConfig, WlanConfig};
+use lasthop_sim::{ChannelConfig, QueueLimit, ServiceSetConfig, StationId, SteeringConfig};
+use lasthop_wifi::{Position, PowerSaveConfig, Scheduler, StationConfig, WlanConfig};
 
 /// The largest datagram that a station accepts, in octets. IEEE 802.11-2012, 8.2.3, has 2,304
 /// octets for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as
@@ -71,6 +72,42 @@ pub struct WlanStation {
     pub config: StationConfig,
     /// Where its packets wait, if not in the queue of its MAC.
     pub queue: StationQueue,
+}
+
+impl WlanStation {
+    /// The same station, whose packets wait elsewhere.
+    #[must_use]
+    pub(crate) fn with(mut self, waiting: &Waiting) -> Self {
+        waiting.clone().apply(&mut self);
+        self
+    }
+}
+
+/// Where the packets of a station wait.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Waiting {
+    /// The limit of the queue of its MAC.
+    pub(crate) limit: QueueLimit,
+    /// The order of that queue.
+    pub(crate) order: Scheduler,
+    /// What is above it.
+    pub(crate) above: StationQueue,
+}
+
+impl Waiting {
+    /// A station's packets wait here.
+    pub(crate) fn apply(self, station: &mut WlanStation) {
+        let Self { limit, order, above } = self;
+        (station.config.queue, station.config.scheduler, station.queue) = (limit, order, above);
+    }
+
+    /// The weights of receivers, if their turns are by air time.
+    pub(crate) const fn weights_mut(&mut self) -> Option<&mut BTreeMap<StationId, u32>> {
+        match &mut self.above {
+            StationQueue::Airtime(config) => Some(&mut config.weights),
+            StationQueue::Mac | StationQueue::Discipline { .. } => None,
+        }
+    }
 }
 
 /// Access points of one network, and clients that roam between them.

@@ -10,10 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::table::{StationTable, WlanTable};
-use crate::file::link::queue::{self, Defaults};
+use crate::file::link::queue::{self, Defaults, QueueTable};
 use crate::file::named::{NameOrTable, Named};
 use crate::file::quantity::Text;
 use crate::file::reader::Reader;
+use crate::model::Waiting;
 
 /// The order in which the packets in the queue of a station are sent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -90,57 +91,95 @@ impl Named for LimitsTable {
     }
 }
 
-/// Where the packets of a station wait.
-pub(super) struct Waiting {
-    /// The limit of the queue of its MAC.
-    pub(super) limit: QueueLimit,
-    /// The order of that queue.
-    pub(super) order: Scheduler,
-    /// What is above it.
-    pub(super) above: StationQueue,
+/// Keys of a cell's stations that differ in a row of the comparison.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(in crate::file) struct RowTable {
+    /// As in the cell's table.
+    queue: Option<NameOrTable<QueueTable>>,
+    /// As in the cell's table.
+    scheduler: Option<NameOrTable<SchedulerTable>>,
+    /// As in the cell's table.
+    driver_queue: Option<Text<DriverQueue>>,
 }
 
-/// The queue of the station `node` of the cell `name`, which may have keys of its `own`.
+/// Keys of one table that say where packets wait.
+#[derive(Clone)]
+pub(super) struct Keys<'a> {
+    place: Vec<&'a str>,
+    queue: Option<&'a NameOrTable<QueueTable>>,
+    scheduler: Option<&'a NameOrTable<SchedulerTable>>,
+    driver_queue: Option<Text<DriverQueue>>,
+}
+
+impl<'a> Keys<'a> {
+    /// Of a cell.
+    pub(super) fn of_cell(name: &'a str, table: &'a WlanTable) -> Self {
+        let WlanTable { queue, scheduler, driver_queue, .. } = table;
+        let place = vec!["wlans", name];
+        Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
+    }
+
+    /// Of a cell, in the row with this index.
+    pub(super) fn of_row(index: &'a str, name: &'a str, table: &'a RowTable) -> Self {
+        let RowTable { queue, scheduler, driver_queue } = table;
+        let place = vec!["schemes", index, "wlans", name];
+        Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
+    }
+
+    /// Of a station.
+    pub(super) fn of_station(name: &'a str, node: &'a str, table: &'a StationTable) -> Self {
+        let StationTable { queue, scheduler, driver_queue, .. } = table;
+        let place = vec!["wlans", name, "except", node];
+        Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
+    }
+
+    /// Refuses a `driver-queue` that has no effect on these stations.
+    pub(super) fn refuse_driver_queue(
+        &self,
+        reader: &Reader<'_>,
+        stations: &[Waiting],
+    ) -> Result<(), FileError> {
+        if self.driver_queue.is_none() || stations.iter().any(|waiting| waiting.above != StationQueue::Mac) {
+            return Ok(());
+        }
+        let problem = "has no effect without a discipline as `queue`, or `scheduler = \"airtime\"`";
+        Err(reader.fail(&[&self.place[..], &["driver-queue"]].concat(), problem))
+    }
+}
+
+/// The queue of a station of a cell of this standard. `tables`: where its keys may be, the first before the others.
 pub(super) fn read(
     reader: &Reader<'_>,
-    (name, node): (&str, &str),
-    table: &WlanTable,
-    own: Option<&StationTable>,
+    tables: &[Keys<'_>],
+    standard: Standard,
+    saves_power: bool,
 ) -> Result<Waiting, FileError> {
-    Site { reader, name, node, table, own }.read()
+    Site { reader, tables, standard, saves_power }.read()
 }
 
 /// The place of a station's keys.
 struct Site<'a> {
     reader: &'a Reader<'a>,
-    name: &'a str,
-    node: &'a str,
-    table: &'a WlanTable,
-    own: Option<&'a StationTable>,
+    tables: &'a [Keys<'a>],
+    standard: Standard,
+    saves_power: bool,
 }
 
 impl<'a> Site<'a> {
-    /// The value of a key: the station's own, or the cell's.
-    fn value<T>(
-        &self,
-        key: &'a str,
-        own: impl Fn(&'a StationTable) -> Option<T>,
-        common: Option<T>,
-    ) -> (Vec<&'a str>, Option<T>) {
-        match self.own.and_then(own) {
-            Some(value) => (vec!["wlans", self.name, "except", self.node, key], Some(value)),
-            None => (vec!["wlans", self.name, key], common),
-        }
+    /// The value of a key in the first table that has it, and the place of that.
+    fn value<T>(&self, key: &'a str, of: impl Fn(&Keys<'a>) -> Option<T>) -> (Vec<&'a str>, Option<T>) {
+        let found = self.tables.iter().find_map(|keys| Some((&keys.place, of(keys)?)));
+        let place = found.as_ref().into_iter().flat_map(|(place, _)| place.iter().copied());
+        (place.chain([key]).collect(), found.map(|(_, value)| value))
     }
 
     fn read(&self) -> Result<Waiting, FileError> {
-        let table = self.table;
-        let scheduler = self.value("scheduler", |own| own.scheduler.as_ref(), table.scheduler.as_ref());
+        let scheduler = self.value("scheduler", |keys| keys.scheduler);
         let kind = scheduler.1.map_or(SchedulerName::Fifo, |NameOrTable(table)| table.kind);
         let is_by_airtime = kind == SchedulerName::Airtime;
-        let standard = table.standard.standard();
-        let (key, entry) = self.value("queue", |own| own.queue.as_ref(), table.queue.as_ref());
-        let written = queue::read(self.reader, &key, entry, defaults(standard, is_by_airtime))?;
+        let (key, entry) = self.value("queue", |keys| keys.queue);
+        let written = queue::read(self.reader, &key, entry, defaults(self.standard, is_by_airtime))?;
         if !matches!(written.limit, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)) {
             return Err(self.reader.fail(&key, "expected room for a packet or more"));
         }
@@ -152,7 +191,7 @@ impl<'a> Site<'a> {
         };
         let above = match written.discipline {
             Discipline::DropTail if !is_by_airtime => StationQueue::Mac,
-            Discipline::DropTail => self.airtime(written.limit, defaults(standard, true).fq_codel.0, limits)?,
+            Discipline::DropTail => self.airtime(written.limit, defaults(self.standard, true).fq_codel.0, limits)?,
             Discipline::FqCoDel(flows) if is_by_airtime => self.airtime(written.limit, flows, limits)?,
             _ if kind == SchedulerName::Fifo => {
                 let driver = self.driver(DriverQueue::OF_DISCIPLINE)?;
@@ -170,9 +209,7 @@ impl<'a> Site<'a> {
                 return Err(self.reader.fail(&key, problem));
             }
         };
-        if above == StationQueue::Mac {
-            self.refuse_driver_queue()?;
-        } else if table.power_save.is_some() {
+        if self.saves_power && above != StationQueue::Mac {
             let key = if is_by_airtime { scheduler.0 } else { key };
             let problem = "has no effect on packets for stations that doze; leave `power-save` out, or this";
             return Err(self.reader.fail(&key, problem));
@@ -202,18 +239,7 @@ impl<'a> Site<'a> {
     }
 
     fn driver_queue(&self) -> (Vec<&'a str>, Option<Text<DriverQueue>>) {
-        self.value("driver-queue", |own| own.driver_queue, self.table.driver_queue)
-    }
-
-    fn refuse_driver_queue(&self) -> Result<(), FileError> {
-        match self.driver_queue() {
-            // The cell's may be for other stations.
-            (key, Some(_)) if key.len() > 3 => {
-                let problem = "has no effect without a discipline as `queue`, or `scheduler = \"airtime\"`";
-                Err(self.reader.fail(&key, problem))
-            }
-            _ => Ok(()),
-        }
+        self.value("driver-queue", |keys| keys.driver_queue)
     }
 
     /// The airtime queue limits; `None` without.
@@ -226,10 +252,10 @@ impl<'a> Site<'a> {
         else {
             return Ok(Some(default));
         };
-        let key = |last: &'a str| [&key[..], &["limits"], if last.is_empty() { &[] } else { std::slice::from_ref(&last) }].concat();
+        let key = |last: &'a str| key.iter().copied().chain(["limits", last]).collect::<Vec<_>>();
         if *kind != SchedulerName::Airtime {
             let problem = "has no effect with this order; leave it out, or use `kind = \"airtime\"`";
-            return Err(self.reader.fail(&key(""), problem));
+            return Err(self.reader.fail(&[&scheduler.0[..], &["limits"]].concat(), problem));
         }
         if table.kind == LimitsName::None {
             let given = [("low", table.low), ("high", table.high), ("threshold", table.threshold)];

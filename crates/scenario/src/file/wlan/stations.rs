@@ -1,16 +1,18 @@
 //! The stations of a cell.
 
+use std::collections::BTreeMap;
+
 use lasthop_config::FileError;
 use lasthop_config::words::counted;
 use lasthop_sim::StationId;
 use lasthop_sim::queue::StationQueue;
 use lasthop_wifi::{PhyConfig, StationConfig};
 
-use super::scheduler::{self, Waiting};
+use super::scheduler::{self, Keys, RowTable};
 use super::table::WlanTable;
 use crate::file::quantity::Whole;
 use crate::file::reader::Reader;
-use crate::model::{NodeModel, WlanStation};
+use crate::model::{NodeModel, Waiting, WlanStation};
 
 /// The maximum number of stations: that of nodes.
 const MAX_STATIONS: usize = 5_000;
@@ -42,7 +44,7 @@ pub(super) fn read(
     }
     let places = table.stations.iter().enumerate();
     let places = places.map(|(index, station)| (vec!["stations".to_owned(), index.to_string()], station));
-    let (mut stations, mut weights) = (Vec::<WlanStation>::new(), Vec::new());
+    let mut stations: Vec<WlanStation> = Vec::new();
     for (place, node) in access_points(table).chain(places) {
         let place = place.iter().map(String::as_str);
         let key: Vec<&str> = ["wlans", name].into_iter().chain(place).collect();
@@ -51,7 +53,6 @@ pub(super) fn read(
             return Err(reader.fail(&key, format!("{node:?} is listed twice; expected each node once")));
         }
         let own = table.except.get(node);
-        let Waiting { limit, order, above } = scheduler::read(reader, (name, node), table, own)?;
         let key = ["wlans", name, "except", node, "rate"];
         let rate = own
             .and_then(|own| own.rate)
@@ -61,38 +62,56 @@ pub(super) fn read(
         let config = StationConfig {
             position: nodes[found].position,
             rate,
-            queue: limit,
-            scheduler: order,
             knows_options,
             ..StationConfig::default()
         };
-        weights.extend(own.and_then(|own| own.airtime_weight).map(|Whole(weight)| (node, stations.len(), weight)));
-        stations.push(WlanStation { node: found, config, queue: above });
+        stations.push(WlanStation { node: found, config, queue: StationQueue::Mac });
     }
-    weigh(reader, name, &weights, &mut stations)?;
+    for (station, waiting) in stations.iter_mut().zip(queues(reader, name, table, None)?) {
+        waiting.apply(station);
+    }
     Ok(stations)
 }
 
-/// Gives stations, by their names and indices, their weights where turns are by air time.
-fn weigh(
+/// Where the packets of each station wait, in the row with an index and a table of its own if that is given.
+pub(in crate::file) fn queues(
     reader: &Reader<'_>,
     name: &str,
-    weights: &[(&String, usize, u32)],
-    stations: &mut [WlanStation],
-) -> Result<(), FileError> {
-    let Some((first, ..)) = weights.first() else { return Ok(()) };
-    let mut has_effect = false;
-    for station in stations {
-        if let StationQueue::Airtime(config) = &mut station.queue {
-            has_effect = true;
-            config.weights = weights.iter().map(|(_, at, weight)| (StationId::from_index(*at), *weight)).collect();
+    table: &WlanTable,
+    row: Option<(&str, &RowTable)>,
+) -> Result<Vec<Waiting>, FileError> {
+    let nodes: Vec<&String> = access_points(table).map(|(_, node)| node).chain(&table.stations).collect();
+    let of_cell = Keys::of_cell(name, table);
+    let of_row = row.map(|(index, row)| Keys::of_row(index, name, row));
+    let (standard, saves_power) = (table.standard.standard(), table.power_save.is_some());
+    let mut all = Vec::new();
+    for node in &nodes {
+        let own = table.except.get(*node).map(|own| Keys::of_station(name, node, own));
+        let tables: Vec<_> = [own.clone(), of_row.clone(), Some(of_cell.clone())].into_iter().flatten().collect();
+        let waiting = scheduler::read(reader, &tables, standard, saves_power)?;
+        if let Some(own) = own {
+            own.refuse_driver_queue(reader, std::slice::from_ref(&waiting))?;
+        }
+        all.push(waiting);
+    }
+    of_row.unwrap_or(of_cell).refuse_driver_queue(reader, &all)?;
+    let weight = |(at, node): (usize, &&String)| {
+        let Whole(weight) = table.except.get(*node)?.airtime_weight?;
+        Some((StationId::from_index(at), weight))
+    };
+    let weights: BTreeMap<StationId, u32> = nodes.iter().enumerate().filter_map(weight).collect();
+    let takes_weights = all.iter_mut().filter_map(Waiting::weights_mut);
+    if takes_weights.map(|its| *its = weights.clone()).count() > 0 || row.is_some() {
+        return Ok(all);
+    }
+    match weights.keys().next() {
+        None => Ok(all),
+        Some(first) => {
+            let problem = "has no effect unless a station has `scheduler = \"airtime\"`";
+            let key = ["wlans", name, "except", nodes[first.index()], "airtime-weight"];
+            Err(reader.fail(&key, problem))
         }
     }
-    if has_effect {
-        return Ok(());
-    }
-    let problem = "has no effect unless a station has `scheduler = \"airtime\"`";
-    Err(reader.fail(&["wlans", name, "except", first, "airtime-weight"], problem))
 }
 
 /// The access points, each with its key.
