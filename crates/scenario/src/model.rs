@@ -24,10 +24,10 @@ pub use link::{Link, LinkModel};
 pub use nat::{NatModel, RoamingNat};
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
+pub(crate) use wlan::Waiting;
 pub use wlan::{
     MTU, Mobility, Placement, PowerSave, Program, ProgramSession, Roaming, Room, WlanModel, WlanStation,
 };
-pub(crate) use wlan::Waiting;
 
 /// A network, its traffic, and the schemes to run it under.
 #[derive(Clone, Debug)]

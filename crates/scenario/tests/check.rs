@@ -215,7 +215,11 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
             scenario.links.push(LinkModel::new((first + other, first + number), link));
         }
     }
-    let station = |number: usize| WlanStation { node: first + number, config: StationConfig::default(), queue: StationQueue::Mac };
+    let station = |number: usize| WlanStation {
+        node: first + number,
+        config: StationConfig::default(),
+        queue: StationQueue::Mac,
+    };
     let reception = 40.0;
     let propagation = Propagation::Ranges { reception, carrier_sense: 100.0 };
     scenario.wlans.push(WlanModel {

@@ -65,6 +65,51 @@ fn maybe<V: ToString>(
     option::of(value).prop_map(move |value| value.map(|value| (key, value.to_string()))).boxed()
 }
 
+const QUEUES: [&str; 8] = [
+    "\"1 packet\"",
+    "\"7 packets\"",
+    "\"9 kB\"",
+    "\"unlimited\"",
+    "\"red\"",
+    "{ discipline = \"codel\", limit = \"5 packets\", target = \"1 ms\", interval = \"5 ms\" }",
+    "{ discipline = \"fq-codel\", flows = 2, target = \"1 ms\", interval = \"5 ms\" }",
+    "{ discipline = \"fq-codel\", limit = \"5 packets\", ecn = false }",
+];
+
+const SCHEDULERS: [&str; 6] = [
+    "\"fifo\"",
+    "\"per-flow\"",
+    "\"per-receiver\"",
+    "\"airtime\"",
+    "{ kind = \"airtime\", limits = \"none\" }",
+    "{ kind = \"airtime\", limits = { low = \"1 ms\", high = \"2 ms\", threshold = \"3 ms\" } }",
+];
+
+/// Leaves out keys of queues that exclude each other, or power save.
+fn without_contradictions(access: &mut Vec<Entry>, saves_power: bool) {
+    let of = |access: &[Entry], key| {
+        let found = access.iter().find(|(other, _)| *other == key);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let has_discipline =
+        |access: &[Entry]| of(access, "queue").contains("discipline") || of(access, "queue").contains("red");
+    let is_by_airtime = |access: &[Entry]| of(access, "scheduler").contains("airtime");
+    if saves_power && has_discipline(access) {
+        access.retain(|(key, _)| *key != "queue");
+    }
+    if saves_power && is_by_airtime(access) {
+        access.retain(|(key, _)| *key != "scheduler");
+    }
+    let is_fq_codel = of(access, "queue").contains("fq-codel");
+    if has_discipline(access) && !(is_by_airtime(access) && is_fq_codel) {
+        access.retain(|(key, _)| *key != "scheduler");
+    }
+    let has_aggregates = of(access, "driver-queue").contains("aggregate");
+    if !is_by_airtime(access) && (has_aggregates || !has_discipline(access)) {
+        access.retain(|(key, _)| *key != "driver-queue");
+    }
+}
+
 /// The keys of the physical layer and of the medium access control.
 fn access() -> impl Strategy<Value = Vec<Entry>> {
     let slow = ["1 Mbit/s", "2 Mbit/s"];
@@ -86,7 +131,9 @@ fn access() -> impl Strategy<Value = Vec<Entry>> {
             maybe("basic-rates", select(basic).prop_map(|rate| format!("[{}]", quoted(rate)))),
             maybe("rts-threshold", (0..2_500_u32).prop_map(|octets| quoted(format!("{octets} B")))),
             maybe("llc-header", (0..=8_u32).prop_map(|octets| quoted(format!("{octets} B")))),
-            maybe("queue", select(vec!["1 packet", "7 packets", "9 kB", "unlimited"]).prop_map(quoted)),
+            maybe("queue", select(QUEUES.to_vec())),
+            maybe("scheduler", select(SCHEDULERS.to_vec())),
+            maybe("driver-queue", select(vec!["1 aggregate", "2 packets", "unlimited"]).prop_map(quoted)),
             maybe("short-retry-limit", 1..=10_u32),
             maybe("long-retry-limit", 1..=10_u32),
             maybe("cw-min", 1..=63_u32),
@@ -263,6 +310,7 @@ fn document() -> impl Strategy<Value = Document> {
     (access(), network, flows, any::<bool>()).prop_map(|(access, network, flows, stops)| {
         let Network { tables, cell, hosts } = network;
         let mut access = access;
+        without_contradictions(&mut access, cell.iter().any(|(key, _)| *key == "power-save"));
         if cell.iter().any(|(key, _)| *key == "power-save") {
             access.retain(|(key, _)| *key != "aggregation");
         }

@@ -84,7 +84,8 @@ fn choice(
             .with_tcp_keys(reader.document.keys(&key(index, "tcp")).map(str::to_owned).collect()),
         None => choice,
     };
-    let choice = if wlans.is_empty() { choice } else { choice.with_queues(queues(reader, index, &wlans, cells)?) };
+    let choice =
+        if wlans.is_empty() { choice } else { choice.with_queues(queues(reader, index, &wlans, cells)?) };
     match label {
         None => Ok(match flavour {
             Some(flavor) if scheme == "none" => choice.labelled(flavor),

@@ -160,6 +160,16 @@ pub(super) fn read(
     let sessions = sessions.collect::<Result<Vec<_>, _>>()?;
     let traffic = Traffic { flows: &tables, sessions: &session_tables, tcp_of_all: &file.tcp };
     let schemes = lineup::schemes(&reader, file.schemes, traffic, &cells)?;
+    for (cell, (name, table)) in cells.iter().enumerate() {
+        let in_rows = |station| {
+            let own = schemes.iter().filter_map(move |scheme| scheme.waiting(cell, station));
+            own.map(|waiting| &waiting.above)
+        };
+        let of_cell = |station: usize| std::iter::once(&wlans[cell].stations[station].queue);
+        wlan::refuse_without_effect(&reader, name, table, |station| {
+            of_cell(station).chain(in_rows(station))
+        })?;
+    }
     let trial = trial::read(&reader, file.r#try, &flows, &sessions)?;
     let scenario = Scenario {
         name: name(&reader, file.name)?,

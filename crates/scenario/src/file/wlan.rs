@@ -27,7 +27,7 @@ use lasthop_sim::config::RadioErrors;
 use lasthop_wifi::{Propagation, WlanConfig};
 
 pub(super) use scheduler::RowTable;
-pub(super) use stations::queues;
+pub(super) use stations::{queues, refuse_without_effect};
 pub(super) use table::WlanTable;
 
 /// Reads a cell and the links between its stations.

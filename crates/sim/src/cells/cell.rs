@@ -353,8 +353,8 @@ impl Cell {
     /// A packet that was dropped to make room at a station; each is reported once.
     pub(super) fn next_displaced(&mut self, from: StationId) -> Option<(PacketKey, DropCause)> {
         let displaced = self.above.next_displaced(from);
-        let displaced = displaced
-            .or_else(|| self.turns.next_displaced().map(|key| (key, DropCause::QueueFull)));
+        let displaced =
+            displaced.or_else(|| self.turns.next_displaced().map(|key| (key, DropCause::QueueFull)));
         displaced.or_else(|| self.held.next_displaced())
     }
 
@@ -406,7 +406,12 @@ impl Cell {
     }
 
     /// Takes the frames of a station for another one out of its queue.
-    pub(crate) fn withdraw(&mut self, from: StationId, to: StationId, transit: &mut Transit) -> Vec<MacFrame> {
+    pub(crate) fn withdraw(
+        &mut self,
+        from: StationId,
+        to: StationId,
+        transit: &mut Transit,
+    ) -> Vec<MacFrame> {
         let mut frames = self.withdraw_queued(from, to, transit);
         frames.extend(self.held.end((from, to)));
         frames

@@ -65,7 +65,7 @@ impl Managed {
             }
             Discipline::FqCoDel(config) => {
                 Kind::FqCoDel(FqCoDel::new(config, Rules::Discipline, 1, rng.next_u64()))
-            },
+            }
         };
         Some(Self { limit: config.limit, kind, marked: 0, dropped: VecDeque::new() })
     }

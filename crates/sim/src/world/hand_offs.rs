@@ -197,7 +197,9 @@ impl World {
         let Some(agent) = self.network.radio_agent(at.node) else { return };
         let round_trip = self.tunnels.round_trip(at.node, to.node).unwrap_or_default();
         let cell = self.service_sets.cell(set);
-        for frame in self.links.cells_mut().cell_mut(cell).withdraw(at.station, client.station, &mut self.transit) {
+        for frame in
+            self.links.cells_mut().cell_mut(cell).withdraw(at.station, client.station, &mut self.transit)
+        {
             let key = PacketKey(frame.key);
             let Self { transit, seats, .. } = self;
             let (packet, now) = (transit.packet(key), transit.now());

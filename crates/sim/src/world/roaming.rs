@@ -246,7 +246,8 @@ impl World {
         self.network.set_default_route(client.node, None);
         self.roams.on_left(client.node, from.node, self.transit.now());
         self.transit.emit(&TraceEvent::Left { client: client.node, access_point: from.node });
-        let frames = self.links.cells_mut().cell_mut(cell).withdraw(client.station, from.station, &mut self.transit);
+        let frames =
+            self.links.cells_mut().cell_mut(cell).withdraw(client.station, from.station, &mut self.transit);
         for frame in frames {
             self.drop_from_queue((client.node, link), PacketKey(frame.key), DropCause::NotAssociated);
         }
@@ -303,7 +304,8 @@ impl World {
             self.network.forget((at.node, interface), client.node);
         }
         self.hand_offs_leave(Association { set, client: id, access_point });
-        let frames = self.links.cells_mut().cell_mut(cell).withdraw(at.station, client.station, &mut self.transit);
+        let frames =
+            self.links.cells_mut().cell_mut(cell).withdraw(at.station, client.station, &mut self.transit);
         for frame in frames {
             self.drop_from_queue((at.node, link), PacketKey(frame.key), DropCause::NotAssociated);
         }

@@ -31,6 +31,7 @@ mod seats;
 mod selections;
 mod selective_repeat;
 mod slow_start;
+mod station_queues;
 mod support;
 mod traffic;
 mod translation;

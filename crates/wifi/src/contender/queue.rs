@@ -20,8 +20,8 @@ use crate::frame::{DataOverhead, MacFrame, Queued, Receiver, StationId};
 use crate::station::Scheduler;
 use behind::{Behind, Supply};
 use block::{Block, Head};
-use psdu::Length;
 pub use psdu::Aggregate;
+use psdu::Length;
 pub(crate) use psdu::{Limits, Psdu};
 
 /// An MPDU of an exchange.

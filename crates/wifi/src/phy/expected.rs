@@ -1,9 +1,9 @@
 //! The air time that Linux expects a frame to take, before it is sent: an estimate that is coarse on purpose
 //! (`net/mac80211/airtime.c`). Airtime queue limits go by it; what a frame really takes is another matter.
 
-use super::{PhyConfig, Preamble};
 use super::mcs::{Format, Mcs};
 use super::rate::Rate;
+use super::{PhyConfig, Preamble};
 
 /// What Linux adds to a frame with its Ethernet header.
 const OVERHEAD_OCTETS: u64 = 14 + 38;

@@ -43,7 +43,9 @@ impl<'de> Deserialize<'de> for SchemeEntry {
         impl<'de> Visitor<'de> for Reading {
             type Value = SchemeEntry;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a scheme's name, or a table with the key \"scheme\", \"stack\", \"tcp\" or \"wlans\"")
+                f.write_str(
+                    "a scheme's name, or a table with the key \"scheme\", \"stack\", \"tcp\" or \"wlans\"",
+                )
             }
             fn visit_str<E: Error>(self, name: &str) -> Result<SchemeEntry, E> {
                 Ok(SchemeEntry::named(name))

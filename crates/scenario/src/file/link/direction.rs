@@ -4,9 +4,9 @@ use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::{Capacity, Direction, Faults, Loss};
 
-use super::table::{DirectionTable, LinkTable};
 use super::delay;
 use super::queue::{self, Defaults};
+use super::table::{DirectionTable, LinkTable};
 use crate::file::quantity::{LinkRate, Text};
 use crate::file::reader::Reader;
 

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use lasthop_sim::QueueLimit;
+use lasthop_sim::StationId;
+use lasthop_sim::queue::{
+    AirtimeConfig, AirtimeLimits, CoDelConfig, DriverQueue, FqCoDelConfig, StationQueue,
+};
 use lasthop_wifi::{Preamble, Propagation, Rate, Scheduler};
 
 use super::{error, read};
@@ -111,6 +115,71 @@ except.phone = { rate = "1 Mbit/s", queue = "5 packets", scheduler = "fifo" }"#;
     assert_eq!(cell.stations[1].config.queue, QueueLimit::Packets(5));
     let schedulers: Vec<Scheduler> = cell.stations.iter().map(|station| station.config.scheduler).collect();
     assert_eq!(schedulers, [Scheduler::PerFlow, Scheduler::Fifo, Scheduler::PerFlow]);
+}
+
+#[test]
+fn a_scheduler_by_air_time_has_the_parameters_of_mac80211() {
+    let airtime = |lines: &str| {
+        let text = spoilt("standard = \"802.11b\"", lines);
+        let scenario = read(&text).unwrap_or_else(|error| panic!("{lines}: {error}"));
+        match &scenario.wlans[0].stations[0].queue {
+            StationQueue::Airtime(config) => config.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let default = AirtimeConfig::default();
+    assert_eq!(airtime("standard = \"802.11ac\"\nscheduler = \"airtime\""), default);
+    let config = airtime("standard = \"802.11b\"\nscheduler = \"airtime\"\nqueue = \"50 packets\"");
+    assert_eq!((config.limit, config.flows.memory_limit), (QueueLimit::Packets(50), 4 << 20));
+    let config = airtime(
+        r#"standard = "802.11ax"
+scheduler = { kind = "airtime", limits = { low = "1 ms" } }
+queue = { discipline = "fq-codel", target = "5 ms", flows = 64 }
+driver-queue = "unlimited"
+except.laptop = { airtime-weight = 512 }"#,
+    );
+    let codel = CoDelConfig { target: Duration::from_millis(5), ..default.flows.codel };
+    let low = Duration::from_millis(1);
+    assert_eq!(
+        config,
+        AirtimeConfig {
+            flows: FqCoDelConfig { codel, flows: 64, ..default.flows },
+            limits: Some(AirtimeLimits { low, ..AirtimeLimits::default() }),
+            driver: DriverQueue::Unlimited,
+            weights: [(StationId::from_index(2), 512)].into(),
+            ..default
+        }
+    );
+}
+
+#[test]
+fn a_row_of_the_comparison_may_have_other_queues() {
+    let rows = r#"schemes = [
+    "none",
+    { label = "by air time", wlans.cell.scheduler = "airtime" },
+    { label = "flow queues", wlans.cell = { queue = "fq-codel", driver-queue = "9 packets" } },
+]"#;
+    let text = spoilt("seeds = 2", rows).replace(
+        "standard = \"802.11b\"",
+        "standard = \"802.11b\"\nexcept.phone = { queue = \"7 packets\", airtime-weight = 3 }",
+    );
+    let scenario = read(&text).expect("a right scenario");
+    let above = |row: usize, station| scenario.schemes[row].waiting(0, station).map(|waiting| &waiting.above);
+    assert_eq!(above(0, 0), None);
+    assert!(matches!(above(1, 0), Some(StationQueue::Airtime(config)) if config.weights.len() == 1));
+    let driver = DriverQueue::Packets(9);
+    assert!(matches!(above(2, 2), Some(StationQueue::Discipline { driver: its, .. }) if *its == driver));
+    // A station's own keys come before those of the row.
+    assert_eq!(above(2, 1), Some(&StationQueue::Mac));
+    for (wrong, place, says) in [
+        ("wlans.cel.scheduler = \"airtime\"", "schemes[1].wlans.cel", "did you mean \"cell\""),
+        ("wlans.cell.driver-queue = \"2 packets\"", "schemes[1].wlans.cell.driver-queue", "has no effect"),
+        ("wlans.cell.rate = \"1 Mbit/s\"", "schemes[1].wlans.cell.rate", "unknown key"),
+    ] {
+        let row = format!("schemes = [\"none\", {{ label = \"wrong\", {wrong} }}]");
+        let error = error(&spoilt("seeds = 2", &row));
+        assert!(error.contains(place) && error.contains(says), "{wrong}: {error}");
+    }
 }
 
 #[test]
@@ -257,8 +326,22 @@ fn a_number_out_of_range_is_refused() {
         ("sifs-time = \"1 s\"", "sifs-time", "1 us to 1 ms"),
         ("ack-timeout = \"1 s\"", "ack-timeout", "1 us to 10 ms"),
         ("queue = \"0 packets\"", "queue", "a packet or more"),
-        ("queue = \"codel\"", "queue", "plain, without a discipline"),
-        ("queue = { discipline = \"codel\" }", "queue", "plain, without a discipline"),
+        ("queue = \"codle\"", "queue", "a discipline"),
+        ("queue = \"codel\"\nscheduler = \"per-flow\"", "queue", "has an order of its own"),
+        ("scheduler = \"airtime\"\nqueue = \"codel\"", "queue", "flow queues of its own"),
+        ("scheduler = \"airtime\"\nqueue = \"0 packets\"", "queue", "room for a packet"),
+        ("driver-queue = \"2 packets\"", "driver-queue", "has no effect"),
+        ("scheduler = \"airtime\"\ndriver-queue = \"0 aggregates\"", "driver-queue", "one or more"),
+        ("scheduler = \"airtime\"\ndriver-queue = \"2 kB\"", "driver-queue", "2 aggregates"),
+        ("queue = \"codel\"\ndriver-queue = \"2 aggregates\"", "driver-queue", "requires `scheduler"),
+        ("scheduler = { kind = \"fifo\", limits = \"none\" }", "scheduler.limits", "has no effect"),
+        ("scheduler = { kind = \"airtime\", limits = { low = \"20 s\" } }", "scheduler.limits.low", "10 s"),
+        (
+            "scheduler = { kind = \"airtime\", limits = { kind = \"none\", low = \"1 ms\" } }",
+            "scheduler.limits.low",
+            "leave one of the two out",
+        ),
+        ("except.phone = { airtime-weight = 3 }", "except.phone.airtime-weight", "has no effect"),
         ("capture = {}", "capture", "distance"),
         ("errors.packet-error-rate = \"2\"", "errors.packet-error-rate", "0%"),
         ("errors.channel.good.mean = \"1 s\"", "errors.channel.bad.mean", "missing; expected the mean"),

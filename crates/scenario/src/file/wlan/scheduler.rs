@@ -134,13 +134,13 @@ impl<'a> Keys<'a> {
         Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
     }
 
-    /// Refuses a `driver-queue` that has no effect on these stations.
-    pub(super) fn refuse_driver_queue(
+    /// Refuses a `driver-queue` that has no effect where packets wait so.
+    pub(super) fn refuse_driver_queue<'q>(
         &self,
         reader: &Reader<'_>,
-        stations: &[Waiting],
+        mut queues: impl Iterator<Item = &'q StationQueue>,
     ) -> Result<(), FileError> {
-        if self.driver_queue.is_none() || stations.iter().any(|waiting| waiting.above != StationQueue::Mac) {
+        if self.driver_queue.is_none() || queues.any(|queue| *queue != StationQueue::Mac) {
             return Ok(());
         }
         let problem = "has no effect without a discipline as `queue`, or `scheduler = \"airtime\"`";
@@ -180,7 +180,10 @@ impl<'a> Site<'a> {
         let is_by_airtime = kind == SchedulerName::Airtime;
         let (key, entry) = self.value("queue", |keys| keys.queue);
         let written = queue::read(self.reader, &key, entry, defaults(self.standard, is_by_airtime))?;
-        if !matches!(written.limit, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)) {
+        if !matches!(
+            written.limit,
+            QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)
+        ) {
             return Err(self.reader.fail(&key, "expected room for a packet or more"));
         }
         let limits = self.limits(&scheduler)?;
@@ -191,12 +194,15 @@ impl<'a> Site<'a> {
         };
         let above = match written.discipline {
             Discipline::DropTail if !is_by_airtime => StationQueue::Mac,
-            Discipline::DropTail => self.airtime(written.limit, defaults(self.standard, true).fq_codel.0, limits)?,
+            Discipline::DropTail => {
+                self.airtime(written.limit, defaults(self.standard, true).fq_codel.0, limits)?
+            }
             Discipline::FqCoDel(flows) if is_by_airtime => self.airtime(written.limit, flows, limits)?,
             _ if kind == SchedulerName::Fifo => {
                 let driver = self.driver(DriverQueue::OF_DISCIPLINE)?;
                 if matches!(driver, DriverQueue::Aggregates(_)) {
-                    let problem = "requires `scheduler = \"airtime\"`; expected a number of packets, or \"unlimited\"";
+                    let problem =
+                        "requires `scheduler = \"airtime\"`; expected a number of packets, or \"unlimited\"";
                     return Err(self.reader.fail(&self.driver_queue().0, problem));
                 }
                 StationQueue::Discipline { queue: written, driver }
@@ -204,7 +210,9 @@ impl<'a> Site<'a> {
             _ => {
                 let problem = match is_by_airtime {
                     true => "has flow queues of its own with \"airtime\"; expected a limit, or \"fq-codel\"",
-                    false => "a queue with a discipline has an order of its own; leave `scheduler` out, or the discipline",
+                    false => {
+                        "a queue with a discipline has an order of its own; leave `scheduler` out, or the discipline"
+                    }
                 };
                 return Err(self.reader.fail(&key, problem));
             }

@@ -87,31 +87,43 @@ pub(in crate::file) fn queues(
     let mut all = Vec::new();
     for node in &nodes {
         let own = table.except.get(*node).map(|own| Keys::of_station(name, node, own));
-        let tables: Vec<_> = [own.clone(), of_row.clone(), Some(of_cell.clone())].into_iter().flatten().collect();
+        let tables: Vec<_> = [own, of_row.clone(), Some(of_cell.clone())].into_iter().flatten().collect();
         let waiting = scheduler::read(reader, &tables, standard, saves_power)?;
-        if let Some(own) = own {
-            own.refuse_driver_queue(reader, std::slice::from_ref(&waiting))?;
-        }
         all.push(waiting);
     }
-    of_row.unwrap_or(of_cell).refuse_driver_queue(reader, &all)?;
+    if let Some(of_row) = &of_row {
+        of_row.refuse_driver_queue(reader, all.iter().map(|waiting| &waiting.above))?;
+    }
     let weight = |(at, node): (usize, &&String)| {
         let Whole(weight) = table.except.get(*node)?.airtime_weight?;
         Some((StationId::from_index(at), weight))
     };
     let weights: BTreeMap<StationId, u32> = nodes.iter().enumerate().filter_map(weight).collect();
-    let takes_weights = all.iter_mut().filter_map(Waiting::weights_mut);
-    if takes_weights.map(|its| *its = weights.clone()).count() > 0 || row.is_some() {
-        return Ok(all);
-    }
-    match weights.keys().next() {
-        None => Ok(all),
-        Some(first) => {
+    all.iter_mut().filter_map(Waiting::weights_mut).for_each(|its| *its = weights.clone());
+    Ok(all)
+}
+
+/// Refuses keys that have no effect. `variants`: where the packets of the station with an index wait, in the cell and in the
+/// rows of the comparison that override that.
+pub(in crate::file) fn refuse_without_effect<'a, V: Iterator<Item = &'a StationQueue>>(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &WlanTable,
+    variants: impl Fn(usize) -> V,
+) -> Result<(), FileError> {
+    let nodes: Vec<&String> = access_points(table).map(|(_, node)| node).chain(&table.stations).collect();
+    let all = || (0..nodes.len()).flat_map(&variants);
+    Keys::of_cell(name, table).refuse_driver_queue(reader, all())?;
+    let is_by_airtime = all().any(|queue| matches!(queue, StationQueue::Airtime(_)));
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(own) = table.except.get(*node) else { continue };
+        Keys::of_station(name, node, own).refuse_driver_queue(reader, variants(index))?;
+        if own.airtime_weight.is_some() && !is_by_airtime {
             let problem = "has no effect unless a station has `scheduler = \"airtime\"`";
-            let key = ["wlans", name, "except", nodes[first.index()], "airtime-weight"];
-            Err(reader.fail(&key, problem))
+            return Err(reader.fail(&["wlans", name, "except", node, "airtime-weight"], problem));
         }
     }
+    Ok(())
 }
 
 /// The access points, each with its key.

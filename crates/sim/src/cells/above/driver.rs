@@ -83,3 +83,63 @@ impl Driver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lasthop_wifi::{Standard, StationConfig, StationId, Wlan, WlanConfig};
+
+    use super::*;
+
+    /// A packet to a station of a cell of 802.11n whose A-MPDUs have two packets at most.
+    fn aggregate() -> Aggregate {
+        let mut config = WlanConfig::new(Standard::Ht);
+        config.mac.aggregation.as_mut().expect("802.11n has it").window = 2;
+        let mut wlan = Wlan::new(config, 1);
+        let [from, to] = std::array::from_fn(|_| wlan.add_station(&StationConfig::default()));
+        wlan.aggregate(from, to, 1_500)
+    }
+
+    fn take(driver: &mut Driver, key: u32, to: usize) {
+        let to = Receiver::Station(StationId::from_index(to));
+        driver.take(MacFrame { to, key, octets: 1_500 }, aggregate);
+    }
+
+    #[test]
+    fn an_aggregate_is_done_with_when_its_packets_are() {
+        let mut driver = Driver::new(DriverQueue::Aggregates(1));
+        driver.begin_round();
+        assert!(driver.may_begin());
+        take(&mut driver, 5, 1);
+        assert!(driver.may_continue() && !driver.may_begin());
+        take(&mut driver, 6, 1);
+        assert!(!driver.may_continue());
+        driver.complete(5);
+        assert!(!driver.may_begin());
+        driver.complete(6);
+        assert!(driver.may_begin());
+    }
+
+    #[test]
+    fn an_aggregate_has_one_receiver_and_ends_with_the_round() {
+        let mut driver = Driver::new(DriverQueue::Aggregates(3));
+        driver.begin_round();
+        take(&mut driver, 0, 1);
+        take(&mut driver, 1, 2);
+        assert!(driver.may_begin());
+        driver.begin_round();
+        assert!(!driver.may_continue());
+        take(&mut driver, 2, 2);
+        assert!(!driver.may_begin());
+    }
+
+    #[test]
+    fn packets_are_counted_without_regard_to_receivers() {
+        let mut driver = Driver::new(DriverQueue::Packets(2));
+        take(&mut driver, 0, 1);
+        assert!(driver.may_continue());
+        take(&mut driver, 1, 2);
+        assert!(!driver.may_begin() && !driver.may_continue());
+        driver.complete(0);
+        assert!(driver.may_begin());
+    }
+}

@@ -61,3 +61,44 @@ impl Pending {
         self.of_all -= i64::from(expected);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lasthop_wifi::StationId;
+
+    use super::*;
+
+    // `ieee80211_txq_airtime_check`: below the lower limit always; below the upper one while all have less than the threshold.
+    #[test]
+    fn the_upper_limit_holds_while_all_together_have_little() {
+        let mut pending = Pending::new(Some(AirtimeLimits::default()));
+        let mut key = 0;
+        let mut take = |pending: &mut Pending, station, micros| {
+            pending.take(station, key, micros);
+            key += 1;
+        };
+        (0..3).for_each(|_| take(&mut pending, 0, 3_999));
+        assert_eq!((pending.of(0), pending.allows(0)), (11_988, true));
+        take(&mut pending, 0, 12);
+        assert_eq!((pending.of(0), pending.allows(0), pending.allows(1)), (12_000, false, true));
+        (0..3).for_each(|_| take(&mut pending, 1, 4_000));
+        // 24 ms in all: only the lower limit counts.
+        assert!(pending.allows(2) && !pending.allows(1));
+        take(&mut pending, 2, 4_000);
+        assert!(pending.allows(2));
+        take(&mut pending, 2, 1_000);
+        assert!(!pending.allows(2));
+        let frame = MacFrame { to: Receiver::Station(StationId::from_index(0)), key: 0, octets: 1_500 };
+        pending.complete(frame);
+        assert_eq!(pending.of(0), 12_000 - 3_996);
+        pending.complete(frame);
+        assert_eq!(pending.of(0), 12_000 - 3_996, "it is done with once");
+    }
+
+    #[test]
+    fn without_limits_everything_is_allowed() {
+        let mut pending = Pending::new(None);
+        (0..100).for_each(|key| pending.take(0, key, 4_000));
+        assert!(pending.allows(0));
+    }
+}

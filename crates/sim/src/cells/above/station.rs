@@ -98,12 +98,7 @@ impl Above {
     }
 
     /// The next frame that it takes in this round.
-    pub(super) fn take(
-        &mut self,
-        now: Instant,
-        packets: &mut Packets,
-        link: &Link<'_>,
-    ) -> Option<MacFrame> {
+    pub(super) fn take(&mut self, now: Instant, packets: &mut Packets, link: &Link<'_>) -> Option<MacFrame> {
         let Self { driver, dropped, .. } = self;
         let waiting = match &mut self.queues {
             Queues::Discipline(queue) => {
@@ -143,13 +138,13 @@ impl Above {
     /// Takes out the frames that wait, those for `to` only if that is given, in the order of their arrival.
     pub(super) fn withdraw(&mut self, to: Option<StationId>) -> Vec<MacFrame> {
         let receivers = &self.receivers;
-        let is_gone =
-            |key: PacketKey| to.is_none_or(|to| receivers[key.0 as usize] == Receiver::Station(to));
+        let is_gone = |key: PacketKey| to.is_none_or(|to| receivers[key.0 as usize] == Receiver::Station(to));
         let gone = match &mut self.queues {
             Queues::Discipline(queue) => queue.withdraw(is_gone),
             Queues::Airtime(airtime) => airtime.withdraw(is_gone),
         };
-        let frame = |Waiting { key, len, .. }| MacFrame { to: receivers[key.0 as usize], key: key.0, octets: len };
+        let frame =
+            |Waiting { key, len, .. }| MacFrame { to: receivers[key.0 as usize], key: key.0, octets: len };
         gone.into_iter().map(frame).collect()
     }
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use lasthop_packet::{Ecn, Instant};
 
-use super::support::{Left, Site, ms};
+use super::support::{Left, Site, datagram, ms};
 use crate::accounts::DropCause;
-use crate::queue::{CoDelConfig, Discipline, FqCoDelConfig, Pushed, QueueLimit};
+use crate::packets::{PacketKey, Packets};
+use crate::queue::{CoDelConfig, Discipline, FqCoDel, FqCoDelConfig, Pushed, QueueLimit, Rules, Waiting};
 
 /// Whose CoDel never drops.
 fn patient() -> FqCoDelConfig {
@@ -150,4 +151,65 @@ fn only_the_flow_that_stands_is_dropped_from() {
     }
     let dropped = site.dropped();
     assert!(dropped.len() > 20 && dropped.iter().all(|(flow, _)| *flow == 1));
+}
+
+/// Packets of flows with these numbers for a tin of queues under mac80211's rules.
+fn put_for(queue: &mut FqCoDel, packets: &mut Packets, tin: usize, flows: &[u16]) -> Vec<PacketKey> {
+    let put = |(number, flow): (u64, &u16)| {
+        let key = datagram(packets, *flow);
+        let waiting = Waiting { key, len: 1_000, since: ms(number) };
+        queue.push(tin, waiting, packets.packet(key));
+        key
+    };
+    (0..).zip(flows).map(put).collect()
+}
+
+fn mac80211(flows: u32) -> FqCoDel {
+    FqCoDel::new(FqCoDelConfig { flows, ..patient() }, Rules::Mac80211, 2, 7)
+}
+
+fn next(queue: &mut FqCoDel, tin: usize) -> Option<PacketKey> {
+    queue.pop(tin, ms(1_000), |_| false, |_| {}).map(|leaving| leaving.waiting.key)
+}
+
+// `fq_flow_classify`: a flow queue that belongs to one tin is not used by another.
+#[test]
+fn tins_share_flow_queues_and_not_packets() {
+    let (mut queue, mut packets) = (mac80211(1), Packets::default());
+    let of_first = put_for(&mut queue, &mut packets, 0, &[1, 2]);
+    let of_second = put_for(&mut queue, &mut packets, 1, &[3, 4]);
+    assert_eq!((queue.size(), queue.has_packets(0), queue.has_packets(1)), ((4, 4_000), true, true));
+    let leaving: Vec<_> = std::iter::from_fn(|| next(&mut queue, 1)).collect();
+    assert_eq!((leaving, queue.has_packets(1)), (of_second, false));
+    let leaving: Vec<_> = std::iter::from_fn(|| next(&mut queue, 0)).collect();
+    assert_eq!((leaving, queue.size()), (of_first, (0, 0)));
+}
+
+// `fq_flow_drop`: half of the packets of the longest flow queue, and 32 at most; one at least.
+#[test]
+fn over_the_limit_mac80211_drops_half_of_the_longest_queue() {
+    for (before, dropped) in [(1, 1), (3, 1), (10, 5), (200, 32)] {
+        let (mut queue, mut packets) = (mac80211(1_024), Packets::default());
+        put_for(&mut queue, &mut packets, 0, &[1]);
+        let keys = put_for(&mut queue, &mut packets, 1, &vec![2; before]);
+        let mut gone = Vec::new();
+        queue.drop_from_longest(|lost| gone.push(lost.key));
+        let is_longest = before > 1;
+        assert_eq!(gone.len(), dropped, "of {before}");
+        assert!(!is_longest || gone == keys[..dropped]);
+        assert_eq!(queue.size().0, 1 + before - dropped);
+    }
+}
+
+#[test]
+fn packets_that_are_withdrawn_leave_the_others_in_their_order() {
+    let (mut queue, mut packets) = (mac80211(1_024), Packets::default());
+    let keys = put_for(&mut queue, &mut packets, 0, &[1, 2, 1, 2]);
+    let gone = queue.withdraw(|key| key == keys[0] || key == keys[3]);
+    assert_eq!(gone.iter().map(|waiting| waiting.key).collect::<Vec<_>>(), [keys[0], keys[3]]);
+    assert_eq!(queue.size(), (2, 2_000));
+    assert_eq!(
+        [next(&mut queue, 0), next(&mut queue, 0), next(&mut queue, 0)],
+        [Some(keys[2]), Some(keys[1]), None]
+    );
 }

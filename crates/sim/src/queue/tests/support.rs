@@ -9,6 +9,18 @@ use crate::capacity::Capacity;
 use crate::packets::{PacketKey, Packets};
 use crate::queue::{Discipline, Managed, Pushed, QueueConfig, QueueLimit};
 
+fn packet(flow: u16, len: u32, ecn: Ecn) -> Packet {
+    let mut ip = Ip::new(Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::new(10, 0, 0, 2).into());
+    ip.set_ecn(ecn);
+    let udp = Transport::Udp(Udp { source_port: flow, destination_port: 1 });
+    Packet::new(ip, udp, Payload::Stream { stream: 1, offset: 0, len: len - 28 })
+}
+
+/// A packet of 1000 octets of a flow.
+pub(super) fn datagram(packets: &mut Packets, flow: u16) -> PacketKey {
+    packets.insert(packet(flow, 1_000, Ecn::NotEct))
+}
+
 /// A queue behind which nothing is simulated.
 pub(super) struct Site {
     pub(super) queue: Managed,
@@ -38,11 +50,7 @@ impl Site {
 
     /// A packet of a flow arrives, which must wait.
     pub(super) fn push(&mut self, flow: u16, len: u32, ecn: Ecn, now: Instant) -> Pushed {
-        let mut ip = Ip::new(Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::new(10, 0, 0, 2).into());
-        ip.set_ecn(ecn);
-        let udp = Transport::Udp(Udp { source_port: flow, destination_port: 1 });
-        let packet = Packet::new(ip, udp, Payload::Stream { stream: 1, offset: 0, len: len - 28 });
-        let key = self.packets.insert(packet);
+        let key = self.packets.insert(packet(flow, len, ecn));
         let pushed = self.queue.push(key, now, true, &mut self.packets);
         if let Pushed::Dropped(_) = pushed {
             self.packets.remove(key);

@@ -127,8 +127,7 @@ impl Block {
         let mut is_fresh = head.is_fresh && self.further.is_empty();
         loop {
             let in_window = ahead(self.next_number(to), head.sequence) < limits.window;
-            let longer =
-                |queued: &Queued| length.extend(queued.frame.octets, limits, (is_fresh, in_window));
+            let longer = |queued: &Queued| length.extend(queued.frame.octets, limits, (is_fresh, in_window));
             let Some((queued, (with, is_new_mpdu))) = supply.take(longer) else { return length };
             if is_new_mpdu {
                 sequence = self.number(to);
