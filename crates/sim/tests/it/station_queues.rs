@@ -61,7 +61,7 @@ impl Site {
     fn load(&mut self) -> Vec<FlowId> {
         let mut sparse = Vec::new();
         for host in self.hosts.clone() {
-            for (kbps, message) in [(70_000, 1_472), (64, 160)] {
+            for (kbps, message) in [(100_000, 1_472), (64, 160)] {
                 let beat = Beat::Rate(Bitrate::from_bps(kbps * 1_000).expect("above zero"));
                 let constant = Application::Constant(Constant { message, beat, jitter: Duration::ZERO });
                 let flow = self.world.add_flow(udp_flow(&self.world, (self.server, host), constant));
