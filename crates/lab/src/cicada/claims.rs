@@ -182,6 +182,7 @@ mod tests {
                 datagrams: None,
                 sessions: Some(SessionTotals { voice: Some(voice), ..SessionTotals::default() }),
                 air_time_share: None,
+                air_time_fairness: None,
             };
             RunSummary {
                 scenario: String::new(),
