@@ -1,5 +1,5 @@
 //! The queues of an access point with Linux, beside what is claimed of them: T. Høiland-Jørgensen, M. Kazior, D. Täht,
-//! P. Hurtig, A. Brunstrom, "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in WiFi", USENIX ATC 2017.
+//! P. Hurtig, A. Brunstrom, "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in `WiFi`", USENIX ATC 2017.
 //!
 //! The claims are of the kind and the size; the bounds of the rows are ours.
 
@@ -31,13 +31,7 @@ pub(super) fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>,
 }
 
 /// The row of a figure with this tolerance.
-fn bounded(
-    runs: &Runs,
-    metric: &str,
-    unit: &str,
-    tolerance: Reference,
-    of: fn(&RunSummary) -> f64,
-) -> Row {
+fn bounded(runs: &Runs, metric: &str, unit: &str, tolerance: Reference, of: fn(&RunSummary) -> f64) -> Row {
     let samples = runs.samples(AIRTIME, of);
     let row = Row {
         paper: "wifi".to_owned(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_config::FileError;
 use lasthop_sim::queue::{AirtimeConfig, AirtimeLimits, DriverQueue, FqCoDelConfig, StationQueue};
-use lasthop_sim::{Discipline, QueueLimit};
+use lasthop_sim::{Discipline, QueueConfig, QueueLimit};
 use lasthop_wifi::{Format, Scheduler, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -187,42 +187,44 @@ impl<'a> Site<'a> {
             return Err(self.reader.fail(&key, "expected room for a packet or more"));
         }
         let limits = self.limits(&scheduler)?;
-        let order = match kind {
-            SchedulerName::Fifo | SchedulerName::Airtime => Scheduler::Fifo,
-            SchedulerName::PerFlow => Scheduler::PerFlow,
-            SchedulerName::PerReceiver => Scheduler::PerReceiver,
-        };
-        let above = match written.discipline {
-            Discipline::DropTail if !is_by_airtime => StationQueue::Mac,
-            Discipline::DropTail => {
-                self.airtime(written.limit, defaults(self.standard, true).fq_codel.0, limits)?
+        let limit = written.limit;
+        let (order, above) = match (kind, written.discipline) {
+            (SchedulerName::Fifo, Discipline::DropTail) => (Scheduler::Fifo, StationQueue::Mac),
+            (SchedulerName::PerFlow, Discipline::DropTail) => (Scheduler::PerFlow, StationQueue::Mac),
+            (SchedulerName::PerReceiver, Discipline::DropTail) => (Scheduler::PerReceiver, StationQueue::Mac),
+            (SchedulerName::Airtime, Discipline::DropTail) => {
+                let (flows, _) = defaults(self.standard, true).fq_codel;
+                (Scheduler::Fifo, self.airtime(limit, flows, limits)?)
             }
-            Discipline::FqCoDel(flows) if is_by_airtime => self.airtime(written.limit, flows, limits)?,
-            _ if kind == SchedulerName::Fifo => {
-                let driver = self.driver(DriverQueue::OF_DISCIPLINE)?;
-                if matches!(driver, DriverQueue::Aggregates(_)) {
-                    let problem =
-                        "requires `scheduler = \"airtime\"`; expected a number of packets, or \"unlimited\"";
-                    return Err(self.reader.fail(&self.driver_queue().0, problem));
-                }
-                StationQueue::Discipline { queue: written, driver }
+            (SchedulerName::Airtime, Discipline::FqCoDel(flows)) => {
+                (Scheduler::Fifo, self.airtime(limit, flows, limits)?)
             }
-            _ => {
-                let problem = match is_by_airtime {
-                    true => "has flow queues of its own with \"airtime\"; expected a limit, or \"fq-codel\"",
-                    false => {
-                        "a queue with a discipline has an order of its own; leave `scheduler` out, or the discipline"
-                    }
-                };
+            (SchedulerName::Airtime, _) => {
+                let problem = "has flow queues of its own with `scheduler = \"airtime\"`; expected a limit, or \"fq-codel\"";
+                return Err(self.reader.fail(&key, problem));
+            }
+            (SchedulerName::Fifo, _) => (Scheduler::Fifo, self.discipline(written)?),
+            (SchedulerName::PerFlow | SchedulerName::PerReceiver, _) => {
+                let problem = "a queue with a discipline has an order of its own; leave `scheduler` out, or the discipline";
                 return Err(self.reader.fail(&key, problem));
             }
         };
         if self.saves_power && above != StationQueue::Mac {
             let key = if is_by_airtime { scheduler.0 } else { key };
-            let problem = "has no effect on packets for stations that doze; leave `power-save` out, or this";
+            let problem = "requires a cell without `power-save`; leave one of the two out";
             return Err(self.reader.fail(&key, problem));
         }
-        Ok(Waiting { limit: written.limit, order, above })
+        Ok(Waiting { limit, order, above })
+    }
+
+    fn discipline(&self, queue: QueueConfig) -> Result<StationQueue, FileError> {
+        let driver = self.driver(DriverQueue::OF_DISCIPLINE)?;
+        if matches!(driver, DriverQueue::Aggregates(_)) {
+            let problem =
+                "requires `scheduler = \"airtime\"`; expected a number of packets, or \"unlimited\"";
+            return Err(self.reader.fail(&self.driver_queue().0, problem));
+        }
+        Ok(StationQueue::Discipline { queue, driver })
     }
 
     fn airtime(

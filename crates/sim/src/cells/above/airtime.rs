@@ -225,7 +225,7 @@ impl Airtime {
     pub(super) fn use_air(&mut self, station: StationId, air_time: u64, now: Instant) {
         let tin = tin_of(station);
         if tin < self.turns.len() && self.is_recent(tin, now) {
-            self.turns[tin].deficit -= air_time as i64;
+            self.turns[tin].deficit = self.turns[tin].deficit.saturating_sub_unsigned(air_time);
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Above {
 }
 
 enum Queues {
-    Discipline(Managed),
+    Discipline(Box<Managed>),
     Airtime(Box<Airtime>),
 }
 
@@ -34,7 +34,7 @@ impl Above {
         let (queues, driver) = match config {
             StationQueue::Mac => return None,
             StationQueue::Discipline { queue, driver } => {
-                (Queues::Discipline(Managed::new(queue, &Capacity::Fixed(rate), rng)?), *driver)
+                (Queues::Discipline(Box::new(Managed::new(queue, &Capacity::Fixed(rate), rng)?)), *driver)
             }
             StationQueue::Airtime(config) => {
                 let airtime = Airtime::new(config.clone(), rng.next_u64());
