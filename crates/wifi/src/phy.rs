@@ -14,6 +14,7 @@ use lasthop_packet::Bitrate;
 use lasthop_packet::time::nanos;
 
 use super::frame;
+pub(crate) use expected::expected_air_time;
 pub use mcs::{Format, GuardInterval, Mcs, Width};
 pub use rate::Rate;
 pub use standard::{Band, Standard};

@@ -12,6 +12,7 @@ mod phy;
 mod power_save;
 mod program;
 mod propagation;
+mod queues;
 mod rates;
 pub(super) mod roaming;
 mod routing;
@@ -26,7 +27,7 @@ use lasthop_packet::Instant;
 use lasthop_sim::config::RadioErrors;
 use lasthop_wifi::{Propagation, WlanConfig};
 
-pub(super) use scheduler::RowTable;
+pub(super) use queues::RowTable;
 pub(super) use stations::{queues, refuse_without_effect};
 pub(super) use table::WlanTable;
 

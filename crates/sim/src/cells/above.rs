@@ -6,41 +6,26 @@
 //! | `station` | the queues above the MAC of one station |
 //! | `driver` | what the driver has of the packets that wait there |
 //! | `airtime` | a queue for each receiver, and whose turn it is by the air time of each |
+//! | `link` | what is known of the way to a receiver |
 //! | `limits` | airtime queue limits: how much air time may be with the driver |
 
 mod airtime;
 mod driver;
 mod limits;
+mod link;
 mod station;
 
 use lasthop_packet::{Bitrate, Rng};
-use lasthop_wifi::{Aggregate, MacFrame, Receiver, StationConfig, StationId, Wlan};
+use lasthop_wifi::{MacFrame, Receiver, StationConfig, StationId, Wlan};
 
-use super::CellChannels;
+use super::channels::CellChannels;
 use crate::accounts::DropCause;
 use crate::packets::PacketKey;
 use crate::queue::StationQueue;
 use crate::technology::Admission;
 use crate::transit::Transit;
+use link::Link;
 use station::Above;
-
-/// The links of a station to others.
-struct Link<'a> {
-    wlan: &'a Wlan<CellChannels>,
-    from: StationId,
-}
-
-impl Link<'_> {
-    /// The air time in microseconds that is expected of a packet.
-    fn expected(&self, to: StationId, octets: u32) -> u32 {
-        self.wlan.expected_air_time(self.from, to, octets)
-    }
-
-    /// A packet, with which others may go.
-    fn aggregate(&self, to: StationId, octets: u32) -> Aggregate {
-        self.wlan.aggregate(self.from, to, octets)
-    }
-}
 
 /// The queues above the MACs of a cell's stations.
 #[derive(Default)]
@@ -116,7 +101,7 @@ impl QueuesAbove {
         let now = transit.now();
         above.begin_round();
         let next = |above: &mut Above, wlan: &Wlan<CellChannels>, transit: &mut Transit| {
-            let link = Link { wlan, from };
+            let link = Link::new(wlan, from);
             above.take(now, transit.packets_mut(), &link)
         };
         while let Some(frame) = next(above, wlan, transit) {

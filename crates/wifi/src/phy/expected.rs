@@ -1,9 +1,9 @@
 //! The air time that Linux expects a frame to take, before it is sent: an estimate that is coarse on purpose
 //! (`net/mac80211/airtime.c`). Airtime queue limits go by it; what a frame really takes is another matter.
 
+use super::Preamble;
 use super::mcs::{Format, Mcs};
 use super::rate::Rate;
-use super::{PhyConfig, Preamble};
 
 /// What Linux adds to a frame with its Ethernet header.
 const OVERHEAD_OCTETS: u64 = 14 + 38;
@@ -11,29 +11,27 @@ const OVERHEAD_OCTETS: u64 = 14 + 38;
 /// The average packet, in bits: the time for its data is what others are computed from.
 const AVERAGE_BITS: u64 = 1_024 * 8;
 
-impl PhyConfig {
-    /// The air time that Linux expects of a packet of this length at this rate, in microseconds. With `in_ampdu` it has a
-    /// part of the overhead of an A-MPDU whose length Linux guesses by the rate.
-    ///
-    /// The bits of a symbol are the standard's. For HE, Linux's table has up to 2% fewer.
-    pub fn expected_air_time(&self, rate: Rate, octets: u32, in_ampdu: bool) -> u32 {
-        let octets = u64::from(octets) + OVERHEAD_OCTETS;
-        let micros = match rate.mcs() {
-            Some(mcs) => of_mcs(mcs, octets, in_ampdu),
-            None => self.of_non_ht(rate, octets),
-        };
-        u32::try_from(micros).unwrap_or(u32::MAX)
-    }
+/// The air time that Linux expects of a packet of this length at this rate, in microseconds. With `in_ampdu` it has a
+/// part of the overhead of an A-MPDU whose length Linux guesses by the rate.
+///
+/// The bits of a symbol are the standard's. For HE, Linux's table has up to 2% fewer.
+pub(crate) fn expected_air_time(rate: Rate, preamble: Preamble, octets: u32, in_ampdu: bool) -> u32 {
+    let octets = u64::from(octets) + OVERHEAD_OCTETS;
+    let micros = match rate.mcs() {
+        Some(mcs) => of_mcs(mcs, octets, in_ampdu),
+        None => of_non_ht(rate, preamble, octets),
+    };
+    u32::try_from(micros).unwrap_or(u32::MAX)
+}
 
-    fn of_non_ht(&self, rate: Rate, octets: u64) -> u64 {
-        let data = octets * 8 * 1_000 / rate.kbps();
-        let (preamble, sifs) = match (rate.is_ofdm(), self.preamble) {
-            (true, _) => (20, 16),
-            (false, Preamble::Long) => (192, 10),
-            (false, Preamble::Short) => (96, 10),
-        };
-        preamble + sifs + data
-    }
+fn of_non_ht(rate: Rate, preamble: Preamble, octets: u64) -> u64 {
+    let data = octets * 8 * 1_000 / rate.kbps();
+    let (preamble, sifs) = match (rate.is_ofdm(), preamble) {
+        (true, _) => (20, 16),
+        (false, Preamble::Long) => (192, 10),
+        (false, Preamble::Short) => (96, 10),
+    };
+    preamble + sifs + data
 }
 
 fn of_mcs(mcs: Mcs, octets: u64, in_ampdu: bool) -> u64 {
@@ -63,12 +61,11 @@ fn ampdu_shift(mcs: Mcs, average: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::super::mcs::{GuardInterval, Width};
-    use super::super::standard::Standard;
     use super::*;
 
     fn expected(format: Format, index: u8, width: Width, octets: u32, in_ampdu: bool) -> u32 {
         let mcs = Mcs::new(format, index, 1, width, GuardInterval::Ns800).unwrap();
-        PhyConfig::new(Standard::He).expected_air_time(mcs.into(), octets, in_ampdu)
+        expected_air_time(mcs.into(), Preamble::Long, octets, in_ampdu)
     }
 
     // The sums are those of `net/mac80211/airtime.c` in Linux 6.12, done by hand: 8,388,608 k-bits in symbols of 260, 26,
@@ -88,8 +85,8 @@ mod tests {
 
     #[test]
     fn frames_of_old_have_preamble_and_sifs() {
-        let phy = PhyConfig::new(Standard::HrDsss);
-        assert_eq!(phy.expected_air_time(Rate::CCK_11, 1_500, true), 192 + 10 + 1_128);
-        assert_eq!(phy.expected_air_time(Rate::OFDM_54, 1_500, true), 20 + 16 + 229);
+        let expected = |rate| expected_air_time(rate, Preamble::Long, 1_500, true);
+        assert_eq!(expected(Rate::CCK_11), 192 + 10 + 1_128);
+        assert_eq!(expected(Rate::OFDM_54), 20 + 16 + 229);
     }
 }

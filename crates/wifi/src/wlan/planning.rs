@@ -13,7 +13,7 @@ use crate::frame::{
 };
 use crate::output::Output;
 use crate::own_frame::{OwnFrame, RawFrame};
-use crate::phy::{Mcs, PhyConfig, Rate};
+use crate::phy::{Mcs, PhyConfig, Rate, expected_air_time};
 use crate::rates::Rates;
 
 impl<E: ErrorModel> Wlan<E> {
@@ -97,11 +97,11 @@ impl<E: ErrorModel> Wlan<E> {
         Some(self.plan_of_packet(index, to, psdu).duration)
     }
 
-    /// The air time in microseconds that Linux expects of a packet from one station to another before it is sent
-    /// ([`PhyConfig::expected_air_time`]).
+    /// The air time in microseconds that Linux expects of a packet from one station to another before it is sent: an
+    /// estimate that is coarse on purpose (`net/mac80211/airtime.c`).
     pub fn expected_air_time(&self, from: StationId, to: StationId, octets: u32) -> u32 {
         let in_ampdu = self.has_agreement(from.0, to.0);
-        self.phy.expected_air_time(self.data_rate(from.0, to), octets, in_ampdu)
+        expected_air_time(self.data_rate(from.0, to), self.phy.preamble, octets, in_ampdu)
     }
 
     /// A packet from one station to another, to which others may be added that go with it.

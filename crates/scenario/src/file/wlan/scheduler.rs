@@ -1,30 +1,22 @@
-//! Where the packets of a station wait, and which of them is sent next.
+//! The tables of a station's scheduler, as serde reads them.
 
 use std::time::Duration;
 
-use lasthop_config::FileError;
-use lasthop_sim::queue::{AirtimeConfig, AirtimeLimits, DriverQueue, FqCoDelConfig, StationQueue};
-use lasthop_sim::{Discipline, QueueConfig, QueueLimit};
-use lasthop_wifi::{Format, Scheduler, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::table::{StationTable, WlanTable};
-use crate::file::link::queue::{self, Defaults, QueueTable};
 use crate::file::named::{NameOrTable, Named};
 use crate::file::quantity::Text;
-use crate::file::reader::Reader;
-use crate::model::Waiting;
 
 /// The order in which the packets in the queue of a station are sent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct SchedulerTable {
     /// The order.
-    kind: SchedulerName,
+    pub(super) kind: SchedulerName,
     /// With "airtime": how much air time may be with the driver, by an estimate (airtime queue limits, AQL). "linux", the
     /// default, "none", or a table.
-    limits: Option<NameOrTable<LimitsTable>>,
+    pub(super) limits: Option<NameOrTable<LimitsTable>>,
 }
 
 /// The order in which the packets in the queue of a station are sent.
@@ -51,13 +43,13 @@ pub(super) enum SchedulerName {
 pub(super) struct LimitsTable {
     /// Whether there are any; default "linux".
     #[serde(default)]
-    kind: LimitsName,
+    pub(super) kind: LimitsName,
     /// The air time of a receiver that may always be with the driver, "100 us" to "10 s"; default "5 ms".
-    low: Option<Text<Duration>>,
+    pub(super) low: Option<Text<Duration>>,
     /// The same while all receivers together have less than `threshold`, `low` to "10 s"; default "12 ms".
-    high: Option<Text<Duration>>,
+    pub(super) high: Option<Text<Duration>>,
     /// See `high`; "0 us" to "10 s", default "24 ms".
-    threshold: Option<Text<Duration>>,
+    pub(super) threshold: Option<Text<Duration>>,
 }
 
 /// Whether there are airtime queue limits.
@@ -89,218 +81,4 @@ impl Named for LimitsTable {
     fn named(kind: LimitsName) -> Self {
         Self { kind, ..Self::default() }
     }
-}
-
-/// Keys of a cell's stations that differ in a row of the comparison.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(in crate::file) struct RowTable {
-    /// As in the cell's table.
-    queue: Option<NameOrTable<QueueTable>>,
-    /// As in the cell's table.
-    scheduler: Option<NameOrTable<SchedulerTable>>,
-    /// As in the cell's table.
-    driver_queue: Option<Text<DriverQueue>>,
-}
-
-/// Keys of one table that say where packets wait.
-#[derive(Clone)]
-pub(super) struct Keys<'a> {
-    place: Vec<&'a str>,
-    queue: Option<&'a NameOrTable<QueueTable>>,
-    scheduler: Option<&'a NameOrTable<SchedulerTable>>,
-    driver_queue: Option<Text<DriverQueue>>,
-}
-
-impl<'a> Keys<'a> {
-    /// Of a cell.
-    pub(super) fn of_cell(name: &'a str, table: &'a WlanTable) -> Self {
-        let WlanTable { queue, scheduler, driver_queue, .. } = table;
-        let place = vec!["wlans", name];
-        Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
-    }
-
-    /// Of a cell, in the row with this index.
-    pub(super) fn of_row(index: &'a str, name: &'a str, table: &'a RowTable) -> Self {
-        let RowTable { queue, scheduler, driver_queue } = table;
-        let place = vec!["schemes", index, "wlans", name];
-        Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
-    }
-
-    /// Of a station.
-    pub(super) fn of_station(name: &'a str, node: &'a str, table: &'a StationTable) -> Self {
-        let StationTable { queue, scheduler, driver_queue, .. } = table;
-        let place = vec!["wlans", name, "except", node];
-        Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
-    }
-
-    /// Refuses a `driver-queue` that has no effect where packets wait so.
-    pub(super) fn refuse_driver_queue<'q>(
-        &self,
-        reader: &Reader<'_>,
-        mut queues: impl Iterator<Item = &'q StationQueue>,
-    ) -> Result<(), FileError> {
-        if self.driver_queue.is_none() || queues.any(|queue| *queue != StationQueue::Mac) {
-            return Ok(());
-        }
-        let problem = "has no effect without a discipline as `queue`, or `scheduler = \"airtime\"`";
-        Err(reader.fail(&[&self.place[..], &["driver-queue"]].concat(), problem))
-    }
-}
-
-/// The queue of a station of a cell of this standard. `tables`: where its keys may be, the first before the others.
-pub(super) fn read(
-    reader: &Reader<'_>,
-    tables: &[Keys<'_>],
-    standard: Standard,
-    saves_power: bool,
-) -> Result<Waiting, FileError> {
-    Site { reader, tables, standard, saves_power }.read()
-}
-
-/// The place of a station's keys.
-struct Site<'a> {
-    reader: &'a Reader<'a>,
-    tables: &'a [Keys<'a>],
-    standard: Standard,
-    saves_power: bool,
-}
-
-impl<'a> Site<'a> {
-    /// The value of a key in the first table that has it, and the place of that.
-    fn value<T>(&self, key: &'a str, of: impl Fn(&Keys<'a>) -> Option<T>) -> (Vec<&'a str>, Option<T>) {
-        let found = self.tables.iter().find_map(|keys| Some((&keys.place, of(keys)?)));
-        let place = found.as_ref().into_iter().flat_map(|(place, _)| place.iter().copied());
-        (place.chain([key]).collect(), found.map(|(_, value)| value))
-    }
-
-    fn read(&self) -> Result<Waiting, FileError> {
-        let scheduler = self.value("scheduler", |keys| keys.scheduler);
-        let kind = scheduler.1.map_or(SchedulerName::Fifo, |NameOrTable(table)| table.kind);
-        let is_by_airtime = kind == SchedulerName::Airtime;
-        let (key, entry) = self.value("queue", |keys| keys.queue);
-        let written = queue::read(self.reader, &key, entry, defaults(self.standard, is_by_airtime))?;
-        if !matches!(
-            written.limit,
-            QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)
-        ) {
-            return Err(self.reader.fail(&key, "expected room for a packet or more"));
-        }
-        let limits = self.limits(&scheduler)?;
-        let limit = written.limit;
-        let (order, above) = match (kind, written.discipline) {
-            (SchedulerName::Fifo, Discipline::DropTail) => (Scheduler::Fifo, StationQueue::Mac),
-            (SchedulerName::PerFlow, Discipline::DropTail) => (Scheduler::PerFlow, StationQueue::Mac),
-            (SchedulerName::PerReceiver, Discipline::DropTail) => (Scheduler::PerReceiver, StationQueue::Mac),
-            (SchedulerName::Airtime, Discipline::DropTail) => {
-                let (flows, _) = defaults(self.standard, true).fq_codel;
-                (Scheduler::Fifo, self.airtime(limit, flows, limits)?)
-            }
-            (SchedulerName::Airtime, Discipline::FqCoDel(flows)) => {
-                (Scheduler::Fifo, self.airtime(limit, flows, limits)?)
-            }
-            (SchedulerName::Airtime, _) => {
-                let problem = "has flow queues of its own with `scheduler = \"airtime\"`; expected a limit, or \"fq-codel\"";
-                return Err(self.reader.fail(&key, problem));
-            }
-            (SchedulerName::Fifo, _) => (Scheduler::Fifo, self.discipline(written)?),
-            (SchedulerName::PerFlow | SchedulerName::PerReceiver, _) => {
-                let problem = "a queue with a discipline has an order of its own; leave `scheduler` out, or the discipline";
-                return Err(self.reader.fail(&key, problem));
-            }
-        };
-        if self.saves_power && above != StationQueue::Mac {
-            let key = if is_by_airtime { scheduler.0 } else { key };
-            let problem = "requires a cell without `power-save`; leave one of the two out";
-            return Err(self.reader.fail(&key, problem));
-        }
-        Ok(Waiting { limit, order, above })
-    }
-
-    fn discipline(&self, queue: QueueConfig) -> Result<StationQueue, FileError> {
-        let driver = self.driver(DriverQueue::OF_DISCIPLINE)?;
-        if matches!(driver, DriverQueue::Aggregates(_)) {
-            let problem =
-                "requires `scheduler = \"airtime\"`; expected a number of packets, or \"unlimited\"";
-            return Err(self.reader.fail(&self.driver_queue().0, problem));
-        }
-        Ok(StationQueue::Discipline { queue, driver })
-    }
-
-    fn airtime(
-        &self,
-        limit: QueueLimit,
-        flows: FqCoDelConfig,
-        limits: Option<AirtimeLimits>,
-    ) -> Result<StationQueue, FileError> {
-        let driver = self.driver(DriverQueue::BY_AIRTIME)?;
-        Ok(StationQueue::Airtime(AirtimeConfig { limit, flows, limits, driver, ..AirtimeConfig::default() }))
-    }
-
-    /// The most that the driver has.
-    fn driver(&self, default: DriverQueue) -> Result<DriverQueue, FileError> {
-        match self.driver_queue() {
-            (_, None) => Ok(default),
-            (key, Some(Text(DriverQueue::Packets(0) | DriverQueue::Aggregates(0)))) => {
-                Err(self.reader.fail(&key, "expected one or more"))
-            }
-            (_, Some(Text(driver))) => Ok(driver),
-        }
-    }
-
-    fn driver_queue(&self) -> (Vec<&'a str>, Option<Text<DriverQueue>>) {
-        self.value("driver-queue", |keys| keys.driver_queue)
-    }
-
-    /// The airtime queue limits; `None` without.
-    fn limits(
-        &self,
-        scheduler: &(Vec<&'a str>, Option<&NameOrTable<SchedulerTable>>),
-    ) -> Result<Option<AirtimeLimits>, FileError> {
-        let default = AirtimeLimits::default();
-        let (key, Some(NameOrTable(SchedulerTable { kind, limits: Some(NameOrTable(table)) }))) = scheduler
-        else {
-            return Ok(Some(default));
-        };
-        let key = |last: &'a str| key.iter().copied().chain(["limits", last]).collect::<Vec<_>>();
-        if *kind != SchedulerName::Airtime {
-            let problem = "has no effect with this order; leave it out, or use `kind = \"airtime\"`";
-            return Err(self.reader.fail(&[&scheduler.0[..], &["limits"]].concat(), problem));
-        }
-        if table.kind == LimitsName::None {
-            let given = [("low", table.low), ("high", table.high), ("threshold", table.threshold)];
-            return match given.into_iter().find(|(_, value)| value.is_some()) {
-                None => Ok(None),
-                Some((last, _)) => {
-                    let problem = "nothing is limited with `kind = \"none\"`; leave one of the two out";
-                    Err(self.reader.fail(&key(last), problem))
-                }
-            };
-        }
-        let within = |last, value, default: Duration, least| {
-            self.reader.duration_in(&key(last), value, default, least, Duration::from_secs(10))
-        };
-        let low = within("low", table.low, default.low, Duration::from_micros(100))?;
-        let high = within("high", table.high, default.high.max(low), low)?;
-        let threshold = within("threshold", table.threshold, default.threshold, Duration::ZERO)?;
-        Ok(Some(AirtimeLimits { low, high, threshold }))
-    }
-}
-
-/// What holds where the queue of a station does not say otherwise.
-fn defaults(standard: Standard, is_by_airtime: bool) -> Defaults {
-    if !is_by_airtime {
-        let plain = match standard.format() {
-            None => QueueLimit::Packets(50),
-            // `txqueuelen` of a network interface in Linux.
-            Some(_) => QueueLimit::Packets(1_000),
-        };
-        return Defaults { plain, ..Defaults::default() };
-    }
-    let AirtimeConfig { limit, flows, .. } = AirtimeConfig::default();
-    let memory_limit = match standard.format() {
-        Some(Format::Vht | Format::He) => flows.memory_limit,
-        Some(Format::Ht) | None => 4 << 20,
-    };
-    Defaults { plain: limit, fq_codel: (FqCoDelConfig { memory_limit, ..flows }, limit) }
 }

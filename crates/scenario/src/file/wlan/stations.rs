@@ -8,7 +8,7 @@ use lasthop_sim::StationId;
 use lasthop_sim::queue::StationQueue;
 use lasthop_wifi::{PhyConfig, StationConfig};
 
-use super::scheduler::{self, Keys, RowTable};
+use super::queues::{self, Keys, RowTable};
 use super::table::WlanTable;
 use crate::file::quantity::Whole;
 use crate::file::reader::Reader;
@@ -88,7 +88,7 @@ pub(in crate::file) fn queues(
     for node in &nodes {
         let own = table.except.get(*node).map(|own| Keys::of_station(name, node, own));
         let tables: Vec<_> = [own, of_row.clone(), Some(of_cell.clone())].into_iter().flatten().collect();
-        let waiting = scheduler::read(reader, &tables, standard, saves_power)?;
+        let waiting = queues::read(reader, &tables, standard, saves_power)?;
         all.push(waiting);
     }
     if let Some(of_row) = &of_row {

@@ -10,9 +10,9 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Packet};
 use lasthop_wifi::{MacFrame, Receiver, StationId};
 
-use super::Link;
 use super::driver::Driver;
 use super::limits::Pending;
+use super::link::Link;
 use crate::accounts::DropCause;
 use crate::packets::{PacketKey, Packets};
 use crate::queue::{AirtimeConfig, FqCoDel, Rules, Waiting, mark};

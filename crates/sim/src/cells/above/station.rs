@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use lasthop_packet::{Bitrate, Instant, Rng};
 use lasthop_wifi::{Aggregate, MacFrame, Receiver, StationId};
 
-use super::Link;
 use super::airtime::Airtime;
 use super::driver::Driver;
+use super::link::Link;
 use crate::accounts::DropCause;
 use crate::capacity::Capacity;
 use crate::packets::{PacketKey, Packets};
