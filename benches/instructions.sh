@@ -40,14 +40,14 @@ guard 3626 10 40 wired
 guard 4597 10 40 wired linux
 guard 5649 10 40 wired bbr
 guard 5775 10 40 wired bbr3
-guard 6839 2 6 cell 1
-guard 5841 2 6 cell 20
-guard 7146 2 6 cell 20 per-flow
-guard 15880 2 6 cell 50 dozing
+guard 6979 2 6 cell 1
+guard 5945 2 6 cell 20
+guard 7228 2 6 cell 20 per-flow
+guard 16044 2 6 cell 50 dozing
 guard 8548 100 400 queues wireless drop-tail
 guard 5407 10 40 queues wired red
 guard 5285 10 40 queues wired codel
-guard 5760 10 40 queues wired fq-codel
+guard 5875 10 40 queues wired fq-codel
 guard 9185 100 400 queues wireless red
 guard 9076 100 400 queues wireless codel
 guard 9535 100 400 queues wireless fq-codel
