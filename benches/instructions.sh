@@ -47,7 +47,7 @@ guard 16044 2 6 cell 50 dozing
 guard 8548 100 400 queues wireless drop-tail
 guard 5407 10 40 queues wired red
 guard 5285 10 40 queues wired codel
-guard 5875 10 40 queues wired fq-codel
+guard 5913 10 40 queues wired fq-codel
 guard 9185 100 400 queues wireless red
 guard 9076 100 400 queues wireless codel
-guard 9535 100 400 queues wireless fq-codel
+guard 9686 100 400 queues wireless fq-codel

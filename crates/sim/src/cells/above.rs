@@ -15,6 +15,8 @@ mod limits;
 mod link;
 mod station;
 
+use std::collections::VecDeque;
+
 use lasthop_packet::{Bitrate, Rng};
 use lasthop_wifi::{MacFrame, Receiver, StationConfig, StationId, Wlan};
 
@@ -33,8 +35,8 @@ pub(super) struct QueuesAbove {
     /// By station.
     all: Vec<Option<Box<Above>>>,
     is_any: bool,
-    /// A station whose queues have dropped packets that are to be reported.
-    drops: Option<StationId>,
+    /// Stations whose queues have dropped packets that may have to be reported.
+    drops: VecDeque<StationId>,
 }
 
 impl QueuesAbove {
@@ -90,9 +92,8 @@ impl QueuesAbove {
             return Admission::Dropped(cause);
         }
         self.feed(wlan, from, transit);
-        // They are reported as displaced.
-        let drops = self.drops.take_if(|station| *station == from);
-        if drops.is_some() { Admission::Displaces } else { Admission::Queued }
+        let has_dropped = self.drops.contains(&from);
+        if has_dropped { Admission::Displaces } else { Admission::Queued }
     }
 
     /// The driver of a station takes frames, as many as it may have.
@@ -107,8 +108,8 @@ impl QueuesAbove {
         while let Some(frame) = next(above, wlan, transit) {
             wlan.enqueue(now, from, frame);
         }
-        if above.has_dropped() {
-            self.drops = Some(from);
+        if above.has_dropped() && !self.drops.contains(&from) {
+            self.drops.push_back(from);
         }
     }
 
@@ -151,23 +152,29 @@ impl QueuesAbove {
 
     /// Whether packets were dropped and are to be reported.
     #[inline]
-    pub(super) const fn has_drops(&self) -> bool {
-        self.drops.is_some()
+    pub(super) fn has_drops(&self) -> bool {
+        !self.drops.is_empty()
     }
 
     /// A packet that was dropped, and why, after its station and its receiver; each is reported once.
     pub(super) fn next_drop(&mut self) -> Option<(StationId, Receiver, PacketKey, DropCause)> {
-        let from = self.drops?;
-        let next = self.all[from.index()].as_mut().and_then(|above| above.next_dropped());
-        if next.is_none() {
-            self.drops = None;
+        while let Some(from) = self.drops.front().copied() {
+            let above = self.all[from.index()].as_mut();
+            if let Some((to, key, cause)) = above.and_then(|above| above.next_dropped()) {
+                return Some((from, to, key, cause));
+            }
+            self.drops.pop_front();
         }
-        next.map(|(to, key, cause)| (from, to, key, cause))
+        None
     }
 
     /// A packet that was dropped to make room at a station, and why; each is reported once.
     pub(super) fn next_displaced(&mut self, from: StationId) -> Option<(PacketKey, DropCause)> {
         let above = self.all.get_mut(from.index())?.as_mut()?;
-        above.next_dropped().map(|(_, key, cause)| (key, cause))
+        let next = above.next_dropped();
+        if next.is_none() {
+            self.drops.retain(|station| *station != from);
+        }
+        next.map(|(_, key, cause)| (key, cause))
     }
 }

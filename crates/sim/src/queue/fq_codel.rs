@@ -40,7 +40,9 @@ impl Rules {
 pub(crate) struct FqCoDel {
     config: FqCoDelConfig,
     rules: Rules,
-    /// Those that the hash chooses among; behind them one for each tin, for packets whose flow queue is in use by another tin.
+    /// By the number of a flow queue: its place in `flows` and one, or 0 as long as it had no packet. Behind the numbers that
+    /// the hash chooses among there is one for each tin, for packets whose flow queue is in use by another tin.
+    places: Vec<u32>,
     flows: Vec<Flow>,
     tins: Vec<Tin>,
     /// Packets and octets that wait.
@@ -64,6 +66,7 @@ struct Tin {
 
 #[derive(Debug, Default)]
 struct Flow {
+    number: u32,
     /// The tin that it belongs to while it is active.
     tin: usize,
     packets: Fifo<Stored>,
@@ -100,7 +103,8 @@ impl FqCoDel {
         let mut new = Self {
             config,
             rules,
-            flows: (0..config.flows.max(1)).map(|_| Flow::default()).collect(),
+            places: vec![0; config.flows.max(1) as usize],
+            flows: Vec::new(),
             tins: Vec::new(),
             size: (0, 0),
             memory: 0,
@@ -115,7 +119,7 @@ impl FqCoDel {
     pub(crate) fn add_tins(&mut self, tins: usize) {
         while self.tins.len() < tins {
             self.tins.push(Tin::default());
-            self.flows.push(Flow::default());
+            self.places.push(0);
         }
     }
 
@@ -144,7 +148,7 @@ impl FqCoDel {
 
     /// A packet joins the queue of its flow.
     pub(crate) fn push(&mut self, tin: usize, waiting: Waiting, packet: &Packet) {
-        let index = self.flow_of(tin, packet);
+        let index = self.place_of(tin, packet);
         let flow = &mut self.flows[index];
         self.largest = self.largest.max(waiting.len);
         let memory = packet.buffer_octets() as u32;
@@ -161,21 +165,30 @@ impl FqCoDel {
         }
     }
 
-    /// The flow queue of a packet.
-    fn flow_of(&self, tin: usize, packet: &Packet) -> usize {
+    /// The place of the flow queue of a packet.
+    fn place_of(&mut self, tin: usize, packet: &Packet) -> usize {
         let hash = flow_hash(packet, self.perturbation);
-        let shared = self.flows.len() - self.tins.len();
-        let index = ((u128::from(hash) * shared as u128) >> 64) as usize;
-        let is_of_another = self.flows[index].is_active && self.flows[index].tin != tin;
-        if is_of_another { shared + tin } else { index }
+        let shared = self.places.len() - self.tins.len();
+        let mut number = ((u128::from(hash) * shared as u128) >> 64) as usize;
+        let is_of_another = |flow: &Flow| flow.is_active && flow.tin != tin;
+        if self.places[number].checked_sub(1).is_some_and(|place| is_of_another(&self.flows[place as usize]))
+        {
+            number = shared + tin;
+        }
+        if self.places[number] == 0 {
+            self.flows.push(Flow { number: number as u32, ..Flow::default() });
+            self.places[number] = self.flows.len() as u32;
+        }
+        self.places[number] as usize - 1
     }
 
     /// Drops packets from the head of the queue with the most octets.
     pub(crate) fn drop_from_longest(&mut self, mut dropped: impl FnMut(Waiting)) {
         let active = self.tins.iter().flat_map(|tin| tin.new_flows.iter().chain(&tin.old_flows));
-        let longest = active
-            .copied()
-            .max_by_key(|index| (self.flows[*index as usize].packets.size().1, std::cmp::Reverse(*index)));
+        let longest = active.copied().max_by_key(|index| {
+            let flow = &self.flows[*index as usize];
+            (flow.packets.size().1, std::cmp::Reverse(flow.number))
+        });
         let Some(longest) = longest else { return };
         let flow = &mut self.flows[longest as usize];
         let (in_all, (mut packets, mut octets)) = (flow.packets.size(), (0, 0));

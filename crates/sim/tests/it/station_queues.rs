@@ -8,8 +8,8 @@ use lasthop_sim::queue::{
     AirtimeConfig, AirtimeLimits, CoDelConfig, DriverQueue, FqCoDelConfig, StationQueue,
 };
 use lasthop_sim::{
-    Application, Discipline, DropCause, FlowId, NodeId, NodeKind, QueueConfig, QueueLimit, StationId,
-    TransportOutcome, WlanId, World,
+    Application, Discipline, DropCause, FlowConfig, FlowId, NodeId, NodeKind, QueueConfig, QueueLimit,
+    StationId, TransportOutcome, WlanId, World,
 };
 use lasthop_wifi::{Format, GuardInterval, Mcs, Scheduler, Standard, StationConfig, Width, WlanConfig};
 
@@ -186,4 +186,43 @@ fn codel_drops_what_waits_too_long_and_the_limit_what_is_too_much() {
     assert!(full > 0 && managed == 0, "{full} and {managed}");
     let (_, managed) = drops(Duration::from_millis(20), 8_192);
     assert!(managed > 0);
+}
+
+// Drops of one station are reported even if another one drops something before.
+#[test]
+fn no_packet_stays_behind_when_all_stations_drop_some() {
+    let codel = CoDelConfig {
+        target: Duration::from_millis(1),
+        interval: Duration::from_millis(2),
+        ..airtime().flows.codel
+    };
+    let queue = StationQueue::Airtime(AirtimeConfig {
+        flows: FqCoDelConfig { codel, ..airtime().flows },
+        limit: QueueLimit::Packets(2_000),
+        ..airtime()
+    });
+    let mut world = World::new(1);
+    let wlan = world.add_wlan("cell", WlanConfig::new(Standard::Ht));
+    let hosts: Vec<NodeId> =
+        (0..4).map(|number| node(&mut world, &format!("host {number}"), NodeKind::Host)).collect();
+    let radio = StationConfig::default();
+    let stations: Vec<StationId> =
+        hosts.iter().map(|host| world.add_station_with(wlan, *host, &radio, &queue)).collect();
+    for (first, one) in stations.iter().enumerate() {
+        for (second, other) in stations.iter().enumerate().skip(first + 1) {
+            world.add_radio_link(&format!("air {first} {second}"), wlan, *one, *other);
+        }
+    }
+    for from in &hosts {
+        for to in hosts.iter().filter(|to| *to != from) {
+            let beat = Beat::Rate(Bitrate::mbps(8));
+            let constant = Application::Constant(Constant { message: 1_000, beat, jitter: Duration::ZERO });
+            let flow = udp_flow(&world, (*from, *to), constant);
+            world.add_flow(FlowConfig { stop: Some(Instant::from_secs(2)), ..flow });
+        }
+    }
+    world.run(Instant::from_secs(10), false);
+    let accounts = world.accounts();
+    assert!(accounts.dropped[&DropCause::QueueManagement] > 100 && accounts.balance());
+    assert_eq!(accounts.in_transit, 0);
 }
