@@ -117,7 +117,8 @@ fn stations(run: &RunSummary) -> String {
     let on = if run.roaming.is_some() { "on each channel in the mean" } else { "in total" };
     let legend = format!(
         "failed: frames dropped at the retry limit; access delay: time at the head of the queue before the first \
-         transmission; airtime: {total}% of the measured time {on}, for data frames, RTS and CTS-to-self"
+         transmission; airtime: {total}% of the measured time {on}, for data frames, RTS and CTS-to-self; to it: that of others' frames \
+         to the station, which may overlap"
     );
     format!("{table}\n{}", paragraph(&legend))
 }

@@ -162,7 +162,7 @@ pub struct StationSummary {
     /// The node's name.
     #[serde(rename = "station")]
     pub name: String,
-    /// Frames that it delivered or gave up.
+    /// Frames that it delivered or gave up. Each packet of an A-MPDU counts as one, here and below.
     pub frames: u64,
     /// Transmissions of these frames.
     pub transmissions: u64,
@@ -180,7 +180,7 @@ pub struct StationSummary {
     /// `awake_s` as a share of the measured time; null likewise.
     pub awake_share: Option<f64>,
     /// Mean time that a frame waited at the head of the queue for its first transmission, in
-    /// seconds; null without frames.
+    /// seconds; null without frames. Packets that go with the head have not waited there.
     pub access_mean_s: Option<f64>,
 }
 

@@ -48,7 +48,8 @@ pub(super) struct ApplicationTable {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ApplicationKind {
     /// All data at once: a transfer of `size`, or without end. Over UDP it sends as fast as the
-    /// sender's first queue accepts datagrams: one datagram of the flow always waits there.
+    /// sender's first queue accepts datagrams: one datagram of the flow always waits there, too few to fill frames that
+    /// aggregate packets.
     #[default]
     Bulk,
     /// Constant bit rate: a message at regular intervals, the first at the start.
