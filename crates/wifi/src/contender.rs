@@ -262,7 +262,15 @@ impl Contender {
     pub(crate) fn flush(&mut self, now: Instant) -> Vec<(MacFrame, bool)> {
         let mut frames = Vec::new();
         while let Some(head) = self.queue.head() {
-            frames.push((head.frame, self.queue.attempts().is_delivered()));
+            let (frame, attempts) = (head.frame, self.queue.attempts());
+            let is_gap = attempts.transmissions() > 0 && !attempts.is_delivered();
+            frames.push((frame, attempts.is_delivered()));
+            if let Receiver::Station(to) = frame.to
+                && is_gap
+            {
+                // Its sequence number is not used again.
+                self.queue.owe_block_ack_request(to);
+            }
             self.queue.remove_head(now);
         }
         if !self.has_frame() {

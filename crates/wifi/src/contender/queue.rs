@@ -49,6 +49,9 @@ pub(crate) struct Queue {
     block: Block,
     /// The starting sequence number of the last block ack request.
     requested: u16,
+    /// Receivers that are to have a block ack request as soon as they answer: they did not answer the last one, or frames
+    /// for them were taken back.
+    owed: Vec<StationId>,
     /// Frames that wait behind `frames`.
     behind: Behind,
 }
@@ -62,7 +65,7 @@ impl Queue {
         };
         let attempts = Attempts::default();
         let (frames, block) = (Fifo::default(), Block::default());
-        Self { limit, frames, attempts, sequence: 0, ahead: 0, block, requested: 0, behind }
+        Self { limit, frames, attempts, sequence: 0, ahead: 0, block, requested: 0, owed: Vec::new(), behind }
     }
 
     /// Whether flows take turns.
@@ -339,6 +342,23 @@ impl Queue {
         let head = self.frames.first().filter(|head| head.frame.to == Receiver::Station(to));
         let is_outstanding = head.is_some() && self.attempts.transmissions() > 0;
         self.requested = if is_outstanding { self.sequence } else { self.block.next_number(to) };
+    }
+
+    /// A receiver is to have a block ack request as soon as it answers.
+    #[cold]
+    pub(crate) fn owe_block_ack_request(&mut self, to: StationId) {
+        if !self.owed.contains(&to) {
+            self.owed.push(to);
+        }
+    }
+
+    /// Whether a receiver, which has answered, is to have a block ack request; it counts as sent then.
+    pub(crate) fn takes_owed_request(&mut self, to: StationId) -> bool {
+        let place = self.owed.iter().position(|owed| *owed == to);
+        place.is_some_and(|place| {
+            self.owed.swap_remove(place);
+            true
+        })
     }
 
     /// The starting sequence number of the last block ack request.

@@ -8,7 +8,7 @@ use lasthop_packet::{Instant, Probability};
 use super::support::{AIR, OnAir};
 use crate::output::Fate;
 use crate::{
-    Aggregation, ErrorConfig, ErrorModel, Format, MacFrame, Output, Position, Propagation, Receiver,
+    Aggregation, Channel, ErrorConfig, ErrorModel, Format, MacFrame, Output, Position, Propagation, Receiver,
     Scheduler, Standard, StationConfig, StationId, UndisturbedFrame, Wlan, WlanConfig,
 };
 
@@ -315,4 +315,76 @@ fn a_packet_that_was_lost_has_its_receivers_next_turn() {
     cell.run();
     // 0 and 1; 1000, which is lost, and 1001; 2 and 3; 1000 again.
     assert_eq!(cell.arrivals(), [0, 1, 2, 3, 1_000, 1_001, 4, 5, 6, 7, 8, 9, 10, 11]);
+}
+
+/// A station is out of reach until this time in nanoseconds.
+#[derive(Debug)]
+struct Outage(u64);
+
+impl ErrorModel for Outage {
+    fn is_none(&self) -> bool {
+        false
+    }
+
+    fn loses(&mut self, frame: &UndisturbedFrame) -> bool {
+        frame.start.as_nanos() < self.0
+    }
+}
+
+/// The first station of two, with packets to the other one, which is out of reach until a time in nanoseconds.
+fn after_an_outage(until: u64) -> (Wlan<Outage>, [StationId; 2]) {
+    let mut wlan = Wlan::with_error_model(WlanConfig::new(Standard::Ht), 1, Outage(until));
+    let station = StationConfig { queue: QueueLimit::Unlimited, ..StationConfig::default() };
+    let ids = std::array::from_fn(|_| wlan.add_station(&station));
+    (wlan, ids)
+}
+
+fn run_until(wlan: &mut Wlan<Outage>, until: u64) -> Vec<(u64, Output)> {
+    let mut log = Vec::new();
+    while let Some(at) = wlan.next_event_at().filter(|at| at.as_nanos() <= until) {
+        wlan.on_event(at);
+        log.extend(std::iter::from_fn(|| wlan.poll()).map(|output| (at.as_nanos(), output)));
+    }
+    log
+}
+
+// Linux (`ieee80211_check_pending_bar`): a request that was not answered is repeated when the receiver answers again.
+#[test]
+fn a_request_that_was_given_up_is_repeated_when_the_receiver_answers() {
+    let over = Instant::from_millis(200);
+    let (mut wlan, [from, to]) = after_an_outage(over.as_nanos());
+    let frame = |key| MacFrame { to: Receiver::Station(to), key, octets: 1_000 };
+    (0..4).for_each(|key| assert!(wlan.enqueue(Instant::ZERO, from, frame(key))));
+    let log = run_until(&mut wlan, over.as_nanos());
+    let is_given_up = |output: &Output| matches!(output, Output::Fate { fate: Fate::GivenUp, .. });
+    assert_eq!(log.iter().filter(|(_, output)| is_given_up(output)).count(), 4);
+    assert_eq!(wlan.next_event_at(), None, "the request was given up, too");
+    assert!(wlan.enqueue(over, from, frame(9)));
+    let log = run_until(&mut wlan, over.as_nanos() + 1_000_000_000);
+    let arrived =
+        log.iter().find(|(_, output)| matches!(output, Output::Delivered { .. })).expect("it arrives");
+    assert!(arrived.0 < over.as_nanos() + 10_000_000, "{}", arrived.0);
+}
+
+#[test]
+fn frames_that_were_taken_back_leave_no_gap_that_the_receiver_waits_for() {
+    let (mut wlan, [from, to]) = after_an_outage(1_500_000);
+    let frame = |key| MacFrame { to: Receiver::Station(to), key, octets: 1_000 };
+    (0..4).for_each(|key| assert!(wlan.enqueue(Instant::ZERO, from, frame(key))));
+    run_until(&mut wlan, 1_000_000);
+    wlan.tune(Instant::from_millis(1), from, None);
+    run_until(&mut wlan, 5_000_000);
+    let now = Instant::from_millis(5);
+    let taken_back = wlan.flush(now, from);
+    assert_eq!(taken_back.len(), 4);
+    wlan.tune(now, from, Some(Channel(0)));
+    taken_back.into_iter().for_each(|(frame, _)| assert!(wlan.enqueue(now, from, frame)));
+    let log = run_until(&mut wlan, 1_000_000_000);
+    let arrivals: Vec<u64> = log
+        .iter()
+        .filter(|(_, output)| matches!(output, Output::Delivered { .. }))
+        .map(|(at, _)| *at)
+        .collect();
+    assert_eq!(arrivals.len(), 4);
+    assert!(arrivals.iter().all(|at| *at < 10_000_000), "{arrivals:?}");
 }

@@ -89,15 +89,28 @@ fn a_backoff_follows_a_failure_within_a_txop() {
 
 #[test]
 fn only_the_first_exchange_of_a_txop_may_be_longer_than_the_limit() {
-    // A-MPDUs of A-MSDUs, of which every third MPDU is lost: some are given up and requested, some are sent again.
+    exchanges_end_in_time((3_839, 65_535), u32::MAX, 0.3);
+}
+
+// The A-MSDU alone is long enough for an RTS; an A-MPDU would not be, as there is none.
+#[test]
+fn an_rts_before_an_a_msdu_has_room_in_the_txop() {
+    exchanges_end_in_time((3_839, 0), 2_000, 0.1);
+    exchanges_end_in_time((3_839, 1_000), 2_000, 0.1);
+}
+
+/// A-MPDUs of A-MSDUs of these lengths at most, of which a share of the MPDUs is lost: some are given up and requested, some
+/// are sent again.
+fn exchanges_end_in_time((amsdu, ampdu): (u32, u32), rts_threshold: u32, share: f64) {
     let mut longest = 0;
     for micros in (400..3_000).step_by(20) {
         AIR.take();
         let mut config = WlanConfig { settle: false, ..config(Standard::Ht) };
         config.mac.txop_limit = Duration::from_micros(micros);
         config.mac.short_retry_limit = 2;
-        config.mac.aggregation = Some(Aggregation { amsdu: 3_839, ..Aggregation::new(Format::Ht) });
-        config.errors = ErrorConfig::packets(Probability::new(0.3).expect("a probability"), false);
+        config.mac.rts_threshold = rts_threshold;
+        config.mac.aggregation = Some(Aggregation { amsdu, ampdu, ..Aggregation::new(Format::Ht) });
+        config.errors = ErrorConfig::packets(Probability::new(share).expect("a probability"), false);
         let mut cell = Cell::with_queues(QueueLimit::Unlimited, config, &[0.0, 1.0], micros);
         cell.saturate_with(60, 0, 1);
         cell.run(Instant::from_millis(100));
@@ -108,7 +121,7 @@ fn only_the_first_exchange_of_a_txop_may_be_longer_than_the_limit() {
                 (began, exchanges) = (start, 0);
             }
             end = start + duration;
-            exchanges += u32::from(from == 0);
+            exchanges += u32::from(from == 0 && what != "RTS");
             longest = longest.max(exchanges);
             assert!(exchanges < 2 || end <= began + micros * 1_000, "{micros}: {exchanges} {what}");
         }

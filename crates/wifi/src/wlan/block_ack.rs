@@ -199,7 +199,7 @@ impl<E: ErrorModel> Wlan<E> {
             air_times_to[to.index()] += air_time;
         }
         if let Receiver::Station(to) = to
-            && has_gap
+            && (has_gap || is_answered && contender.queue.takes_owed_request(to))
             && self.has_agreement(from.0, to.0)
         {
             //= IEEE 802.11-2020, 10.25.6.5: a sender that gives up a frame moves the receiver's window.

@@ -43,7 +43,10 @@ impl<E: ErrorModel> Wlan<E> {
             Kind::Data => (plan.data.rate, plan.data.psdu.octets),
             // The bit error rate of control frames is that of an ACK's rate.
             Kind::Rts => (self.phy.response_rate(plan.data.rate), RTS_OCTETS),
-            Kind::Ack if contender.exchange.has_ampdu() => {
+            Kind::Ack
+                if contender.exchange.has_ampdu()
+                    || matches!(contender.own(), Some(OwnFrame::BlockAckRequest { .. })) =>
+            {
                 (self.phy.response_rate(plan.data.rate), self.block_ack_octets())
             }
             Kind::Cts | Kind::CtsToSelf | Kind::Ack => (self.phy.response_rate(plan.data.rate), ACK_OCTETS),
@@ -220,6 +223,10 @@ impl<E: ErrorModel> Wlan<E> {
             self.report_fate(index, Fate::FirstTransmissionFailed);
         }
         if is_given_up {
+            let contender = &mut self.contenders[index as usize];
+            if let Some(OwnFrame::BlockAckRequest { to }) = contender.own() {
+                contender.queue.owe_block_ack_request(to);
+            }
             self.counters.given_up += u64::from(is_packet);
             self.note_options_given_up(index);
             self.finish(index, now, Fate::GivenUp);

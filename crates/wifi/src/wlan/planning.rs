@@ -5,6 +5,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 
 use super::Wlan;
+use crate::config::Aggregation;
 use crate::contender::{Aggregate, Contender, Limits, Plan, Ppdu, Psdu};
 use crate::errors::ErrorModel;
 use crate::frame::{
@@ -76,9 +77,10 @@ impl<E: ErrorModel> Wlan<E> {
         Some(Limits { psdu, ampdu, amsdu, window })
     }
 
-    /// The duration of all in the exchange of a largest A-MPDU but its data.
+    /// The duration of all in the exchange of a largest A-MPDU, or a largest A-MSDU if that is longer, but its data.
     fn duration_around(&self, to: StationId, rate: Rate) -> u64 {
-        let octets = self.mac.aggregation.as_ref().map_or(0, |it| it.ampdu);
+        let longest = |it: &Aggregation| it.ampdu.max(it.amsdu.saturating_add(self.overhead));
+        let octets = self.mac.aggregation.as_ref().map_or(0, longest);
         let psdu = Psdu { mpdus: 2, octets };
         let rates = self.rates(rate, octets);
         let plan = self.plan_frames(Receiver::Station(to), psdu, &rates, self.block_ack_octets());
