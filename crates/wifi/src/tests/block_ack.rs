@@ -209,7 +209,7 @@ fn what_comes_after_the_receiver_has_waited_is_acknowledged_and_dropped() {
     cell.run();
     assert_eq!(cell.arrivals(), [0, 2]);
     let now = cell.log.last().expect("2 has arrived").0;
-    cell.wlan.tune(Instant::from_nanos(now), cell.stations[0], Some(crate::Channel(0)));
+    cell.wlan.tune(Instant::from_nanos(now), cell.stations[0], Some(Channel(0)));
     cell.run();
     assert_eq!(cell.arrivals(), [0, 2]);
     assert_eq!(cell.fate(1), (Fate::Delivered, false, 2));
@@ -378,7 +378,9 @@ fn frames_that_were_taken_back_leave_no_gap_that_the_receiver_waits_for() {
     let taken_back = wlan.flush(now, from);
     assert_eq!(taken_back.len(), 4);
     wlan.tune(now, from, Some(Channel(0)));
-    taken_back.into_iter().for_each(|(frame, _)| assert!(wlan.enqueue(now, from, frame)));
+    for (frame, _) in taken_back {
+        assert!(wlan.enqueue(now, from, frame));
+    }
     let log = run_until(&mut wlan, 1_000_000_000);
     let arrivals: Vec<u64> = log
         .iter()
