@@ -13,7 +13,6 @@ mod sessions;
 mod translation;
 mod variant;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use lasthop_sim::{
     ChannelConfig, Cut, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId,
     RadioLinkConfig, StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, World,
 };
-use lasthop_wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
+use lasthop_wifi::{ErrorConfig, Position, WlanConfig};
 
 pub use built::{Built, BuiltWlan};
 pub use error::BuildError;
@@ -174,12 +173,12 @@ impl Scenario {
                 let stations = stations.iter().zip(nodes).zip(places).enumerate();
                 let stations: Vec<StationId> = stations
                     .map(|(index, ((station, node), position))| {
-                        let station = match scheme.waiting(cell, index) {
-                            None => Cow::Borrowed(station),
-                            Some(waiting) => Cow::Owned(station.clone().with(waiting)),
-                        };
-                        let config = StationConfig { position: *position, ..station.config.clone() };
-                        world.add_station_with(wlan, *node, &config, &station.queue)
+                        let mut station = station.clone();
+                        station.config.position = *position;
+                        if let Some(waiting) = scheme.waiting(cell, index) {
+                            waiting.clone().apply(&mut station);
+                        }
+                        world.add_station_with(wlan, *node, &station.config, &station.queue)
                     })
                     .collect();
                 if let Some(channel) = channel.as_ref().filter(|_| !without_loss) {

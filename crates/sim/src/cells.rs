@@ -12,6 +12,7 @@ mod cell;
 mod channels;
 mod flows;
 mod held;
+mod queues;
 mod station;
 mod stations;
 
@@ -211,7 +212,7 @@ impl Technology for Cells {
 
     fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
         let (cell, from, _) = self.of_mut(port);
-        cell.next_displaced(from)
+        cell.queues_mut().next_displaced(from)
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {
@@ -296,7 +297,7 @@ impl Technology for Cells {
     }
 
     fn marked(&self) -> Option<u64> {
-        self.all.iter().filter_map(Cell::marked).reduce(|one, other| one + other)
+        self.all.iter().filter_map(|cell| cell.queues().marked()).reduce(|one, other| one + other)
     }
 
     fn doubled(&self) -> usize {

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::reader::Reader;
 use super::tcp::TcpTable;
-use super::wlan::{self, RowTable, WlanTable};
+use super::wlan::WlanTable;
+use super::wlan::queues::{self, RowTable};
 use crate::model::{SchemeChoice, Waiting};
 use lasthop_config::FileError;
 use lasthop_config::words::did_you_mean;
@@ -85,7 +86,7 @@ fn choice(
         None => choice,
     };
     let choice =
-        if wlans.is_empty() { choice } else { choice.with_queues(queues(reader, index, &wlans, cells)?) };
+        if wlans.is_empty() { choice } else { choice.with_queues(of_row(reader, index, &wlans, cells)?) };
     match label {
         None => Ok(match flavour {
             Some(flavor) if scheme == "none" => choice.labelled(flavor),
@@ -101,7 +102,7 @@ fn choice(
 }
 
 /// Where the packets of the stations of each cell wait in a row.
-fn queues(
+fn of_row(
     reader: &Reader<'_>,
     index: &str,
     rows: &BTreeMap<String, RowTable>,
@@ -115,7 +116,7 @@ fn queues(
     }
     let of_cell = |(name, table): &(String, WlanTable)| {
         let row = rows.get(name);
-        row.map(|row| wlan::queues(reader, name, table, Some((index, row)))).transpose()
+        row.map(|row| queues::of_cell(reader, name, table, Some((index, row)))).transpose()
     };
     cells.iter().map(of_cell).collect()
 }

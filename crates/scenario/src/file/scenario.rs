@@ -166,7 +166,7 @@ pub(super) fn read(
             own.map(|waiting| &waiting.above)
         };
         let of_cell = |station: usize| std::iter::once(&wlans[cell].stations[station].queue);
-        wlan::refuse_without_effect(&reader, name, table, |station| {
+        wlan::queues::refuse_without_effect(&reader, name, table, |station| {
             of_cell(station).chain(in_rows(station))
         })?;
     }

@@ -12,7 +12,7 @@ mod phy;
 mod power_save;
 mod program;
 mod propagation;
-mod queues;
+pub(super) mod queues;
 mod rates;
 pub(super) mod roaming;
 mod routing;
@@ -27,8 +27,6 @@ use lasthop_packet::Instant;
 use lasthop_sim::config::RadioErrors;
 use lasthop_wifi::{Propagation, WlanConfig};
 
-pub(super) use queues::RowTable;
-pub(super) use stations::{queues, refuse_without_effect};
 pub(super) use table::WlanTable;
 
 /// Reads a cell and the links between its stations.

@@ -74,15 +74,6 @@ pub struct WlanStation {
     pub queue: StationQueue,
 }
 
-impl WlanStation {
-    /// The same station, whose packets wait elsewhere.
-    #[must_use]
-    pub(crate) fn with(mut self, waiting: &Waiting) -> Self {
-        waiting.clone().apply(&mut self);
-        self
-    }
-}
-
 /// Where the packets of a station wait.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Waiting {

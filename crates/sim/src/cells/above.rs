@@ -18,12 +18,12 @@ mod station;
 use std::collections::VecDeque;
 
 use lasthop_packet::{Bitrate, Rng};
-use lasthop_wifi::{MacFrame, Receiver, StationConfig, StationId, Wlan};
+use lasthop_wifi::{MacFrame, Receiver, Scheduler, StationConfig, StationId, Wlan};
 
 use super::channels::CellChannels;
 use crate::accounts::DropCause;
 use crate::packets::PacketKey;
-use crate::queue::StationQueue;
+use crate::queue::{AirtimeConfig, DriverQueue, QueueLimit, StationQueue};
 use crate::technology::Admission;
 use crate::transit::Transit;
 use link::Link;
@@ -40,20 +40,24 @@ pub(super) struct QueuesAbove {
 }
 
 impl QueuesAbove {
-    /// The next station has these queues. Returns whether there are any.
+    /// The next station has these queues, if any. Returns what is left for its MAC.
     pub(super) fn add(
         &mut self,
         wlan: &Wlan<CellChannels>,
-        config: &StationConfig,
+        config: StationConfig,
         (queue, rng): (&StationQueue, Rng),
-    ) -> bool {
+    ) -> StationConfig {
         let rate = config.rate.unwrap_or(wlan.phy().rate);
         let rate = Bitrate::from_bps(rate.kbps() * 1_000);
         let above = rate.and_then(|rate| Above::new(queue, rate, rng)).map(Box::new);
-        let is_one = above.is_some();
-        self.is_any |= is_one;
+        let config = match &above {
+            None => config,
+            // What the driver takes is limited above.
+            Some(_) => StationConfig { queue: QueueLimit::Unlimited, scheduler: below(queue), ..config },
+        };
+        self.is_any |= above.is_some();
         self.all.push(above);
-        is_one
+        config
     }
 
     /// Whether a station has such queues.
@@ -140,11 +144,13 @@ impl QueuesAbove {
         &mut self,
         wlan: &mut Wlan<CellChannels>,
         (from, to): (StationId, Option<StationId>),
-        taken: impl Iterator<Item = MacFrame>,
+        taken: &[MacFrame],
         transit: &mut Transit,
     ) -> Vec<MacFrame> {
         let Some(above) = &mut self.all[from.index()] else { return Vec::new() };
-        taken.for_each(|frame| above.complete(frame, 0, transit.now()));
+        for frame in taken {
+            above.complete(*frame, 0, transit.now());
+        }
         let gone = above.withdraw(to);
         self.feed(wlan, from, transit);
         gone
@@ -176,5 +182,16 @@ impl QueuesAbove {
             self.drops.retain(|station| *station != from);
         }
         next.map(|(_, key, cause)| (key, cause))
+    }
+}
+
+/// The order of what the driver has taken.
+const fn below(queue: &StationQueue) -> Scheduler {
+    match queue {
+        StationQueue::Mac
+        | StationQueue::Discipline { .. }
+        | StationQueue::Airtime(AirtimeConfig { driver: DriverQueue::Aggregates(_), .. }) => Scheduler::Fifo,
+        // A device that is given more has a queue for each receiver, too.
+        StationQueue::Airtime(_) => Scheduler::PerReceiver,
     }
 }

@@ -5,17 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Rng};
 use lasthop_wifi::{
     Channel as WifiChannel, Fate, FrameTimes, MacFrame, Output as WlanOutput, Position, PowerSaveConfig,
     RawFrame, Receiver, Scheduler, StationConfig, StationId, Wlan,
 };
 
-use super::above::QueuesAbove;
 use super::channels::CellChannels;
-use super::flows::Turns;
-use super::held::Held;
+use super::queues::Queues;
 use super::station::{Arrival, Hands, Port, RadioUse};
 use super::stations::Stations;
 use crate::accounts::DropCause;
@@ -25,7 +22,7 @@ use crate::counters::Counters;
 use crate::id::{NodeId, PortId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
-use crate::queue::{AirtimeConfig, DriverQueue, StationQueue};
+use crate::queue::StationQueue;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, FrameFate, Output, Sent, StationEvent};
 use crate::transit::Transit;
@@ -43,13 +40,9 @@ pub(crate) struct Cell {
     /// Whether an agent receives each transmission.
     has_attentive_agent: bool,
     timer: LazyTimer,
-    /// Frames that wait at a station until their receiver is back on its channel, or the station itself is.
-    held: Held,
+    queues: Queues,
     /// What still follows from the fate that it reported last.
     rest: Option<(Rest, SentFrame)>,
-    /// Where flows take turns.
-    turns: Turns,
-    above: QueuesAbove,
     /// Packets that have come through and have not reached their node, by the port of their receiver that
     /// leads back to their sender. Each link has one delay, so they stay in order.
     delayed: BTreeMap<PortId, VecDeque<PacketKey>>,
@@ -97,10 +90,8 @@ impl Cell {
             stations: Stations::default(),
             has_attentive_agent: false,
             timer: LazyTimer::default(),
-            held: Held::default(),
+            queues: Queues::default(),
             rest: None,
-            turns: Turns::default(),
-            above: QueuesAbove::default(),
             delayed: BTreeMap::new(),
         }
     }
@@ -110,31 +101,20 @@ impl Cell {
         &mut self,
         node: NodeId,
         config: &StationConfig,
-        (queue, rng): (&StationQueue, Rng),
+        queue: (&StationQueue, Rng),
     ) -> StationId {
-        let mut config = config.clone();
-        if self.above.add(&self.wlan, &config, (queue, rng)) {
-            // What the driver takes is limited above.
-            config.queue = QueueLimit::Unlimited;
-            config.scheduler = match queue {
-                StationQueue::Airtime(AirtimeConfig { driver: DriverQueue::Aggregates(_), .. })
-                | StationQueue::Discipline { .. }
-                | StationQueue::Mac => Scheduler::Fifo,
-                // A device that is given more has a queue for each receiver, too.
-                StationQueue::Airtime(_) => Scheduler::PerReceiver,
-            };
-            self.report_fates();
-        }
+        let config = self.queues.add(&self.wlan, config.clone(), queue);
         let hands = match config.scheduler {
             _ if self.wlan.aggregates() => Hands::ByPacket,
             Scheduler::PerReceiver => Hands::ByReceiver,
             Scheduler::Fifo | Scheduler::PerFlow => Hands::One,
         };
-        if hands != Hands::One {
+        let station = self.wlan.add_station(&config);
+        if hands != Hands::One || self.queues.is_above(station) {
             self.report_fates();
         }
         self.stations.add(node, hands);
-        self.wlan.add_station(&config)
+        station
     }
 
     pub(super) const fn stations(&self) -> &Stations {
@@ -318,19 +298,8 @@ impl Cell {
         follows: bool,
         transit: &mut Transit,
     ) -> Admission {
-        if let Some(admission) = self.held.enqueue(from, frame) {
-            return admission;
-        }
         let had_head = self.wlan.head(from).is_some();
-        let admission = if self.above.has(from) {
-            self.above.enqueue(&mut self.wlan, from, frame, transit)
-        } else if self.wlan.takes_turns(from) {
-            self.turns.enqueue(&mut self.wlan, from, frame, transit)
-        } else if self.wlan.enqueue(transit.now(), from, frame) {
-            Admission::Queued
-        } else {
-            Admission::Dropped(DropCause::QueueFull)
-        };
+        let admission = self.queues.enqueue(&mut self.wlan, (from, frame), transit);
         if let Admission::Dropped(_) = admission {
             return admission;
         }
@@ -345,48 +314,32 @@ impl Cell {
         Admission::Departs
     }
 
-    /// Packets that queues above the MACs marked; `None` without one.
-    pub(super) fn marked(&self) -> Option<u64> {
-        self.above.marked()
+    pub(super) const fn queues(&self) -> &Queues {
+        &self.queues
     }
 
-    /// A packet that was dropped to make room at a station; each is reported once.
-    pub(super) fn next_displaced(&mut self, from: StationId) -> Option<(PacketKey, DropCause)> {
-        let displaced = self.above.next_displaced(from);
-        let displaced =
-            displaced.or_else(|| self.turns.next_displaced().map(|key| (key, DropCause::QueueFull)));
-        displaced.or_else(|| self.held.next_displaced())
+    /// As [`Self::queues`].
+    pub(super) const fn queues_mut(&mut self) -> &mut Queues {
+        &mut self.queues
     }
 
     /// Frames of a station for another one wait from now on, those in its queue among them; at most this many.
     pub(super) fn hold(&mut self, from: StationId, to: StationId, limit: usize, transit: &mut Transit) {
-        let queued = self.withdraw_queued(from, to, transit);
-        self.held.begin((from, to), queued, limit);
-    }
-
-    /// Takes the frames of a station for another one out of its queues.
-    fn withdraw_queued(&mut self, from: StationId, to: StationId, transit: &mut Transit) -> Vec<MacFrame> {
-        let mut frames = self.wlan.withdraw(from, to);
-        let taken = frames.clone().into_iter();
-        frames.extend(self.above.withdraw(&mut self.wlan, (from, Some(to)), taken, transit));
-        frames
+        self.queues.hold(&mut self.wlan, (from, to), limit, transit);
     }
 
     /// The packets in a station's queue wait until it is back on its channel, if they have to wait. The others are
     /// returned. The station is off the air.
     pub(crate) fn clear_queue(&mut self, station: StationId, transit: &mut Transit) -> Vec<PacketKey> {
         let mut gone = Vec::new();
-        let mut flushed = self.wlan.flush(transit.now(), station);
-        let taken = flushed.clone().into_iter().map(|(frame, _)| frame);
-        let waiting = self.above.withdraw(&mut self.wlan, (station, None), taken, transit);
-        flushed.extend(waiting.into_iter().map(|frame| (frame, false)));
+        let flushed = self.queues.flush(&mut self.wlan, station, transit);
         for (frame, has_arrived) in flushed.into_iter().rev() {
             self.wlan.error_model_mut().packet_ends(station, frame, transit.now());
             let key = PacketKey(frame.key);
             match self.stations.of_mut(station).withdraw(frame) {
                 // It waits for others at its receiver.
                 Arrival::NotYet if has_arrived => {}
-                Arrival::NotYet if self.held.return_frame(station, frame) => {}
+                Arrival::NotYet if self.queues.return_frame(station, frame) => {}
                 Arrival::NotYet => gone.push(key),
                 Arrival::Copied => transit.packets_mut().remove(key),
                 Arrival::Moved if self.pins() => transit.packets_mut().unpin(key),
@@ -398,9 +351,9 @@ impl Cell {
 
     /// Frames wait no longer. Those for which the station's queue has no room are [displaced](Self::next_displaced).
     pub(super) fn release(&mut self, from: StationId, to: StationId, transit: &mut Transit) {
-        for frame in self.held.end((from, to)) {
+        for frame in self.queues.end_hold((from, to)) {
             if let Admission::Dropped(_) = self.enqueue(from, frame, true, transit) {
-                self.held.displace(frame);
+                self.queues.displace_held(frame);
             }
         }
     }
@@ -412,16 +365,12 @@ impl Cell {
         to: StationId,
         transit: &mut Transit,
     ) -> Vec<MacFrame> {
-        let mut frames = self.withdraw_queued(from, to, transit);
-        frames.extend(self.held.end((from, to)));
-        frames
+        self.queues.withdraw(&mut self.wlan, (from, to), transit)
     }
 
     /// Packets and octets that wait in the queue of a station.
     pub(super) fn queue(&self, from: StationId) -> (usize, u64) {
-        let (waiting, held) = (self.wlan.waiting(from), self.held.size(from));
-        let above = self.above.size(from);
-        let (packets, octets) = (waiting.0 + held.0 + above.0, waiting.1 + held.1 + above.1);
+        let (packets, octets) = self.queues.size(&self.wlan, from);
         let has_departed = |frame: &MacFrame| {
             let hand = self.stations.of(from).hand(*frame);
             !self.wlan.reports_fates() || hand.has_departed(PacketKey(frame.key))
@@ -475,7 +424,7 @@ impl Cell {
 impl Cell {
     #[inline]
     pub(super) fn has_output(&self) -> bool {
-        self.rest.is_some() || self.wlan.has_output() || self.above.has_drops()
+        self.rest.is_some() || self.wlan.has_output() || self.queues.have_drops()
     }
 
     /// What comes of its latest event next.
@@ -483,7 +432,7 @@ impl Cell {
         loop {
             let output = if let Some((rest, sent)) = self.rest {
                 self.follow_fate(rest, sent, transit)
-            } else if self.above.has_drops() {
+            } else if self.queues.have_drops() {
                 self.report_drop()
             } else if self.wlan.has_output() {
                 self.pass_on(transit)
@@ -520,7 +469,7 @@ impl Cell {
             }
             WlanOutput::Departs { from, frame } => self.depart(from, frame, transit),
             WlanOutput::TooOld { from, frame } => {
-                self.complete((from, frame), 0, transit);
+                self.queues.complete(&mut self.wlan, (from, frame), 0, transit);
                 let at = self.stations.port_of(from, frame)?.at;
                 Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
             }
@@ -646,7 +595,7 @@ impl Cell {
 
     /// Whether no other packet may take the place of one before its sender has learned that it has arrived.
     fn pins(&self) -> bool {
-        self.above.is_any() || self.wlan.aggregates()
+        self.queues.are_any_above() || self.wlan.aggregates()
     }
 
     #[cold]
@@ -662,18 +611,10 @@ impl Cell {
         Some(Output::Arrived { at, link, key })
     }
 
-    /// A station is done with a frame, for which it has transmitted for this number of nanoseconds.
-    #[inline]
-    fn complete(&mut self, sent: (StationId, MacFrame), air_time: u64, transit: &mut Transit) {
-        if self.above.is_any() {
-            self.above.complete(&mut self.wlan, sent, air_time, transit);
-        }
-    }
-
     /// Reports a packet that was dropped from the queues above a MAC.
     #[cold]
     fn report_drop(&mut self) -> Option<Output> {
-        let (from, to, key, cause) = self.above.next_drop()?;
+        let (from, to, key, cause) = self.queues.next_drop()?;
         let radio = self.stations.of(from);
         let port = match to {
             Receiver::Station(to) => radio.port(to)?,
@@ -684,7 +625,7 @@ impl Cell {
 
     fn end(&mut self, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, air_time, .. } = sent;
-        self.complete((from, frame), air_time, transit);
+        self.queues.complete(&mut self.wlan, (from, frame), air_time, transit);
         if self.wlan.error_model_mut().packet_ends(from, frame, transit.now()) {
             self.report_channels(transit);
         }
@@ -700,7 +641,7 @@ impl Cell {
                 transit.accounts_mut().broadcast += 1;
                 transit.packets_mut().remove(key);
             }
-            Arrival::NotYet if self.held.return_frame(from, frame) => {}
+            Arrival::NotYet if self.queues.return_frame(from, frame) => {}
             Arrival::NotYet => {
                 return Some(Output::Lost { node: radio.node(), link, key, cause: DropCause::WirelessLoss });
             }

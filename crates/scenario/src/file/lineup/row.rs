@@ -12,7 +12,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Value, json};
 
 use crate::file::tcp::TcpTable;
-use crate::file::wlan::RowTable;
+use crate::file::wlan::queues::RowTable;
 use crate::model::SchemeChoice;
 
 /// `"snoop"`, `{ scheme = "snoop", label = "...", tcp = { ... }, setting = ... }`, or `{ stack =

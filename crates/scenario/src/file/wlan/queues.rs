@@ -1,10 +1,11 @@
 //! Where the packets of a station wait, and which of them is sent next.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lasthop_config::FileError;
 use lasthop_sim::queue::{AirtimeConfig, AirtimeLimits, DriverQueue, FqCoDelConfig, StationQueue};
-use lasthop_sim::{Discipline, QueueConfig, QueueLimit};
+use lasthop_sim::{Discipline, QueueConfig, QueueLimit, StationId};
 use lasthop_wifi::{Format, Scheduler, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use super::scheduler::{LimitsName, SchedulerName, SchedulerTable};
 use super::table::{StationTable, WlanTable};
 use crate::file::link::queue::{self, Defaults, QueueTable};
 use crate::file::named::NameOrTable;
-use crate::file::quantity::Text;
+use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
 use crate::model::Waiting;
 
@@ -31,7 +32,7 @@ pub(in crate::file) struct RowTable {
 
 /// Keys of one table that say where packets wait.
 #[derive(Clone)]
-pub(super) struct Keys<'a> {
+struct Keys<'a> {
     place: Vec<&'a str>,
     queue: Option<&'a NameOrTable<QueueTable>>,
     scheduler: Option<&'a NameOrTable<SchedulerTable>>,
@@ -40,28 +41,28 @@ pub(super) struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     /// Of a cell.
-    pub(super) fn of_cell(name: &'a str, table: &'a WlanTable) -> Self {
+    fn of_cell(name: &'a str, table: &'a WlanTable) -> Self {
         let WlanTable { queue, scheduler, driver_queue, .. } = table;
         let place = vec!["wlans", name];
         Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
     }
 
     /// Of a cell, in the row with this index.
-    pub(super) fn of_row(index: &'a str, name: &'a str, table: &'a RowTable) -> Self {
+    fn of_row(index: &'a str, name: &'a str, table: &'a RowTable) -> Self {
         let RowTable { queue, scheduler, driver_queue } = table;
         let place = vec!["schemes", index, "wlans", name];
         Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
     }
 
     /// Of a station.
-    pub(super) fn of_station(name: &'a str, node: &'a str, table: &'a StationTable) -> Self {
+    fn of_station(name: &'a str, node: &'a str, table: &'a StationTable) -> Self {
         let StationTable { queue, scheduler, driver_queue, .. } = table;
         let place = vec!["wlans", name, "except", node];
         Self { place, queue: queue.as_ref(), scheduler: scheduler.as_ref(), driver_queue: *driver_queue }
     }
 
     /// Refuses a `driver-queue` that has no effect where packets wait so.
-    pub(super) fn refuse_driver_queue<'q>(
+    fn refuse_driver_queue<'q>(
         &self,
         reader: &Reader<'_>,
         mut queues: impl Iterator<Item = &'q StationQueue>,
@@ -74,14 +75,56 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// The queue of a station of a cell of this standard. `tables`: where its keys may be, the first before the others.
-pub(super) fn read(
+/// Where the packets of each station wait, in the row with an index and a table of its own if that is given.
+pub(in crate::file) fn of_cell(
     reader: &Reader<'_>,
-    tables: &[Keys<'_>],
-    standard: Standard,
-    saves_power: bool,
-) -> Result<Waiting, FileError> {
-    Site { reader, tables, standard, saves_power }.read()
+    name: &str,
+    table: &WlanTable,
+    row: Option<(&str, &RowTable)>,
+) -> Result<Vec<Waiting>, FileError> {
+    let nodes: Vec<&String> = table.all_stations().collect();
+    let of_cell = Keys::of_cell(name, table);
+    let of_row = row.map(|(index, row)| Keys::of_row(index, name, row));
+    let (standard, saves_power) = (table.standard.standard(), table.power_save.is_some());
+    let mut all = Vec::new();
+    for node in &nodes {
+        let own = table.except.get(*node).map(|own| Keys::of_station(name, node, own));
+        let tables: Vec<_> = [own, of_row.clone(), Some(of_cell.clone())].into_iter().flatten().collect();
+        all.push(Site { reader, tables: &tables, standard, saves_power }.read()?);
+    }
+    if let Some(of_row) = &of_row {
+        of_row.refuse_driver_queue(reader, all.iter().map(|waiting| &waiting.above))?;
+    }
+    let weight = |(at, node): (usize, &&String)| {
+        let Whole(weight) = table.except.get(*node)?.airtime_weight?;
+        Some((StationId::from_index(at), weight))
+    };
+    let weights: BTreeMap<StationId, u32> = nodes.iter().enumerate().filter_map(weight).collect();
+    all.iter_mut().filter_map(Waiting::weights_mut).for_each(|its| *its = weights.clone());
+    Ok(all)
+}
+
+/// Refuses keys that have no effect. `variants`: where the packets of the station with an index wait, in the cell and in the
+/// rows of the comparison that override that.
+pub(in crate::file) fn refuse_without_effect<'a, V: Iterator<Item = &'a StationQueue>>(
+    reader: &Reader<'_>,
+    name: &str,
+    table: &WlanTable,
+    variants: impl Fn(usize) -> V,
+) -> Result<(), FileError> {
+    let nodes: Vec<&String> = table.all_stations().collect();
+    let all = || (0..nodes.len()).flat_map(&variants);
+    Keys::of_cell(name, table).refuse_driver_queue(reader, all())?;
+    let is_by_airtime = all().any(|queue| matches!(queue, StationQueue::Airtime(_)));
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(own) = table.except.get(*node) else { continue };
+        Keys::of_station(name, node, own).refuse_driver_queue(reader, variants(index))?;
+        if own.airtime_weight.is_some() && !is_by_airtime {
+            let problem = "has no effect unless a station has `scheduler = \"airtime\"`";
+            return Err(reader.fail(&["wlans", name, "except", node, "airtime-weight"], problem));
+        }
+    }
+    Ok(())
 }
 
 /// The place of a station's keys.

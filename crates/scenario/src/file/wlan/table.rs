@@ -158,6 +158,19 @@ pub(in crate::file) struct WlanTable {
 }
 
 impl WlanTable {
+    /// The access points, each with its key.
+    pub(super) fn access_points(&self) -> impl Iterator<Item = (Vec<String>, &String)> {
+        let one = self.access_point.iter().map(|node| (vec!["access-point".to_owned()], node));
+        let several = self.roaming.iter().flat_map(|roaming| roaming.access_points.iter().enumerate());
+        let key = |index: usize| vec!["roaming".to_owned(), "access-points".to_owned(), index.to_string()];
+        one.chain(several.map(move |(index, node)| (key(index), node)))
+    }
+
+    /// The nodes that are stations, access points first.
+    pub(super) fn all_stations(&self) -> impl Iterator<Item = &String> {
+        self.access_points().map(|(_, node)| node).chain(&self.stations)
+    }
+
     /// How its rates are read.
     pub(super) fn rates<'a>(&self, phy: &'a PhyConfig) -> Rates<'a> {
         Rates {
