@@ -333,7 +333,7 @@ impl Cell {
     pub(crate) fn clear_queue(&mut self, station: StationId, transit: &mut Transit) -> Vec<PacketKey> {
         let mut gone = Vec::new();
         let flushed = self.queues.flush(&mut self.wlan, station, transit);
-        for (frame, has_arrived) in flushed.into_iter().rev() {
+        for (frame, has_arrived) in flushed {
             self.wlan.error_model_mut().packet_ends(station, frame, transit.now());
             let key = PacketKey(frame.key);
             match self.stations.of_mut(station).withdraw(frame) {
