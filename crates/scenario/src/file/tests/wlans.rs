@@ -153,6 +153,16 @@ except.laptop = { airtime-weight = 512 }"#,
 }
 
 #[test]
+fn a_cell_with_power_save_does_not_aggregate() {
+    let aggregation = |lines: &str| {
+        let scenario = read(&spoilt("standard = \"802.11b\"", lines)).expect("a right scenario");
+        scenario.wlans[0].config.mac.aggregation.clone()
+    };
+    assert!(aggregation("standard = \"802.11n\"").is_some());
+    assert_eq!(aggregation("standard = \"802.11n\"\npower-save = {}"), None);
+}
+
+#[test]
 fn a_row_of_the_comparison_may_have_other_queues() {
     let rows = r#"schemes = [
     "none",

@@ -62,7 +62,7 @@ pub(super) fn read(
     (standard, saves_power): (Standard, bool),
 ) -> Result<Option<Aggregation>, FileError> {
     let default = standard.format().map(Aggregation::new);
-    let Some(table) = table else { return Ok(default) };
+    let Some(table) = table else { return Ok(default.filter(|_| !saves_power)) };
     let Some(default) = default else {
         let problem =
             "frames are aggregated from 802.11n on; requires `standard` 802.11n, 802.11ac or 802.11ax";
