@@ -258,19 +258,11 @@ impl Contender {
         }
     }
 
-    /// Removes all packets, while it does not transmit. Returns them, and whether each has arrived.
-    pub(crate) fn flush(&mut self, now: Instant) -> Vec<(MacFrame, bool)> {
+    /// Removes all packets, while it does not transmit. Returns them with their transmissions.
+    pub(crate) fn flush(&mut self, now: Instant) -> Vec<(MacFrame, Attempts)> {
         let mut frames = Vec::new();
         while let Some(head) = self.queue.head() {
-            let (frame, attempts) = (head.frame, self.queue.attempts());
-            let is_gap = attempts.transmissions() > 0 && !attempts.is_delivered();
-            frames.push((frame, attempts.is_delivered()));
-            if let Receiver::Station(to) = frame.to
-                && is_gap
-            {
-                // Its sequence number is not used again.
-                self.queue.owe_block_ack_request(to);
-            }
+            frames.push((head.frame, *self.queue.attempts()));
             self.queue.remove_head(now);
         }
         if !self.has_frame() {

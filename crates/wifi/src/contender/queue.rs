@@ -352,9 +352,15 @@ impl Queue {
         }
     }
 
-    /// Whether a receiver, which has answered, is to have a block ack request; it counts as sent then.
-    pub(crate) fn takes_owed_request(&mut self, to: StationId) -> bool {
-        let place = self.owed.iter().position(|owed| *owed == to);
+    /// Whether the agreement with a receiver has ended, because it has not answered for long; a new one begins.
+    pub(crate) fn has_lost_touch(&mut self, with: StationId) -> bool {
+        self.block.has_lost_touch(with)
+    }
+
+    /// A receiver has answered. Whether it is to have a block ack request, which counts as sent then.
+    pub(crate) fn answered(&mut self, by: StationId) -> bool {
+        self.block.answered(by);
+        let place = self.owed.iter().position(|owed| *owed == by);
         place.is_some_and(|place| {
             self.owed.swap_remove(place);
             true

@@ -88,6 +88,13 @@ impl Reordering {
         self.release_in_order(release);
     }
 
+    /// A new agreement, which begins with this frame. The frames of the one before are passed to `release`.
+    #[cold]
+    pub(crate) fn restart(&mut self, start: u16, release: &mut impl FnMut(MacFrame)) {
+        self.held.drain(..).for_each(|held| release(held.frame));
+        self.start = start;
+    }
+
     fn release_in_order(&mut self, release: &mut impl FnMut(MacFrame)) {
         while let Some(first) = self.held.front().copied().filter(|held| held.sequence == self.start) {
             while let Some(held) = self.held.front().copied().filter(|held| held.sequence == first.sequence) {

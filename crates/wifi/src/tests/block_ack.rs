@@ -1,6 +1,7 @@
 //! A-MPDUs of which some MPDUs are lost, and what becomes of these.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Probability};
@@ -8,8 +9,8 @@ use lasthop_packet::{Instant, Probability};
 use super::support::{AIR, OnAir};
 use crate::output::Fate;
 use crate::{
-    Aggregation, Channel, ErrorConfig, ErrorModel, Format, MacFrame, Output, Position, Propagation, Receiver,
-    Scheduler, Standard, StationConfig, StationId, UndisturbedFrame, Wlan, WlanConfig,
+    Aggregation, Channel, ErrorConfig, ErrorModel, Format, GuardInterval, MacFrame, Mcs, Output, Position,
+    Propagation, Receiver, Scheduler, Standard, StationConfig, StationId, UndisturbedFrame, Wlan, WlanConfig,
 };
 
 /// Loses what a test has chosen.
@@ -389,4 +390,65 @@ fn frames_that_were_taken_back_leave_no_gap_that_the_receiver_waits_for() {
         .collect();
     assert_eq!(arrivals.len(), 4);
     assert!(arrivals.iter().all(|at| *at < 10_000_000), "{arrivals:?}");
+}
+
+// A receiver takes half of the sequence numbers for old (10.25.6.6.2). An agreement whose recipient has not answered for long
+// is over, and another one begins with the next frame that arrives.
+#[test]
+fn after_a_long_outage_frames_are_not_taken_for_old() {
+    // A packet each 20 ms, of which each one, with its request, is given up before the next.
+    for seconds in [20, 50, 81, 100] {
+        let over = seconds * 1_000_000_000;
+        let (mut wlan, [from, to]) = after_an_outage(over);
+        let (mut key, mut lost, mut first, mut dropped) = (0, 0, None, 0);
+        for now in (0..over + 1_000_000_000).step_by(20_000_000) {
+            let frame = MacFrame { to: Receiver::Station(to), key, octets: 1_000 };
+            assert!(wlan.enqueue(Instant::from_nanos(now), from, frame));
+            key += 1;
+            for (at, output) in run_until(&mut wlan, now + 20_000_000) {
+                match output {
+                    Output::Fate { fate: Fate::GivenUp, .. } => lost += 1,
+                    Output::Fate { fate: Fate::Delivered, arrived, .. } => dropped += u32::from(!arrived),
+                    Output::Delivered { .. } => first = first.or(Some(at)),
+                    _ => {}
+                }
+            }
+        }
+        assert!((50 * seconds - 2..=50 * seconds).contains(&lost), "{lost} in {seconds} s");
+        assert_eq!(dropped, 0, "after {seconds} s");
+        assert!(first.is_some_and(|first| first < over + 10_000_000), "{first:?}");
+    }
+}
+
+// In VHT and HE the one MPDU of a PPDU has a delimiter, too (10.12.6).
+#[test]
+fn an_a_msdu_alone_lasts_no_longer_than_a_ppdu_may() {
+    for standard in [Standard::Ht, Standard::Vht, Standard::He] {
+        let format = standard.format().expect("it is one of these");
+        let mut longest = 0;
+        for micros in (1_000..5_400).step_by(110) {
+            AIR.take();
+            let mut config = WlanConfig { settle: false, ..WlanConfig::new(standard) };
+            let mcs = Mcs::new(format, 0, 1, config.phy.width, GuardInterval::Ns800);
+            config.phy.rate = mcs.expect("the standard has it").into();
+            let alone = Aggregation { ampdu: 0, ..Aggregation::new(format) };
+            let (amsdu, duration) = (alone.largest_amsdu(standard), Duration::from_micros(micros));
+            config.mac.aggregation = Some(Aggregation { amsdu, duration, ..alone });
+            let mut cell = Cell::new(config, 2, Scheduler::Fifo, Script::default());
+            for key in 0..200 {
+                let octets = 120 + (key * 7) % 50;
+                let frame = MacFrame { to: Receiver::Station(cell.stations[1]), key, octets };
+                assert!(cell.wlan.enqueue(Instant::ZERO, cell.stations[0], frame));
+            }
+            cell.run();
+            for OnAir { duration, what, .. } in AIR.take().into_iter().filter(|it| it.what.contains('+')) {
+                assert!(
+                    duration <= micros * 1_000,
+                    "{standard:?}: {what} lasts {duration} ns of {micros} us"
+                );
+                longest = longest.max(duration);
+            }
+        }
+        assert!(longest > 2_000_000, "{longest}");
+    }
 }

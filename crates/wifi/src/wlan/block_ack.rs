@@ -67,6 +67,12 @@ impl<E: ErrorModel> Wlan<E> {
             counters.delivered += 1;
             outputs.push_back(Output::Delivered { at: StationId(index), from: StationId(from), frame });
         };
+        if has_agreement
+            && queue.has_lost_touch(StationId(index))
+            && !queue.all_attempts_mut().any(|attempts| attempts.is_delivered())
+        {
+            station.reordering(initiator, window).restart(queue.sequence(), &mut deliver);
+        }
         let mut first = 0;
         for number in 0.. {
             let Some(mpdu) = queue.mpdu(first, mac.overhead) else { break };
@@ -199,7 +205,7 @@ impl<E: ErrorModel> Wlan<E> {
             air_times_to[to.index()] += air_time;
         }
         if let Receiver::Station(to) = to
-            && (has_gap || is_answered && contender.queue.takes_owed_request(to))
+            && (has_gap | (is_answered && contender.queue.answered(to)))
             && self.has_agreement(from.0, to.0)
         {
             //= IEEE 802.11-2020, 10.25.6.5: a sender that gives up a frame moves the receiver's window.

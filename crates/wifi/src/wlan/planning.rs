@@ -73,8 +73,9 @@ impl<E: ErrorModel> Wlan<E> {
             aggregation.duration.min(Duration::from_nanos(available.saturating_sub(around)))
         });
         let psdu = self.phy.most_octets(rate.mcs()?, duration);
+        let single = psdu.saturating_sub(PhyConfig::psdu_octets(rate, 0));
         let (ampdu, amsdu, window) = (aggregation.ampdu, aggregation.amsdu, aggregation.window);
-        Some(Limits { psdu, ampdu, amsdu, window })
+        Some(Limits { psdu, single, ampdu, amsdu, window })
     }
 
     /// The duration of all in the exchange of a largest A-MPDU, or a largest A-MSDU if that is longer, but its data.

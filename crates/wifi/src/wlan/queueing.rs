@@ -81,7 +81,19 @@ impl<E: ErrorModel> Wlan<E> {
         if self.medium.channel(station.0).is_some() {
             return Vec::new();
         }
-        Contender::all_of(station.0).flat_map(|index| self.contenders[index as usize].flush(now)).collect()
+        let mut all = Vec::new();
+        for index in Contender::all_of(station.0) {
+            let contender = &mut self.contenders[index as usize];
+            for (frame, attempts) in contender.flush(now) {
+                let is_gap = self.aggregates && attempts.transmissions() > 0 && !attempts.is_delivered();
+                if let Some(to) = frame.to.station().filter(|_| is_gap) {
+                    // Its sequence number is not used again.
+                    contender.queue.owe_block_ack_request(StationId(to));
+                }
+                all.push((frame, attempts.is_delivered()));
+            }
+        }
+        all
     }
 
     /// Packets and octets that wait at a station, without the frame that is being transmitted.

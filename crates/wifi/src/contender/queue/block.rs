@@ -21,9 +21,21 @@ pub(super) struct Block {
     gathered: Option<Psdu>,
     /// The number of packets behind the head that are in it.
     in_psdu: usize,
-    /// The next sequence number of each receiver, by station.
-    numbers: Vec<u16>,
+    /// By station: the sequence numbers of each receiver.
+    numbers: Vec<Numbers>,
 }
+
+/// The sequence numbers of frames to a receiver.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    next: u16,
+    /// How many were used since it has answered.
+    unanswered: u16,
+}
+
+/// Numbers that a receiver has not answered before the agreement with it counts as ended: a quarter of all. To a receiver, half
+/// of them are old.
+const OUT_OF_TOUCH: u16 = 1 << 10;
 
 /// The packet at the head of a queue.
 #[derive(Clone, Copy)]
@@ -42,17 +54,32 @@ impl Block {
 
     /// The next sequence number for a receiver, which is used then.
     pub(super) fn number(&mut self, to: StationId) -> u16 {
-        let number = self.next_number(to);
         if self.numbers.len() <= to.index() {
-            self.numbers.resize(to.index() + 1, 0);
+            self.numbers.resize(to.index() + 1, Numbers::default());
         }
-        self.numbers[to.index()] = next(number);
+        let numbers = &mut self.numbers[to.index()];
+        let number = numbers.next;
+        numbers.next = next(number);
+        numbers.unanswered = numbers.unanswered.saturating_add(1);
         number
+    }
+
+    /// A receiver has answered.
+    pub(super) fn answered(&mut self, by: StationId) {
+        if let Some(numbers) = self.numbers.get_mut(by.index()) {
+            numbers.unanswered = 0;
+        }
+    }
+
+    /// Whether a receiver has not answered for so many numbers that it may take new ones for old; it has then.
+    pub(super) fn has_lost_touch(&mut self, with: StationId) -> bool {
+        let numbers = self.numbers.get_mut(with.index()).filter(|it| it.unanswered >= OUT_OF_TOUCH);
+        numbers.is_some_and(|numbers| std::mem::take(&mut numbers.unanswered) > 0)
     }
 
     /// The sequence number of the next packet to a receiver.
     pub(super) fn next_number(&self, to: StationId) -> u16 {
-        self.numbers.get(to.index()).copied().unwrap_or_default()
+        self.numbers.get(to.index()).copied().unwrap_or_default().next
     }
 
     /// Chooses what an exchange carries that has the head alone.

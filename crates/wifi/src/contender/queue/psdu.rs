@@ -27,6 +27,8 @@ impl Psdu {
 pub(crate) struct Limits {
     /// The largest PSDU whose PPDU is not too long, in octets.
     pub(crate) psdu: u32,
+    /// The same for one that has one MPDU, with which its delimiter does not count.
+    pub(crate) single: u32,
     /// The largest A-MPDU, in octets.
     pub(crate) ampdu: u32,
     /// The largest A-MSDU, in octets.
@@ -117,7 +119,10 @@ impl Length {
     /// Whether that is within the limits.
     pub(super) fn is_within(self, limits: &Limits) -> bool {
         let Psdu { mpdus, octets } = self.psdu();
-        mpdus <= u32::from(limits.window) && octets <= limits.psdu && (mpdus == 1 || octets <= limits.ampdu)
+        if mpdus == 1 {
+            return octets <= limits.single;
+        }
+        mpdus <= u32::from(limits.window) && octets <= limits.psdu.min(limits.ampdu)
     }
 
     /// Whether the A-MSDU in the last MPDU is.
@@ -160,7 +165,7 @@ mod tests {
 
     #[test]
     fn limits_apply_to_what_is_on_the_air() {
-        let limits = Limits { psdu: 3_087, ampdu: 3_087, amsdu: 3_047, window: 2 };
+        let limits = Limits { psdu: 3_087, single: 3_087, ampdu: 3_087, amsdu: 3_047, window: 2 };
         assert!(length().add(1_501).is_within(&limits));
         assert!(!length().add(1_502).is_within(&limits));
         assert!(!length().add(1).add(1).is_within(&limits));
